@@ -1,0 +1,47 @@
+import type { JsonObject } from "../json.ts";
+
+/** How far a connection's access goes (SPEC «Access types»). */
+export const ACCESS_TYPES = ["read", "write", "individual"] as const;
+export type AccessType = (typeof ACCESS_TYPES)[number];
+
+/** What is known of a connection's key. */
+export type VerificationStatus = "pending" | "verified" | "failed";
+
+/** A connection without its secrets. */
+export interface Connection {
+  readonly accountId: string;
+  /** At least 1, never reused. */
+  readonly id: number;
+  readonly serverType: string;
+  readonly name: string;
+  readonly description: string;
+  readonly agentEnabled: boolean;
+  readonly accessType: AccessType;
+  /** The configuration without its secrets. */
+  readonly configuration: JsonObject;
+  /** Whether the integration's credential has been supplied. */
+  readonly hasCredential: boolean;
+  readonly verificationStatus: VerificationStatus;
+  /** Why the verification is where it is, in a public sentence. */
+  readonly statusReason: string | undefined;
+  /** Grows with every change of credential or destination. */
+  readonly keyVersion: number;
+  /** Interned tool names that are switched off, ascending. */
+  readonly disabledToolIds: readonly number[];
+  /** Under `individual`: the tools the owner has seen. Any other tool counts as disabled. Undefined otherwise. */
+  readonly knownToolIds: readonly number[] | undefined;
+  readonly oauthClientId: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** `disabled` while agents may not use it, `error` while its key fails, `active` otherwise. */
+export function connectionStatus(connection: Connection): "active" | "disabled" | "error" {
+  if (!connection.agentEnabled) return "disabled";
+  return connection.verificationStatus === "failed" ? "error" : "active";
+}
+
+/** The scopes of the connection's own client (DESIGN §6 «access_type»). */
+export function connectionScopes(accessType: AccessType): readonly ("mcp.read" | "mcp.write")[] {
+  return accessType === "read" ? ["mcp.read"] : ["mcp.read", "mcp.write"];
+}

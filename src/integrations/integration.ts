@@ -1,0 +1,59 @@
+import type { JsonObject } from "../json.ts";
+import type { CallResult, ToolDefinition } from "./tool.ts";
+
+/** What a verification saw. `retry` means that the answer says nothing about the key. */
+export type Verification =
+  | { readonly outcome: "verified" }
+  | { readonly outcome: "failed"; readonly reason: string }
+  | { readonly outcome: "retry"; readonly reason: string };
+
+/** A connection as an integration needs it for one outbound call: where to and with what. Lives as long as the call. */
+export interface Target {
+  readonly accountId: string;
+  readonly connectionId: number;
+  /** Grows with every change of credential or destination; caches keyed by it never outlive a key. */
+  readonly keyVersion: number;
+  /** The whole configuration, secrets opened. Never logged, never returned. */
+  readonly configuration: JsonObject;
+}
+
+/** Options of one outbound call. */
+export interface CallOptions {
+  /** Aborts the request in flight: the caller went away or the deadline passed. */
+  readonly signal: AbortSignal;
+}
+
+/** A kind of third party (`server_type` on the wire). One object serves every connection of that kind. */
+export interface Integration {
+  /** The word on the wire, such as `bamboohr`. */
+  readonly serverType: string;
+  /** The name people know it by; a new connection's default name. */
+  readonly title: string;
+  readonly description: string;
+  /** JSON Schema, Draft 7, of `configuration`, with `additionalProperties: false`. Secrets carry `writeOnly: true`. */
+  readonly configurationSchema: JsonObject;
+  /** The names of the secret properties, sealed at rest and never returned. */
+  readonly secretProperties: readonly string[];
+  /** The secret that `api_key` replaces. Undefined for an integration without a credential. */
+  readonly credentialProperty: string | undefined;
+  /** The properties that decide where secrets are sent: changing one must bring the credential again. */
+  readonly destinationProperties: readonly string[];
+  /** Rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property. */
+  checkConfiguration?(configuration: JsonObject): void;
+  /** Whether the tools come from each connection's upstream (`per_connection`) or from the contract (`fixed`). */
+  readonly toolSource: "fixed" | "per_connection";
+  /** Every tool, by name. For `fixed` it answers from memory. Throws DomainError `unavailable` when the upstream cannot be asked. */
+  listTools(target: Target, options: CallOptions): Promise<readonly ToolDefinition[]>;
+  /**
+   * Calls a tool with arguments already validated against its schema.
+   * Upstream failures are results with `isError`; throws only for faults of ours and for `options.signal`.
+   */
+  callTool(target: Target, tool: ToolDefinition, args: JsonObject, options: CallOptions): Promise<CallResult>;
+  /** One real call that tells whether the credential works. Never throws for what the upstream does. */
+  verify(target: Target, options: CallOptions): Promise<Verification>;
+  /** Forgets what is kept for a connection in memory (upstream sessions, tokens). */
+  forget?(connectionId: number): void;
+}
+
+/** The integrations that can be connected to, by `serverType`. */
+export type Catalog = ReadonlyMap<string, Integration>;

@@ -1,0 +1,35 @@
+import type { JsonObject } from "../json.ts";
+
+/** A tool as its integration defines it, before any connection narrows it. */
+export interface ToolDefinition {
+  /** Unique within the integration; `^[A-Za-z0-9_-]{1,64}$` for contracts of ours, as the upstream calls it otherwise. */
+  readonly name: string;
+  /** What it does, for a person or a model. */
+  readonly description: string;
+  /** JSON Schema, Draft 7, `type: object`. */
+  readonly inputSchema: JsonObject;
+  /** JSON Schema of `structuredContent`, where the integration gives one. */
+  readonly outputSchema?: JsonObject;
+  /** Metadata of the specification's Tool. */
+  readonly annotations: {
+    readonly audience: readonly string[];
+    readonly requiresAuth: boolean;
+    readonly category?: string;
+  };
+  /** Whether it only reads. Absent marks count as writing. */
+  readonly readOnly: boolean;
+}
+
+/** The outcome of a call in MCP's terms. What a tool or its upstream did wrong is `isError`, never a throw. */
+export interface CallResult {
+  /** MCP content blocks, at least one. */
+  readonly content: readonly JsonObject[];
+  readonly isError: boolean;
+  /** The result as data, where the tool gives one. */
+  readonly structuredContent?: JsonObject;
+}
+
+/** A failed call that says in one text block what was wrong and what to do. Never a secret. */
+export function errorResult(text: string): CallResult {
+  return { content: [{ type: "text", text }], isError: true };
+}
