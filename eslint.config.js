@@ -1,0 +1,63 @@
+import eslint from "@eslint/js";
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+const relativeImportNeedsExtension = {
+  selector:
+    ":matches(ImportDeclaration, ExportNamedDeclaration, ExportAllDeclaration)[source.value=/^\\./]:not([source.value=/\\.(ts|js|json)$/])",
+  message: "Node runs the source itself: a relative import ends in .ts.",
+};
+
+export default defineConfig(
+  globalIgnores(["gen/", "coverage/", ".patchbay/", "bench/results/"]),
+  eslint.configs.recommended,
+  {
+    files: ["**/*.ts"],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      "max-lines": ["error", { max: 300 }],
+      "no-console": "error",
+      eqeqeq: "error",
+      "no-restricted-exports": [
+        "error",
+        {
+          restrictDefaultExports: {
+            direct: true,
+            named: true,
+            defaultFrom: true,
+            namedFrom: true,
+            namespaceFrom: true,
+          },
+        },
+      ],
+      "no-restricted-syntax": ["error", relativeImportNeedsExtension],
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/no-import-type-side-effects": "error",
+      // A narrowing cast is a claim that nothing checks. A named parser may make it, with a disable comment that says why.
+      "@typescript-eslint/no-unsafe-type-assertion": "error",
+      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", ignoreRestSiblings: true }],
+      // A port may be asynchronous where one of its implementations is not.
+      "@typescript-eslint/require-await": "off",
+      // `type` where it names a shape of JSON, `interface` elsewhere: both are in use, each for its own purpose.
+      "@typescript-eslint/consistent-type-definitions": "off",
+      "@typescript-eslint/consistent-indexed-object-style": "off",
+    },
+  },
+  {
+    // Tests look at wire answers whose shape they are about to assert.
+    files: ["test/**/*.ts", "bench/**/*.ts"],
+    rules: {
+      "no-console": "off",
+      "@typescript-eslint/no-unsafe-type-assertion": "off",
+    },
+  },
+  {
+    files: ["*.config.ts"],
+    rules: { "no-restricted-exports": "off" },
+  },
+);
