@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import type { JsonObject } from "../../src/json.ts";
+
+const { validate } = createSchemaValidator();
+
+const REQUEST: JsonObject = {
+  type: "object",
+  additionalProperties: false,
+  required: ["start", "days"],
+  properties: {
+    start: { type: "string", format: "date" },
+    days: { type: "integer", minimum: 1 },
+    status: { type: "string", enum: ["approved", "denied"] },
+    domain: { type: "string", pattern: "^[a-z]+$" },
+    token: { type: "string", minLength: 8, writeOnly: true },
+    tags: { type: "array", uniqueItems: true, items: {} },
+    notes: { type: "array", items: { type: "object", required: ["note"], properties: { note: { type: "string" } } } },
+  },
+};
+
+describe("a message says what to mend", () => {
+  const good = { start: "2026-01-31", days: 1 };
+  it.each<[string, unknown, string]>([
+    ["every missing property", {}, 'The required properties "start", "days" are missing.'],
+    [
+      "where one is missing",
+      { ...good, notes: [{}] },
+      'The required property "note" is missing in property "notes[0]".',
+    ],
+    ["the form of a date", { ...good, start: "31.1.2026" }, 'Property "start" must be a valid date (YYYY-MM-DD).'],
+    ["both types", { ...good, days: "1" }, 'Property "days" must be an integer, not a string.'],
+    ["the limit", { ...good, days: 0 }, 'Property "days" must be >= 1.'],
+    ["the allowed values", { ...good, status: "ok" }, 'Property "status" must be one of "approved", "denied".'],
+    ["the pattern", { ...good, domain: "a.b" }, 'Property "domain" must match the pattern ^[a-z]+$.'],
+    ["the name that was meant", { ...good, strat: "" }, 'Did you mean "start"?'],
+    ["that an object is needed", [], "The value must be an object, not an array."],
+  ])("%s", (_title, value, message) => {
+    expect(validate(REQUEST, value)).toContain(message);
+  });
+
+  it("and nothing when the value fits", () => {
+    expect(validate(REQUEST, good)).toBeUndefined();
+  });
+});
+
+it("a message never quotes the value that was refused", () => {
+  expect(validate(REQUEST, { start: "2026-01-31", days: 1, token: "s3cret" })).toBe(
+    'Property "token" must NOT have fewer than 8 characters.',
+  );
+});
+
+describe("a schema of a stranger cannot hold the process", () => {
+  it("a catastrophic pattern answers", () => {
+    const schema = { type: "object", properties: { text: { type: "string", pattern: "^(a+)+$" } } };
+    expect(validate(schema, { text: `${"a".repeat(50_000)}!` })).toContain("must match the pattern");
+  });
+
+  it("a pattern that RE2 does not know is left to the upstream", () => {
+    const schema = { type: "object", properties: { text: { type: "string", pattern: "^(?=x)x\\1$" } } };
+    expect(validate(schema, { text: "anything" })).toBeUndefined();
+  });
+
+  it("references that double thirty times are given up", () => {
+    const definitions: JsonObject = { d30: { type: "object" } };
+    for (let level = 0; level < 30; level += 1) {
+      const next = { $ref: `#/definitions/d${level + 1}` };
+      definitions[`d${level}`] = { allOf: [next, next] };
+    }
+    expect(validate({ type: "object", definitions, allOf: [{ $ref: "#/definitions/d0" }] }, {})).toContain("too large");
+  });
+
+  it("uniqueItems over a hundred thousand objects answers, and sees equal objects with keys in another order", () => {
+    const items = Array.from({ length: 100_000 }, (_, index): JsonObject => ({ a: index, b: 0 }));
+    expect(validate({ type: "object", properties: REQUEST["properties"] ?? {} }, { tags: items })).toBeUndefined();
+    expect(
+      validate({ type: "object", properties: REQUEST["properties"] ?? {} }, { tags: [...items, { b: 0, a: 7 }] }),
+    ).toContain("same item twice");
+  });
+
+  it.each<[string, JsonObject]>([
+    ["a dangling reference", { type: "object", $ref: "#/definitions/missing" }],
+    ["an unknown type", { type: "thing" }],
+    ["an unknown dialect", { $schema: "https://example.com/schema", type: "object" }],
+    ["a reference to itself", { $ref: "#" }],
+    ["a required that is no list", { type: "object", required: true }],
+  ])("%s only asks for an object", (_title, schema) => {
+    expect(validate(schema, { any: "thing" })).toBeUndefined();
+  });
+});
+
+it("a schema of 2020-12 is checked by its own rules", () => {
+  const schema = {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    properties: { pair: { type: "array", prefixItems: [{ type: "string" }] } },
+  };
+  expect(validate(schema, { pair: [1] })).toBe('Property "pair[0]" must be a string, not a number.');
+});
+
+it("schemas with one $id do not meet", () => {
+  expect(validate({ $id: "a", type: "object", required: ["x"] }, {})).toContain('"x"');
+  expect(validate({ $id: "a", type: "object", required: ["y"] }, {})).toContain('"y"');
+});
