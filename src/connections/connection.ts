@@ -28,7 +28,7 @@ export interface Connection {
   readonly keyVersion: number;
   /** Interned tool names that are switched off, ascending. */
   readonly disabledToolIds: readonly number[];
-  /** Under `individual`: the tools the owner has seen. Any other tool counts as disabled. Undefined otherwise. */
+  /** Under `individual`: the tools there were so far; any other counts as disabled. Undefined before the first list, and otherwise. */
   readonly knownToolIds: readonly number[] | undefined;
   readonly oauthClientId: string;
   readonly createdAt: Date;

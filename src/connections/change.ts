@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from "node:util";
+import { invalid } from "../domain-error.ts";
+import type { Integration } from "../integrations/integration.ts";
+import type { SchemaValidator } from "../integrations/json-schema.ts";
+import type { JsonObject } from "../json.ts";
+import { ACCESS_TYPES, connectionScopes, type AccessType, type Connection } from "./connection.ts";
+import type { ChangeEffects } from "./connection-store.ts";
+import { checkConfiguration, mergeConfiguration, missingCredentialReason, splitConfiguration } from "./configuration.ts";
+import { checkApiKey, checkClientSecret, checkDescription, checkName } from "./text.ts";
+
+/** What an update may bring; absent fields keep their values (SPEC «PUT», rule 1). */
+export interface ConnectionChange {
+  readonly connectionId?: string;
+  readonly agentEnabled?: boolean;
+  readonly accessType?: string;
+  readonly apiKey?: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly clientSecret?: string;
+  readonly configuration?: JsonObject;
+  readonly disabledTools?: readonly number[];
+}
+
+/** What a change is decided on beside the connection itself. */
+export interface ChangeGround {
+  readonly integration: Integration;
+  readonly validator: SchemaValidator;
+  /** The secrets as they are now. Needed when the key or the configuration changes. */
+  readonly secrets: JsonObject;
+  /** The ids of all tools the connection offers now. Needed for `disabled_tools` and `individual`. */
+  readonly toolIds: readonly number[];
+}
+
+/** A decided change: the connection as it is to be, and what that entails. */
+export interface DecidedChange {
+  readonly after: Connection;
+  readonly effects: ChangeEffects;
+}
+
+/** The access type, or throws the specification's 400. */
+export function checkAccessType(word: string): AccessType {
+  const known = ACCESS_TYPES.find((type) => type === word);
+  if (known === undefined) throw invalid("access_type", "Invalid access type specified");
+  return known;
+}
+
+/**
+ * Applies a change to a connection by the rules of SPEC «PUT» and DESIGN §6. Pure; throws `invalid` naming the field.
+ * A change that changes nothing answers `before` itself.
+ */
+export function applyChange(before: Connection, change: ConnectionChange, ground: ChangeGround): DecidedChange {
+  if (change.connectionId !== undefined && change.connectionId !== String(before.id)) {
+    throw invalid("connection_id", `connection_id must be ${before.id}, the connection that the path names.`);
+  }
+  let after: Connection = {
+    ...before,
+    ...(change.agentEnabled === undefined ? {} : { agentEnabled: change.agentEnabled }),
+    ...(change.name === undefined ? {} : { name: checkName(change.name) }),
+    ...(change.description === undefined ? {} : { description: checkDescription(change.description) }),
+  };
+  let effects: ChangeEffects = {};
+  if (change.accessType !== undefined) ({ after, effects } = withAccess(after, checkAccessType(change.accessType), ground));
+  if (change.disabledTools !== undefined) after = withDisabledTools(after, change.disabledTools, ground.toolIds);
+  if (change.clientSecret !== undefined) effects = { ...effects, clientSecret: checkClientSecret(change.clientSecret) };
+  if (change.apiKey !== undefined || change.configuration !== undefined) {
+    const keyed = withKey(after, change, ground);
+    ({ after, effects } = { after: keyed.after, effects: { ...effects, ...keyed.effects } });
+  }
+  const changesNothing = Object.keys(effects).length === 0 && isDeepStrictEqual(after, before);
+  return { after: changesNothing ? before : after, effects };
+}
+
+function withAccess(before: Connection, accessType: AccessType, ground: ChangeGround): DecidedChange {
+  if (accessType === before.accessType) return { after: before, effects: {} };
+  const scopes = connectionScopes(accessType);
+  const narrows = scopes.length < connectionScopes(before.accessType).length;
+  const knownToolIds = accessType === "individual" && ground.toolIds.length > 0 ? ground.toolIds : undefined;
+  return {
+    after: { ...before, accessType, knownToolIds },
+    effects: { clientScopes: scopes, endClientAccess: narrows },
+  };
+}
+
+function withDisabledTools(before: Connection, wanted: readonly number[], toolIds: readonly number[]): Connection {
+  // A tool that went away stays disabled, so its id stays acceptable.
+  const acceptable = new Set([...toolIds, ...before.disabledToolIds]);
+  const stranger = wanted.find((id) => !acceptable.has(id));
+  if (stranger !== undefined) {
+    throw invalid("disabled_tools", `disabled_tools: ${stranger} is not the id of a tool of this connection.`);
+  }
+  const disabledToolIds = [...new Set(wanted)].sort((a, b) => a - b);
+  const knownToolIds = before.knownToolIds && [...new Set([...before.knownToolIds, ...toolIds])];
+  return { ...before, disabledToolIds, knownToolIds };
+}
+
+function withKey(before: Connection, change: ConnectionChange, ground: ChangeGround): DecidedChange {
+  const { integration, validator, secrets } = ground;
+  const patch = { ...change.configuration };
+  if (change.apiKey !== undefined) {
+    const property = integration.credentialProperty;
+    if (property === undefined) {
+      throw invalid("api_key", `api_key: connections of type ${integration.serverType} have no key.`);
+    }
+    if (patch[property] !== undefined && patch[property] !== change.apiKey) {
+      throw invalid("api_key", `api_key and config.${property} mean the same secret; supply one of them.`);
+    }
+    patch[property] = checkApiKey(change.apiKey);
+  }
+  const whole = mergeConfiguration({ ...before.configuration, ...secrets }, patch);
+  const field = change.configuration === undefined ? "api_key" : "config";
+  checkConfiguration(integration, whole, validator, field);
+  const moved = integration.destinationProperties.filter(
+    (property) => !isDeepStrictEqual(before.configuration[property], whole[property]),
+  );
+  refuseUnansweredMove(moved[0], secrets, patch);
+  const split = splitConfiguration(integration, whole);
+  const renewed = integration.secretProperties.some((property) => property in patch);
+  if (!renewed && moved.length === 0) return { after: { ...before, configuration: split.configuration }, effects: {} };
+  const { credentialProperty } = integration;
+  const hasCredential = credentialProperty !== undefined && credentialProperty in split.secrets;
+  return {
+    after: {
+      ...before,
+      configuration: split.configuration,
+      hasCredential,
+      verificationStatus: "pending",
+      statusReason: missingCredentialReason(integration, hasCredential),
+      keyVersion: before.keyVersion + 1,
+    },
+    effects: { secrets: split.secrets, verify: true, forgetTools: moved.length > 0 },
+  };
+}
+
+/** A secret goes only where its owner sent it: moving the destination must bring every stored secret again (DESIGN §6). */
+function refuseUnansweredMove(moved: string | undefined, secrets: JsonObject, patch: JsonObject): void {
+  if (moved === undefined) return;
+  const kept = Object.keys(secrets).find((property) => !(property in patch));
+  if (kept === undefined) return;
+  throw invalid(
+    "config",
+    `config.${moved} decides where the connection's secrets are sent: supply ${kept} again in the same request to change it.`,
+  );
+}

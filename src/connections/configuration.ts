@@ -1,0 +1,79 @@
+import { DomainError, invalid } from "../domain-error.ts";
+import type { Integration } from "../integrations/integration.ts";
+import type { SchemaValidator } from "../integrations/json-schema.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+
+const MAX_CONFIGURATION_BYTES = 32 * 1024;
+
+/** A configuration taken apart: what may be shown and what is sealed. */
+export interface SplitConfiguration {
+  readonly configuration: JsonObject;
+  readonly secrets: JsonObject;
+}
+
+/**
+ * Checks a whole configuration against its integration (DESIGN §6 «create»): size, schema, the integration's own rules.
+ * A missing secret is allowed; the key then stays `pending`. Throws `invalid` naming `field`.
+ */
+export function checkConfiguration(
+  integration: Integration,
+  whole: JsonObject,
+  validator: SchemaValidator,
+  field: string,
+): void {
+  if (Buffer.byteLength(JSON.stringify(whole)) > MAX_CONFIGURATION_BYTES) {
+    throw new DomainError("invalid", `${field} must be at most 32 KiB.`, { field });
+  }
+  const complaint = validator.validate(withoutRequiredSecrets(integration), whole);
+  if (complaint !== undefined) throw invalid(field, `${field}: ${complaint}`);
+  integration.checkConfiguration?.(whole);
+}
+
+/** Sets the secrets of a configuration apart, by the integration's list of secret properties. */
+export function splitConfiguration(integration: Integration, whole: JsonObject): SplitConfiguration {
+  const configuration: JsonObject = {};
+  const secrets: JsonObject = {};
+  for (const [key, value] of Object.entries(whole)) {
+    (integration.secretProperties.includes(key) ? secrets : configuration)[key] = value;
+  }
+  return { configuration, secrets };
+}
+
+/** Whether an integration cannot work without its credential. */
+export function requiresCredential(integration: Integration): boolean {
+  const { required } = integration.configurationSchema;
+  return (
+    integration.credentialProperty !== undefined &&
+    Array.isArray(required) &&
+    required.includes(integration.credentialProperty)
+  );
+}
+
+/** Why a verification cannot start yet, or undefined when it can. */
+export function missingCredentialReason(integration: Integration, hasCredential: boolean): string | undefined {
+  if (hasCredential || !requiresCredential(integration)) return undefined;
+  return `No ${integration.credentialProperty ?? "credential"} has been supplied yet; send it as api_key in an update.`;
+}
+
+const relaxed = new WeakMap<JsonObject, JsonObject>();
+
+function withoutRequiredSecrets(integration: Integration): JsonObject {
+  const schema = integration.configurationSchema;
+  const known = relaxed.get(schema);
+  if (known !== undefined) return known;
+  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const kept = required.filter((name: JsonValue) => !integration.secretProperties.includes(String(name)));
+  const result = { ...schema, required: kept };
+  relaxed.set(schema, result);
+  return result;
+}
+
+/** The configuration with the named keys replaced; a null removes an optional key (RFC 7396, one level). */
+export function mergeConfiguration(current: JsonObject, patch: JsonObject): JsonObject {
+  const merged: JsonObject = { ...current };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key];
+    else merged[key] = value;
+  }
+  return merged;
+}

@@ -1,0 +1,71 @@
+import type { JsonObject } from "../json.ts";
+import type { AccessType, Connection, VerificationStatus } from "./connection.ts";
+
+/** A connection about to be stored: validated, its secrets set apart. */
+export interface NewConnection {
+  readonly accountId: string;
+  readonly serverType: string;
+  readonly name: string;
+  readonly description: string;
+  readonly accessType: AccessType;
+  readonly configuration: JsonObject;
+  /** Sealed by the store, never returned. */
+  readonly secrets: JsonObject;
+  readonly hasCredential: boolean;
+  readonly statusReason: string | undefined;
+}
+
+/** What a change of a connection entails beside its own row, all in one transaction. */
+export interface ChangeEffects {
+  /** All secrets as they are from now on. Undefined keeps them. */
+  readonly secrets?: JsonObject;
+  /** Verify the key anew. */
+  readonly verify?: boolean;
+  /** Forget the cached tool list: it came from another destination. */
+  readonly forgetTools?: boolean;
+  /** Hash of the new secret of the connection's own client. */
+  readonly clientSecret?: string;
+  /** The scopes of the connection's own client from now on. */
+  readonly clientScopes?: readonly string[];
+  /** Ends the tokens of the connection's own client and the sessions they opened. */
+  readonly endClientAccess?: boolean;
+}
+
+/** One page of an account's connections. */
+export interface ConnectionPage {
+  readonly connections: readonly Connection[];
+  readonly totalCount: number;
+}
+
+/**
+ * Connections at rest. The owner is part of every question, so a query without one cannot be asked.
+ * Every method throws DomainError `unavailable` when the database cannot be reached.
+ */
+export interface ConnectionStore {
+  /** The account's connection, or undefined: missing, deleted and somebody else's are the same. */
+  find(accountId: string, id: number): Promise<Connection | undefined>;
+  /** All of the account's connections, oldest first. */
+  list(accountId: string): Promise<readonly Connection[]>;
+  /** A page of them, oldest first. */
+  listPage(accountId: string, limit: number, offset: number): Promise<ConnectionPage>;
+  /** The secrets of that key version as sealed at rest, or undefined when there are none. Safe to keep in memory. */
+  sealedSecrets(accountId: string, id: number, keyVersion: number): Promise<Uint8Array | undefined>;
+  /** Opens what `sealedSecrets` gave. Not for keeping. */
+  openSecrets(accountId: string, id: number, sealed: Uint8Array): JsonObject;
+  /** Stores a connection with its own client and its verification job, or throws `exhausted` past the account's limit. */
+  create(connection: NewConnection): Promise<Connection>;
+  /** Replaces `before` by `after` with all effects, or changes nothing and answers undefined when `before` is not current. */
+  save(before: Connection, after: Connection, effects: ChangeEffects): Promise<Connection | undefined>;
+  /** Deletes a connection for good with all that hangs on it. False when there was none. */
+  delete(accountId: string, id: number): Promise<boolean>;
+  /** Records what a verification saw, if the key is still the one it tested. */
+  recordVerification(
+    accountId: string,
+    id: number,
+    keyVersion: number,
+    status: VerificationStatus,
+    reason: string | undefined,
+  ): Promise<boolean>;
+  /** Under `individual`: takes tools among the known ones, and among the disabled ones unless none were known yet. */
+  adoptTools(accountId: string, id: number, toolIds: readonly number[]): Promise<void>;
+}

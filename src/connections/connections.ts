@@ -1,0 +1,131 @@
+import type { Principal } from "../auth/principal.ts";
+import { DomainError } from "../domain-error.ts";
+import type { Catalog, Integration } from "../integrations/integration.ts";
+import type { SchemaValidator } from "../integrations/json-schema.ts";
+import { applyChange, type ConnectionChange } from "./change.ts";
+import type { Connection } from "./connection.ts";
+import type { ConnectionStore } from "./connection-store.ts";
+import type { ConnectionTools } from "./connection-tools.ts";
+import type { ConnectionView } from "./connection-view.ts";
+import { prepareConnection, type ConnectionDraft } from "./create.ts";
+import { checkPage, DEFAULT_PAGE, listTools, type ToolPage, type ToolQuery } from "./list-tools.ts";
+import { connectionNotFound, reachableId } from "./server-id.ts";
+
+/** The account's connections, and whether more follow when a page was asked for. */
+export interface ListedConnections {
+  readonly connections: readonly Connection[];
+  readonly page: { readonly totalCount: number; readonly hasMore: boolean } | undefined;
+}
+
+/**
+ * What a principal can do with its own connections (SPEC «Endpoints»). `serverId` is as the path has it. Throws `not_found`
+ * for what is missing, deleted, somebody else's or outside a bound token.
+ */
+export interface Connections {
+  create(principal: Principal, draft: ConnectionDraft): Promise<Connection>;
+  list(principal: Principal, page: { readonly limit?: number; readonly offset?: number }): Promise<ListedConnections>;
+  get(principal: Principal, serverId: string): Promise<Connection>;
+  update(principal: Principal, serverId: string, change: ConnectionChange): Promise<Connection>;
+  delete(principal: Principal, serverId: string): Promise<void>;
+  listTools(principal: Principal, serverId: string, query: ToolQuery): Promise<ToolPage & { readonly connectionId: number }>;
+}
+
+/** What the use cases need. */
+export interface ConnectionsDeps {
+  readonly catalog: Catalog;
+  readonly validator: SchemaValidator;
+  readonly store: ConnectionStore;
+  readonly view: ConnectionView;
+  readonly tools: ConnectionTools;
+}
+
+/** How often a change is decided anew when the connection changed meanwhile. */
+const MAX_TRIES = 5;
+
+/** Makes the use cases of connections. */
+export function createConnections(deps: ConnectionsDeps): Connections {
+  const { store } = deps;
+
+  async function find(principal: Principal, serverId: string): Promise<Connection> {
+    const id = reachableId(principal, serverId);
+    const connection = id === undefined ? undefined : await store.find(principal.accountId, id);
+    if (connection === undefined) throw connectionNotFound(serverId);
+    return connection;
+  }
+
+  function integrationOf(connection: Connection): Integration {
+    const integration = deps.catalog.get(connection.serverType);
+    if (integration !== undefined) return integration;
+    throw new DomainError("internal", `the integration ${connection.serverType} is not part of this installation`);
+  }
+
+  async function decide(before: Connection, change: ConnectionChange): ReturnType<typeof decideOn> {
+    return decideOn(deps, integrationOf(before), before, change);
+  }
+
+  return {
+    async create(principal, draft) {
+      if (principal.connectionId !== undefined) {
+        throw new DomainError("forbidden", "You do not have permission to create connections.");
+      }
+      return store.create(prepareConnection(principal.accountId, draft, deps.catalog, deps.validator));
+    },
+
+    async list(principal, page) {
+      checkPage(page);
+      const { accountId, connectionId } = principal;
+      const wantsPage = page.limit !== undefined || page.offset !== undefined;
+      if (connectionId === undefined && wantsPage) {
+        const { limit = DEFAULT_PAGE, offset = 0 } = page;
+        const { connections, totalCount } = await store.listPage(accountId, limit, offset);
+        return { connections, page: { totalCount, hasMore: offset + connections.length < totalCount } };
+      }
+      if (connectionId === undefined) return { connections: await store.list(accountId), page: undefined };
+      const own = await store.find(accountId, connectionId);
+      const all = own === undefined ? [] : [own];
+      if (!wantsPage) return { connections: all, page: undefined };
+      const { limit = DEFAULT_PAGE, offset = 0 } = page;
+      const connections = all.slice(offset, offset + limit);
+      return { connections, page: { totalCount: all.length, hasMore: offset + limit < all.length } };
+    },
+
+    get: find,
+
+    async update(principal, serverId, change) {
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const before = await find(principal, serverId);
+        const { after, effects } = await decide(before, change);
+        if (after === before) return before;
+        const saved = await store.save(before, after, effects);
+        if (saved !== undefined) return saved;
+      }
+      throw new DomainError("conflict", "The connection is being changed by others at the same time; try again.");
+    },
+
+    async delete(principal, serverId) {
+      const id = reachableId(principal, serverId);
+      if (id === undefined || !(await store.delete(principal.accountId, id))) throw connectionNotFound(serverId);
+    },
+
+    async listTools(principal, serverId, query) {
+      const id = reachableId(principal, serverId);
+      const connection = id === undefined ? undefined : await store.find(principal.accountId, id);
+      if (connection === undefined) throw new DomainError("not_found", "MCP server connection not found");
+      return { ...(await listTools(deps.tools, principal, connection, query)), connectionId: connection.id };
+    },
+  };
+}
+
+async function decideOn(
+  deps: ConnectionsDeps,
+  integration: Integration,
+  before: Connection,
+  change: ConnectionChange,
+): Promise<ReturnType<typeof applyChange>> {
+  const needsSecrets = change.apiKey !== undefined || change.configuration !== undefined;
+  const needsTools = change.disabledTools !== undefined || change.accessType === "individual";
+  const sealed = needsSecrets ? await deps.store.sealedSecrets(before.accountId, before.id, before.keyVersion) : undefined;
+  const secrets = sealed === undefined ? {} : deps.store.openSecrets(before.accountId, before.id, sealed);
+  const toolIds = needsTools ? (await deps.tools.of(before)).map(({ id }) => id) : [];
+  return applyChange(before, change, { integration, validator: deps.validator, secrets, toolIds });
+}

@@ -1,0 +1,56 @@
+import { DomainError, invalid } from "../domain-error.ts";
+import type { Catalog } from "../integrations/integration.ts";
+import type { SchemaValidator } from "../integrations/json-schema.ts";
+import { nearestName } from "../integrations/nearest-name.ts";
+import type { JsonObject } from "../json.ts";
+import { checkAccessType } from "./change.ts";
+import { checkConfiguration, missingCredentialReason, splitConfiguration } from "./configuration.ts";
+import type { NewConnection } from "./connection-store.ts";
+import { checkApiKey, checkDescription, checkName } from "./text.ts";
+
+/** What a caller supplies for a new connection. */
+export interface ConnectionDraft {
+  readonly serverType: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly accessType?: string;
+  readonly configuration: JsonObject;
+}
+
+/** Checks a draft against the catalog and its integration. Pure; throws `invalid` naming the field. */
+export function prepareConnection(
+  accountId: string,
+  draft: ConnectionDraft,
+  catalog: Catalog,
+  validator: SchemaValidator,
+): NewConnection {
+  const integration = catalog.get(draft.serverType);
+  if (integration === undefined) throw unknownServerType(draft.serverType, catalog);
+  checkConfiguration(integration, draft.configuration, validator, "configuration");
+  const { configuration, secrets } = splitConfiguration(integration, draft.configuration);
+  const { credentialProperty } = integration;
+  const credential = credentialProperty === undefined ? undefined : secrets[credentialProperty];
+  if (typeof credential === "string") checkApiKey(credential);
+  return {
+    accountId,
+    serverType: draft.serverType,
+    name: draft.name === undefined ? integration.title : checkName(draft.name),
+    description: checkDescription(draft.description ?? ""),
+    accessType: checkAccessType(draft.accessType ?? "write"),
+    configuration,
+    secrets,
+    hasCredential: credential !== undefined,
+    statusReason: missingCredentialReason(integration, credential !== undefined),
+  };
+}
+
+function unknownServerType(serverType: string, catalog: Catalog): DomainError {
+  if (serverType === "") return invalid("server_type", "server_type is required.");
+  const known = [...catalog.keys()].sort();
+  const nearest = nearestName(serverType, known);
+  const hint = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
+  return invalid(
+    "server_type",
+    `server_type ${JSON.stringify(serverType.slice(0, 64))} is not known.${hint} Known types: ${known.join(", ")}.`,
+  );
+}

@@ -1,0 +1,60 @@
+import type { Principal } from "../auth/principal.ts";
+import { DomainError, invalid } from "../domain-error.ts";
+import type { Connection } from "./connection.ts";
+import { isVisible, type ConnectionTool, type ConnectionTools } from "./connection-tools.ts";
+
+/** How many tools come without asking for a page, and how many a page holds unless told. */
+export const DEFAULT_PAGE = 100;
+/** The largest page. */
+export const MAX_PAGE = 500;
+
+/** Which tools to list. */
+export interface ToolQuery {
+  readonly limit?: number;
+  readonly offset?: number;
+  /** Every tool, whether visible or not; needs `mgmt.write`. */
+  readonly includeDisabled?: boolean;
+}
+
+/** Tools of one connection, by name. */
+export interface ToolPage {
+  readonly tools: readonly ConnectionTool[];
+  /** After filtering, on all pages. */
+  readonly totalCount: number;
+  /** Undefined when all tools came without a page being asked for. */
+  readonly page: { readonly limit: number; readonly offset: number; readonly hasMore: boolean } | undefined;
+}
+
+/** Checks `limit` (1–500) and `offset` (≥ 0); throws `invalid` naming the one that is out of range. */
+export function checkPage(query: { readonly limit?: number; readonly offset?: number }): void {
+  if (query.limit !== undefined && (query.limit < 1 || query.limit > MAX_PAGE)) {
+    throw invalid("limit", `limit must be from 1 to ${MAX_PAGE}.`);
+  }
+  if (query.offset !== undefined && query.offset < 0) throw invalid("offset", "offset must be 0 or more.");
+}
+
+/** The tools of a connection that the principal may use (DESIGN §6 «tool pages»). */
+export async function listTools(
+  tools: ConnectionTools,
+  principal: Principal,
+  connection: Connection,
+  query: ToolQuery,
+): Promise<ToolPage> {
+  checkPage(query);
+  if (query.includeDisabled === true && !principal.scopes.has("mgmt.write") && !principal.scopes.has("mgmt.admin")) {
+    throw new DomainError("forbidden", "You do not have permission to access this connection.");
+  }
+  const all = await tools.of(connection);
+  const shown = query.includeDisabled === true ? all : all.filter((tool) => isVisible(principal, connection, tool));
+  const totalCount = shown.length;
+  if (query.limit === undefined && query.offset === undefined && totalCount <= DEFAULT_PAGE) {
+    return { tools: shown, totalCount, page: undefined };
+  }
+  const limit = query.limit ?? DEFAULT_PAGE;
+  const offset = query.offset ?? 0;
+  return {
+    tools: shown.slice(offset, offset + limit),
+    totalCount,
+    page: { limit, offset, hasMore: offset + limit < totalCount },
+  };
+}

@@ -1,0 +1,37 @@
+import { invalid } from "../domain-error.ts";
+
+/** Longest name of a connection, in characters. */
+export const MAX_NAME = 255;
+/** Longest description of a connection, in characters. */
+export const MAX_DESCRIPTION = 2_000;
+const MAX_KEY = 4_096;
+
+/** A name of 1 to 255 characters without control characters, or throws `invalid`. */
+export function checkName(name: string): string {
+  if (name.trim() === "" || name.length > MAX_NAME) throw invalid("name", `name must have 1 to ${MAX_NAME} characters.`);
+  if (/\p{Cc}/u.test(name)) throw invalid("name", "name must not contain control characters.");
+  return name;
+}
+
+/** A description of at most 2,000 characters, or throws `invalid`. */
+export function checkDescription(description: string): string {
+  if (description.length > MAX_DESCRIPTION) {
+    throw invalid("description", `description must have at most ${MAX_DESCRIPTION} characters.`);
+  }
+  return description;
+}
+
+/** A key of the third party: 1 to 4,096 characters that can travel in a header, or throws `invalid` without echoing it. */
+export function checkApiKey(key: string): string {
+  if (key === "" || key.length > MAX_KEY) throw invalid("api_key", `api_key must have 1 to ${MAX_KEY} characters.`);
+  if (/\p{Cc}/u.test(key)) throw invalid("api_key", "api_key must not contain control characters.");
+  return key;
+}
+
+/** The secret of a connection's own client (DESIGN §6), or throws `invalid` without echoing it. */
+export function checkClientSecret(secret: string): string {
+  if (!/^[A-Za-z0-9_-]{32,128}$/.test(secret)) {
+    throw invalid("oauth2_client_secret", "oauth2_client_secret must be 32 to 128 of letters, digits, _ and -.");
+  }
+  return secret;
+}

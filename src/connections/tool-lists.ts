@@ -1,0 +1,183 @@
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Catalog, Integration } from "../integrations/integration.ts";
+import type { ToolDefinition } from "../integrations/tool.ts";
+import type { Connection } from "./connection.ts";
+import type { ChangeFeed } from "./change-feed.ts";
+import type { ConnectionStore } from "./connection-store.ts";
+import type { ConnectionTool, ConnectionTools } from "./connection-tools.ts";
+import type { ConnectionView } from "./connection-view.ts";
+import type { StoredToolList, ToolListStore, ToolNames } from "./tool-list-store.ts";
+
+const MAX_LISTS = 10_000;
+/** How old a list may grow before it is fetched again in the background. */
+const FRESH_MS = 60_000;
+/** How long to leave an upstream alone that could not be asked. */
+const PAUSE_MS = 10_000;
+/** How long a caller waits for the very first list; later ones are served while they are refreshed. */
+const FIRST_WAIT_MS = 10_000;
+const FETCH_TIMEOUT_MS = 30_000;
+
+/** What the tool lists need. */
+export interface ToolListDeps {
+  readonly catalog: Catalog;
+  readonly view: ConnectionView;
+  readonly connections: ConnectionStore;
+  readonly lists: ToolListStore;
+  readonly names: ToolNames;
+  readonly feed: ChangeFeed;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+/** A list in memory: definitions by name, with their ids beside them. */
+interface KnownList {
+  readonly keyVersion: number;
+  readonly digest: string;
+  readonly definitions: readonly ToolDefinition[];
+  readonly ids: readonly number[];
+  /** Milliseconds since the epoch after which it is looked at again. */
+  readonly staleAt: number;
+}
+
+/** The tools of connections: from the contract for `fixed` integrations, from the upstream's last answer otherwise. */
+export function createToolLists(deps: ToolListDeps): ConnectionTools {
+  const known = new LRUCache<number, KnownList>({ max: MAX_LISTS });
+  const loading = new Map<number, Promise<KnownList>>();
+  const fixed = new Map<string, KnownList>();
+  const built = new WeakMap<Connection, { list: KnownList; tools: readonly ConnectionTool[] }>();
+
+  deps.feed.onChange(({ connectionId, event }) => {
+    if (event === "deleted") {
+      for (const integration of deps.catalog.values()) integration.forget?.(connectionId);
+    }
+    if (event === "deleted" || event === "tools") known.delete(connectionId);
+  });
+  deps.feed.onGap(() => known.clear());
+
+  function toolsOf(connection: Connection, list: KnownList): readonly ConnectionTool[] {
+    const before = built.get(connection);
+    if (before?.list === list) return before.tools;
+    const disabled = new Set(connection.disabledToolIds);
+    const seen = connection.knownToolIds && new Set(connection.knownToolIds);
+    const tools = list.definitions.map((definition, index) => {
+      const id = list.ids[index] ?? 0;
+      return { id, definition, enabled: !disabled.has(id) && (seen === undefined || seen.has(id)) };
+    });
+    built.set(connection, { list, tools });
+    if (connection.accessType === "individual") adoptNewcomers(connection, list.ids.filter((id) => seen?.has(id) !== true));
+    return tools;
+  }
+
+  /** Under `individual` what appears later arrives disabled; writing that down shows it in `disabled_tools`. */
+  function adoptNewcomers(connection: Connection, newcomers: readonly number[]): void {
+    if (newcomers.length === 0) return;
+    deps.connections.adoptTools(connection.accountId, connection.id, newcomers).catch((error: unknown) => {
+      deps.log.warn({ err: error, connectionId: connection.id }, "new tools could not be recorded as disabled");
+    });
+  }
+
+  async function ofFixed(integration: Integration, connection: Connection): Promise<KnownList> {
+    const target = { accountId: connection.accountId, connectionId: connection.id, keyVersion: 0, configuration: {} };
+    const definitions = await integration.listTools(target, { signal: new AbortController().signal });
+    const list = await withIds(definitions, { keyVersion: 0, digest: "", staleAt: Infinity });
+    fixed.set(integration.serverType, list);
+    return list;
+  }
+
+  async function withIds(
+    unsorted: readonly ToolDefinition[],
+    about: Omit<KnownList, "definitions" | "ids">,
+  ): Promise<KnownList> {
+    const definitions = unsorted.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    return { ...about, definitions, ids: await deps.names.intern(definitions.map(({ name }) => name)) };
+  }
+
+  /** One load of a connection's list at a time, however many ask. */
+  function load(integration: Integration, connection: Connection): Promise<KnownList> {
+    const running = loading.get(connection.id);
+    if (running !== undefined) return running;
+    const started = loadStored(integration, connection).finally(() => loading.delete(connection.id));
+    loading.set(connection.id, started);
+    return started;
+  }
+
+  async function loadStored(integration: Integration, connection: Connection): Promise<KnownList> {
+    const stored = await deps.lists.find(connection.accountId, connection.id);
+    const isFresh = (list: StoredToolList): boolean =>
+      list.keyVersion === connection.keyVersion && list.fetchedAt.getTime() + FRESH_MS > Date.now();
+    if (stored !== undefined && isFresh(stored)) {
+      return keep(connection, await withIds(stored.tools, { ...stored, staleAt: stored.fetchedAt.getTime() + FRESH_MS }));
+    }
+    const fetched = await fetchList(integration, connection);
+    const list = fetched ?? stored ?? { tools: [], digest: "", keyVersion: connection.keyVersion };
+    const staleAt = Date.now() + (fetched === undefined ? PAUSE_MS : FRESH_MS);
+    const { digest } = list;
+    return keep(connection, await withIds(list.tools, { keyVersion: connection.keyVersion, digest, staleAt }));
+  }
+
+  function keep(connection: Connection, list: KnownList): KnownList {
+    const before = known.get(connection.id);
+    // The same list keeps its identity, and with it everything computed from it.
+    const kept =
+      before !== undefined && before.digest === list.digest
+        ? Object.assign(before, { staleAt: list.staleAt, keyVersion: list.keyVersion })
+        : list;
+    known.set(connection.id, kept);
+    return kept;
+  }
+
+  /** Asks the upstream and keeps its answer. Undefined when it cannot be asked now. */
+  async function fetchList(integration: Integration, connection: Connection): Promise<StoredToolList | undefined> {
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), FETCH_TIMEOUT_MS);
+    try {
+      const tools = await integration.listTools(await deps.view.target(connection), { signal: controller.signal });
+      const digest = createHash("sha256").update(JSON.stringify(tools)).digest("base64url");
+      const list = { keyVersion: connection.keyVersion, tools, digest, fetchedAt: new Date() };
+      await deps.lists.save(connection.accountId, connection.id, list);
+      return list;
+    } catch (error) {
+      deps.log.warn({ err: error, connectionId: connection.id }, "the upstream's tools could not be listed");
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  function ofUpstream(integration: Integration, connection: Connection): KnownList | Promise<KnownList> {
+    const list = known.get(connection.id);
+    if (list === undefined) return patiently(load(integration, connection), connection);
+    if (list.staleAt < Date.now() || list.keyVersion !== connection.keyVersion) {
+      load(integration, connection).catch((error: unknown) => {
+        deps.log.warn({ err: error, connectionId: connection.id }, "the tool list could not be refreshed");
+      });
+    }
+    return list;
+  }
+
+  return {
+    of(connection) {
+      const integration = deps.catalog.get(connection.serverType);
+      if (integration === undefined) return [];
+      const list =
+        integration.toolSource === "fixed"
+          ? (fixed.get(integration.serverType) ?? ofFixed(integration, connection))
+          : ofUpstream(integration, connection);
+      return list instanceof Promise ? list.then((loaded) => toolsOf(connection, loaded)) : toolsOf(connection, list);
+    },
+  };
+}
+
+/** Waits for a first list only so long: an upstream that hangs must not make its owner's requests hang. */
+async function patiently(list: Promise<KnownList>, connection: Connection): Promise<KnownList> {
+  let timer: NodeJS.Timeout | undefined;
+  const empty = new Promise<KnownList>((resolve) => {
+    const nothing = { keyVersion: connection.keyVersion, digest: "", definitions: [], ids: [], staleAt: 0 };
+    timer = setTimeout(() => resolve(nothing), FIRST_WAIT_MS);
+  });
+  try {
+    return await Promise.race([list, empty]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,125 @@
+import type { Principal } from "../auth/principal.ts";
+import { DomainError } from "../domain-error.ts";
+import type { Connection } from "./connection.ts";
+import type { ConnectionStore } from "./connection-store.ts";
+import type { ChangeFeed } from "./change-feed.ts";
+import { connectionNotFound, reachableId } from "./server-id.ts";
+
+/** One event of a watch (DESIGN §6 «watch»). */
+export type WatchEvent =
+  | { readonly event: "snapshot"; readonly connections: readonly Connection[] }
+  | { readonly event: "updated"; readonly connection: Connection }
+  | { readonly event: "deleted"; readonly connectionId: number }
+  | { readonly event: "heartbeat" };
+
+/** What watching needs. */
+export interface WatchDeps {
+  readonly connections: ConnectionStore;
+  readonly feed: ChangeFeed;
+  /** Whether the principal's token still holds: neither expired nor revoked. */
+  readonly isValid: (principal: Principal) => boolean | Promise<boolean>;
+}
+
+/** Watches one connection (`serverId`) or, without it, all that the principal may see, until `signal` aborts. */
+export type Watch = (principal: Principal, serverId: string | undefined, signal: AbortSignal) => AsyncIterable<WatchEvent>;
+
+const HEARTBEAT_MS = 15_000;
+/** How often the token is looked at: its end is noticed within this time. */
+const TOKEN_CHECK_MS = 1_000;
+
+/** Makes `watch`: a snapshot first, then each change, a heartbeat every 15 s; throws `unauthenticated` when the token ends. */
+export function createWatch(deps: WatchDeps): Watch {
+  async function look(accountId: string, id: number | undefined): Promise<readonly Connection[]> {
+    if (id === undefined) return deps.connections.list(accountId);
+    const connection = await deps.connections.find(accountId, id);
+    return connection === undefined ? [] : [connection];
+  }
+
+  return async function* watch(principal, serverId, signal) {
+    const { accountId } = principal;
+    const id = serverId === undefined ? principal.connectionId : reachableId(principal, serverId);
+    const single = id !== undefined;
+    // Subscribed before the snapshot is taken, so that no change falls between the two.
+    const changes = collectChanges(deps.feed, accountId, id, signal);
+    try {
+      if (serverId !== undefined && (id === undefined || (await look(accountId, id)).length === 0)) {
+        throw connectionNotFound(serverId);
+      }
+      yield { event: "snapshot", connections: await look(accountId, id) };
+      let lastEventAt = Date.now();
+      while (!signal.aborted) {
+        await changes.wait(Math.min(TOKEN_CHECK_MS, lastEventAt + HEARTBEAT_MS - Date.now()));
+        if (signal.aborted) return;
+        if (!(await deps.isValid(principal))) throw new DomainError("unauthenticated", "Invalid or expired token.");
+        const taken = changes.take();
+        if (taken.missed) {
+          yield { event: "snapshot", connections: await look(accountId, id) };
+          lastEventAt = Date.now();
+        }
+        for (const changed of taken.ids) {
+          const connection = await deps.connections.find(accountId, changed);
+          yield connection === undefined
+            ? { event: "deleted", connectionId: changed }
+            : { event: "updated", connection };
+          lastEventAt = Date.now();
+          if (connection === undefined && single) return;
+        }
+        if (Date.now() - lastEventAt >= HEARTBEAT_MS) {
+          yield { event: "heartbeat" };
+          lastEventAt = Date.now();
+        }
+      }
+    } finally {
+      changes.stop();
+    }
+  };
+}
+
+interface CollectedChanges {
+  /** Resolves at the next change, the abort of the signal, or after so many milliseconds. */
+  wait(ms: number): Promise<void>;
+  /** Which connections changed since the last take, each once: a slow reader costs no memory. */
+  take(): { readonly ids: readonly number[]; readonly missed: boolean };
+  stop(): void;
+}
+
+function collectChanges(feed: ChangeFeed, accountId: string, id: number | undefined, signal: AbortSignal): CollectedChanges {
+  const changed = new Set<number>();
+  let missed = false;
+  let wake = (): void => {};
+  const stopChanges = feed.onChange((event) => {
+    if (event.accountId !== accountId || event.event === "tools") return;
+    if (id !== undefined && event.connectionId !== id) return;
+    changed.add(event.connectionId);
+    wake();
+  });
+  const stopGaps = feed.onGap(() => {
+    missed = true;
+    wake();
+  });
+  const onAbort = (): void => wake();
+  signal.addEventListener("abort", onAbort);
+  return {
+    async wait(ms) {
+      if (changed.size > 0 || missed || signal.aborted) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.max(0, ms));
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    },
+    take() {
+      const taken = { ids: [...changed], missed };
+      changed.clear();
+      missed = false;
+      return taken;
+    },
+    stop() {
+      stopChanges();
+      stopGaps();
+      signal.removeEventListener("abort", onAbort);
+    },
+  };
+}
