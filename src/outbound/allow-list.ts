@@ -1,0 +1,33 @@
+import { parseHost, type Host } from "./host.ts";
+
+/** The destinations that the operator permits although they are private or unencrypted. */
+export interface AllowList {
+  permits(host: Host, port: number): boolean;
+}
+
+const LOOPBACKS = ["127.0.0.1", "::1"] as const;
+
+/**
+ * Reads the entries of `OUTBOUND_ALLOW`: `host:port`, IPv6 in brackets. `localhost` and the loopback addresses mean each other.
+ *
+ * Throws an Error that names the entry which is none.
+ */
+export function parseAllowList(entries: readonly string[]): AllowList {
+  const keys = new Set<string>();
+  for (const entry of entries) {
+    const match = /^(\[[^\]]+\]|[^:[\]\s/@]+):(\d{1,5})$/.exec(entry.trim());
+    const host = match?.[1] === undefined ? undefined : parseHost(match[1]);
+    const port = Number(match?.[2]);
+    if (host === undefined || !(port >= 1 && port <= 65_535)) {
+      throw new Error(`OUTBOUND_ALLOW: "${entry}" is not host:port`);
+    }
+    keys.add(key(host.text, port));
+    if (host.text === "localhost") for (const address of LOOPBACKS) keys.add(key(address, port));
+    if (LOOPBACKS.some((address) => address === host.text)) keys.add(key("localhost", port));
+  }
+  return { permits: (host, port) => keys.has(key(host.text, port)) };
+}
+
+function key(host: string, port: number): string {
+  return `${host} ${port}`;
+}

@@ -1,0 +1,52 @@
+import { OutboundRefused } from "../integrations/outbound-refused.ts";
+import { addressRefusal } from "./address.ts";
+import type { AllowList } from "./allow-list.ts";
+import { parseHost, type Host } from "./host.ts";
+
+/** Where a connection is about to go, in one spelling. `permitted` marks what the operator's list names. */
+export interface Destination {
+  readonly host: Host;
+  readonly port: number;
+  readonly permitted: boolean;
+}
+
+/**
+ * Decides from scheme, host and port alone, before anything is looked up.
+ *
+ * Plain http goes only to hosts on the operator's list: elsewhere a key would travel in clear. Throws OutboundRefused.
+ */
+export function judgeDestination(protocol: string, hostname: string, portText: string, allow: AllowList): Destination {
+  if (protocol !== "https:" && protocol !== "http:") {
+    throw new OutboundRefused(`Calls by ${protocol} are refused: only https and http addresses can be called.`);
+  }
+  const port = portText === "" ? (protocol === "https:" ? 443 : 80) : Number(portText);
+  const host = parseHost(hostname);
+  if (host === undefined || !Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new OutboundRefused("The address names no host that can be called.");
+  }
+  const destination = { host, port, permitted: allow.permits(host, port) };
+  if (destination.permitted) return destination;
+  if (host.kind === "address") judgeAddress(host.text, destination, allow);
+  // Names under .localhost are loopback by RFC 6761, whatever a resolver says.
+  if (host.text === "localhost" || host.text.endsWith(".localhost"))
+    throw refusal(destination, "it is a loopback address");
+  if (protocol === "http:") throw refusal(destination, "a key would travel unencrypted over http; use https");
+  return destination;
+}
+
+/** Decides about one address that a destination turned out to be. Throws OutboundRefused. */
+export function judgeAddress(address: string, destination: Destination, allow: AllowList): void {
+  if (destination.permitted) return;
+  const reason = addressRefusal(address);
+  if (reason === undefined) return;
+  const host = parseHost(address);
+  if (host !== undefined && allow.permits(host, destination.port)) return;
+  throw refusal(destination, destination.host.kind === "address" ? `it is ${reason}` : `its name leads to ${reason}`);
+}
+
+function refusal({ host, port }: Destination, reason: string): OutboundRefused {
+  const name = `${host.text.includes(":") ? `[${host.text}]` : host.text}:${port}`;
+  return new OutboundRefused(
+    `Calls to ${name} are refused because ${reason}. If it is meant, the operator can add ${name} to OUTBOUND_ALLOW.`,
+  );
+}

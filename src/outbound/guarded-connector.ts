@@ -1,0 +1,101 @@
+import { lookup as systemLookup } from "node:dns";
+import type { LookupFunction, Socket } from "node:net";
+import { LRUCache } from "lru-cache";
+import { buildConnector } from "undici";
+import { OutboundRefused } from "../integrations/outbound-refused.ts";
+import type { AllowList } from "./allow-list.ts";
+import { judgeAddress, judgeDestination, type Destination } from "./destination.ts";
+
+/** What the connector needs: the operator's list, a limit in milliseconds, and how names are looked up. */
+export interface GuardedConnectorOptions {
+  readonly allow: AllowList;
+  readonly connectTimeoutMs: number;
+  readonly lookup?: LookupFunction | undefined;
+}
+
+/**
+ * Opens sockets only to destinations that are public or permitted.
+ *
+ * The literal is judged first, then every address that the name leads to, and at last the peer that answered: checking
+ * only once is bypassed by literals, by a second look-up (rebinding), or by a name with one good and one bad address.
+ */
+export function createGuardedConnector({
+  allow,
+  connectTimeoutMs,
+  lookup = systemLookup,
+}: GuardedConnectorOptions): buildConnector.connector {
+  // A look-up hears the name alone; whether an address is permitted depends on the port. So each port has its connector.
+  const connectors = new LRUCache<string, buildConnector.connector>({ max: 100 });
+
+  const connectorFor = (destination: Destination): buildConnector.connector => {
+    const key = `${destination.permitted} ${destination.port}`;
+    const known = connectors.get(key);
+    if (known !== undefined) return known;
+    const connector = buildConnector({
+      allowH2: false,
+      timeout: connectTimeoutMs,
+      rejectUnauthorized: true,
+      lookup: guardedLookup(lookup, (name, address) => {
+        judgeAddress(address, { ...destination, host: { kind: "name", text: name } }, allow);
+      }),
+    });
+    connectors.set(key, connector);
+    return connector;
+  };
+
+  return (options, callback) => {
+    let destination: Destination;
+    try {
+      destination = judgeDestination(options.protocol, options.hostname, options.port, allow);
+    } catch (error) {
+      callback(asError(error), null);
+      return;
+    }
+    connectorFor(destination)(options, (...outcome) => {
+      const [error, socket] = outcome;
+      if (error !== null) {
+        callback(error, null);
+        return;
+      }
+      const refused = refusedPeer(socket, destination, allow);
+      if (refused === undefined) {
+        callback(null, socket);
+        return;
+      }
+      socket.destroy();
+      callback(refused, null);
+    });
+  };
+}
+
+function guardedLookup(lookup: LookupFunction, judge: (name: string, address: string) => void): LookupFunction {
+  return (name, options, callback) => {
+    lookup(name, options, (error, found, family) => {
+      if (error === null) {
+        try {
+          const addresses = typeof found === "string" ? [found] : found.map(({ address }) => address);
+          for (const address of addresses) judge(name, address);
+        } catch (refused) {
+          callback(asError(refused), "", 0);
+          return;
+        }
+      }
+      callback(error, found, family);
+    });
+  };
+}
+
+function refusedPeer(socket: Socket, destination: Destination, allow: AllowList): Error | undefined {
+  try {
+    if (socket.remoteAddress === undefined)
+      throw new OutboundRefused("The connection was lost before its peer was known.");
+    judgeAddress(socket.remoteAddress, destination, allow);
+    return undefined;
+  } catch (error) {
+    return asError(error);
+  }
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
