@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { prepareCluster, type Cluster } from "./embedded/cluster.ts";
+import { clusterUrl, ensureRunning, readPostmaster } from "./embedded/postmaster.ts";
+import { errorCode } from "./storage-error.ts";
+
+/** A PostgreSQL of our own, for as long as nobody gives us another. */
+export interface EmbeddedPostgres {
+  /** Address with password; the same one after every restart of the database. */
+  readonly url: string;
+  /** Shuts the database down unless another process of ours uses it. */
+  stop(): Promise<void>;
+}
+
+/** The service's database in the embedded cluster. */
+const DATABASE = "patchbay";
+
+/** Each process that relies on the cluster holds this advisory lock, shared; it goes with the process, however that ends. */
+const PRESENCE_LOCK = 0x70726573;
+
+const STOP_TIMEOUT_MS = 15_000;
+
+async function createDatabase(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query("select from pg_database where datname = $1", [DATABASE]);
+  if (rowCount === 1) return;
+  await client.query(`create database ${DATABASE}`).catch((error: unknown) => {
+    // Another process created it in between: duplicate_database, or unique_violation when both were in the middle of it.
+    if (errorCode(error) !== "42P04" && errorCode(error) !== "23505") throw error;
+  });
+}
+
+/** Joins the users of the cluster; repeated when the cluster went down under it because its last user left. */
+async function join(cluster: Cluster): Promise<{ client: pg.Client; port: number; started: boolean }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const running = await ensureRunning(cluster);
+    try {
+      await running.client.query("select pg_advisory_lock_shared($1)", [PRESENCE_LOCK]);
+      await createDatabase(running.client);
+      return running;
+    } catch (error) {
+      await running.client.end().catch(() => {});
+      if (attempt === 5) throw error;
+    }
+  }
+}
+
+/** Fast shutdown; returns when PostgreSQL has taken its lock file away, which is the last thing it does. */
+async function shutDown(cluster: Cluster): Promise<void> {
+  const running = await readPostmaster(cluster);
+  if (running === undefined) return;
+  process.kill(running.pid, "SIGINT");
+  const deadline = Date.now() + STOP_TIMEOUT_MS;
+  while ((await readPostmaster(cluster))?.pid === running.pid) {
+    if (Date.now() > deadline) throw new Error(`the embedded PostgreSQL (process ${running.pid}) does not stop`);
+    await sleep(10);
+  }
+}
+
+/**
+ * Makes sure that the PostgreSQL in `<dataDir>/postgres` runs: finds it running (beside a server, or left over from a
+ * process that was killed), or starts it. While this process lives, a database that dies is started again.
+ */
+export async function startEmbeddedPostgres(options: { readonly dataDir: string; readonly log: Logger }): Promise<EmbeddedPostgres> {
+  const { log } = options;
+  const cluster = await prepareCluster(options.dataDir);
+  let stopping = false;
+  let presence: pg.Client;
+  let restarting: Promise<void> | undefined;
+
+  const watch = (client: pg.Client): void => {
+    presence = client;
+    client.once("end", () => {
+      if (!stopping) restarting ??= restart().finally(() => (restarting = undefined));
+    });
+  };
+  const restart = async (): Promise<void> => {
+    for (let waitMs = 100; !stopping; waitMs = Math.min(waitMs * 2, 5_000)) {
+      try {
+        log.warn("the embedded PostgreSQL went away; starting it again");
+        watch((await join(cluster)).client);
+        return;
+      } catch (error) {
+        log.error({ err: error }, "the embedded PostgreSQL does not come back");
+        await sleep(waitMs, undefined, { ref: false });
+      }
+    }
+  };
+
+  const first = await join(cluster);
+  watch(first.client);
+  log.debug({ port: first.port, started: first.started }, "embedded PostgreSQL is ready");
+  return {
+    url: clusterUrl(cluster, first.port, DATABASE),
+    async stop() {
+      if (stopping) return;
+      stopping = true;
+      await restarting;
+      try {
+        // Granted only when no other process holds it. Whoever comes from now on waits for it and is sent away by the shutdown.
+        const { rows } = await presence.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [PRESENCE_LOCK]);
+        if (rows[0]?.alone === true) await shutDown(cluster);
+      } catch (error) {
+        log.warn({ err: error }, "the embedded PostgreSQL was not stopped cleanly");
+      } finally {
+        await presence.end().catch(() => {});
+      }
+    },
+  };
+}

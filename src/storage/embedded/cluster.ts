@@ -1,0 +1,125 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmod, chown, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { SYSTEM_FOLDER, findBinaries, type Binaries } from "./binaries.ts";
+import { canEnter, findUnprivilegedUser, isRoot, ownerOf, type OsUser } from "./os-user.ts";
+
+/** A database cluster on disk that is ready to be started. */
+export interface Cluster {
+  /** PostgreSQL's own data directory. */
+  readonly pgdata: string;
+  /** What PostgreSQL writes to its standard error. */
+  readonly logFile: string;
+  /** Holds the port, so that every start takes the same one and open pools find the database again. */
+  readonly portFile: string;
+  readonly password: string;
+  readonly binaries: Binaries;
+  /** Whom to run PostgreSQL as; undefined means as ourselves. */
+  readonly user: OsUser | undefined;
+}
+
+/** The database's superuser, and the service's only role in it. */
+export const ROLE = "patchbay";
+
+/** The environment of PostgreSQL's programs: nothing of ours, so that no PG* variable leads them astray. */
+export const PROGRAM_ENV = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
+
+async function exists(path: string): Promise<boolean> {
+  return await lstat(path).then(() => true, () => false);
+}
+
+async function runInitdb(cluster: string, binaries: Binaries, user: OsUser | undefined): Promise<void> {
+  const pgdata = join(cluster, "data");
+  const passwordForInitdb = join(cluster, "initdb-password");
+  const password = randomBytes(24).toString("base64url");
+  await mkdir(pgdata, { mode: 0o700 });
+  await writeFile(join(cluster, "password"), `${password}\n`, { mode: 0o600 });
+  await writeFile(passwordForInitdb, `${password}\n`, { mode: 0o600 });
+  if (user !== undefined) {
+    await chown(pgdata, user.uid, user.gid);
+    await chown(passwordForInitdb, user.uid, user.gid);
+  }
+  const options = [
+    `--pgdata=${pgdata}`, `--username=${ROLE}`, `--pwfile=${passwordForInitdb}`, "--auth=scram-sha-256", "--encoding=UTF8",
+    // The builtin provider orders by code point on every machine, whatever its C library.
+    "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions",
+  ];
+  try {
+    await promisify(execFile)(binaries.initdb, options, { cwd: "/", env: PROGRAM_ENV, ...user });
+  } catch (cause) {
+    const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : "";
+    const line = said.split("\n").find((text) => /error|fatal|could not/i.test(text)) ?? (cause instanceof Error ? cause.message : "");
+    throw new Error(`the embedded PostgreSQL could not be initialised: ${line.trim()}`, { cause });
+  }
+  await rm(passwordForInitdb);
+}
+
+/** Makes `home` a symbolic link into a system folder, when root's database user cannot get to it where it should be. */
+async function placeFor(home: string, user: OsUser | undefined): Promise<string> {
+  const dataDir = dirname(home);
+  if (user === undefined || (await canEnter(dataDir, user))) return home;
+  // The data folder is ours by definition: letting others pass (not list) is enough unless a folder above is closed too.
+  if (await canEnter(dirname(dataDir), user)) {
+    await chmod(dataDir, 0o711);
+    if (await canEnter(dataDir, user)) return home;
+  }
+  return join(SYSTEM_FOLDER, `cluster-${randomBytes(8).toString("hex")}`);
+}
+
+/** Builds the cluster beside its place and moves it there in one step, so that a half-made one is never seen. */
+async function initialise(home: string, binaries: Binaries, user: OsUser | undefined): Promise<void> {
+  const place = await placeFor(home, user);
+  const draft = place === home ? `${home}.${randomBytes(6).toString("hex")}` : place;
+  await mkdir(dirname(draft), { recursive: true, mode: 0o755 });
+  await mkdir(draft, { mode: 0o711 });
+  await chmod(draft, 0o711);
+  try {
+    await runInitdb(draft, binaries, user);
+    if (place === home) await rename(draft, home);
+    else await symlink(place, home);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    // Another process was faster; its cluster is as good as ours.
+    if (!(await exists(join(home, "data")))) throw error;
+  }
+}
+
+async function assertSameVersion(pgdata: string, binaries: Binaries, user: OsUser | undefined): Promise<void> {
+  const made = (await readFile(join(pgdata, "PG_VERSION"), "utf8")).trim();
+  const { stdout } = await promisify(execFile)(binaries.postgres, ["--version"], { cwd: "/", env: PROGRAM_ENV, ...user });
+  const have = /\d+/.exec(stdout)?.[0];
+  if (have !== made) {
+    throw new Error(`${pgdata} was made by PostgreSQL ${made} and this is PostgreSQL ${have ?? "unknown"}; move it with pg_dump, or use the old version`);
+  }
+}
+
+/** Whom to run PostgreSQL as: the owner of the data if there is any, otherwise somebody without privileges when we are root. */
+async function chooseUser(pgdata: string): Promise<OsUser | undefined> {
+  const made = await exists(pgdata);
+  if (!isRoot()) {
+    if (made && (await ownerOf(pgdata)).uid !== process.getuid?.()) {
+      throw new Error(`${pgdata} belongs to another user; start the service as that user, or set DATA_DIR`);
+    }
+    return undefined;
+  }
+  const user = made ? await ownerOf(pgdata) : await findUnprivilegedUser();
+  if (user === undefined || user.uid === 0) {
+    throw new Error("PostgreSQL does not run as root and there is no user «postgres» or «nobody» to run it as; start the service as an ordinary user, or set DATABASE_URL");
+  }
+  return user;
+}
+
+/** The cluster in `<dataDir>/postgres`, made on the first call. Safe with several processes at once. */
+export async function prepareCluster(dataDir: string): Promise<Cluster> {
+  const home = join(resolve(dataDir), "postgres");
+  const pgdata = join(home, "data");
+  if (!(await exists(dataDir))) await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
+  const user = await chooseUser(pgdata);
+  const binaries = await findBinaries(user);
+  if (!(await exists(pgdata))) await initialise(home, binaries, user);
+  else await assertSameVersion(pgdata, binaries, user);
+  const password = (await readFile(join(home, "password"), "utf8")).trim();
+  return { pgdata, logFile: join(home, "postgres.log"), portFile: join(home, "port"), password, binaries, user };
+}

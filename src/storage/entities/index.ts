@@ -1,0 +1,2 @@
+/** Every entity the ORM maps. */
+export const entities = [];

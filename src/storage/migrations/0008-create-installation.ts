@@ -1,0 +1,15 @@
+import { Migration } from "@mikro-orm/migrations";
+
+/** Brings the one row that every replica must agree on. */
+export class CreateInstallation extends Migration {
+  override up(): void {
+    this.addSql(`
+      create table installation (
+        id integer primary key check (id = 1),
+        master_key_fingerprint text not null,
+        sealed_pepper bytea not null,
+        created_at timestamptz not null default now()
+      )
+    `);
+  }
+}

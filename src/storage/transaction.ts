@@ -1,0 +1,32 @@
+import type pg from "pg";
+import { translateDatabaseError } from "./storage-error.ts";
+
+/**
+ * Runs `work` between BEGIN and COMMIT on one connection; whatever it throws rolls everything back and is thrown on.
+ *
+ * Driver errors come out translated (see `translateDatabaseError`). A connection whose state is unknown is discarded.
+ */
+export async function transaction<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  let client: pg.PoolClient;
+  try {
+    client = await pool.connect();
+  } catch (error) {
+    throw translateDatabaseError(error);
+  }
+  let broken: Error | undefined;
+  try {
+    await client.query("begin");
+    const result = await work(client);
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    try {
+      await client.query("rollback");
+    } catch (rollbackError) {
+      broken = rollbackError instanceof Error ? rollbackError : new Error("rollback failed");
+    }
+    throw translateDatabaseError(error);
+  } finally {
+    client.release(broken);
+  }
+}
