@@ -1,0 +1,56 @@
+import type { AccessType, Connection, VerificationStatus } from "../../connections/connection.ts";
+import type { JsonObject } from "../../json.ts";
+
+/** A row of `connection` without its secrets, as `CONNECTION_COLUMNS` selects it. */
+export interface ConnectionRow {
+  account_id: string;
+  id: number;
+  server_type: string;
+  name: string;
+  description: string;
+  agent_enabled: boolean;
+  access_type: AccessType;
+  configuration: JsonObject;
+  has_credential: boolean;
+  verification_status: VerificationStatus;
+  status_reason: string | null;
+  key_version: number;
+  disabled_tool_ids: number[];
+  known_tool_ids: number[] | null;
+  oauth_client_id: string;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** Every column but the sealed secrets, which are asked for by themselves. */
+export const CONNECTION_COLUMNS = `account_id, id, server_type, name, description, agent_enabled, access_type, configuration,
+  has_credential, verification_status, status_reason, key_version, disabled_tool_ids, known_tool_ids, oauth_client_id,
+  created_at, updated_at`;
+
+/** Where the secrets of a connection are sealed to. */
+export function secretsPlace(accountId: string, id: number): { table: string; column: string; accountId: string; rowId: number } {
+  return { table: "connection", column: "sealed_secrets", accountId, rowId: id };
+}
+
+/** The connection in a row, field by field. */
+export function toConnection(row: ConnectionRow): Connection {
+  return {
+    accountId: row.account_id,
+    id: row.id,
+    serverType: row.server_type,
+    name: row.name,
+    description: row.description,
+    agentEnabled: row.agent_enabled,
+    accessType: row.access_type,
+    configuration: row.configuration,
+    hasCredential: row.has_credential,
+    verificationStatus: row.verification_status,
+    statusReason: row.status_reason ?? undefined,
+    keyVersion: row.key_version,
+    disabledToolIds: row.disabled_tool_ids,
+    knownToolIds: row.known_tool_ids ?? undefined,
+    oauthClientId: row.oauth_client_id,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,156 @@
+import { randomBytes } from "node:crypto";
+import type pg from "pg";
+import { connectionScopes, type Connection } from "../../connections/connection.ts";
+import type { ChangeEffects, ConnectionStore } from "../../connections/connection-store.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Sealer } from "../sealing.ts";
+import { transaction } from "../transaction.ts";
+import { announce, announceEvent } from "./connection-event.ts";
+import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
+import { revoke } from "./revocation.ts";
+import { runStatement } from "./run-statement.ts";
+
+/** What writing connections needs. */
+export interface ConnectionWriteDeps {
+  readonly pool: pg.Pool;
+  readonly sealer: Sealer;
+  /** What is stored of a client's secret. */
+  readonly hashSecret: (secret: string) => Buffer;
+  /** The most connections an account may have. */
+  readonly maxConnections: number;
+  /** Puts the verification of a connection's key in the queue, within the transaction. */
+  readonly enqueueVerification: (client: pg.PoolClient, connection: Connection) => Promise<void>;
+  /** Puts the purge of a deleted connection's history in the queue, within the transaction. */
+  readonly enqueuePurge: (client: pg.PoolClient, accountId: string, connectionId: number) => Promise<void>;
+}
+
+/** `updated_at` is the row's version for optimistic changes, so it never stands still and has no part below a millisecond. */
+export const NEXT_UPDATED_AT = "greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')";
+
+const INSERT = `insert into connection (account_id, id, server_type, name, description, access_type, configuration, sealed_secrets,
+    has_credential, verification_status, status_reason, oauth_client_id, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11,
+    date_trunc('milliseconds', clock_timestamp()), date_trunc('milliseconds', clock_timestamp()))
+  returning ${CONNECTION_COLUMNS}, ${announce("created")}`;
+
+/** One round trip: changes the row if it is still the one the change was decided on, and announces that. */
+const UPDATE = {
+  name: "connection_update",
+  text: `with changed as (
+      update connection set name = $4, description = $5, agent_enabled = $6, access_type = $7, configuration = $8,
+        has_credential = $9, verification_status = $10, status_reason = $11, key_version = $12, disabled_tool_ids = $13,
+        known_tool_ids = $14, sealed_secrets = case when $15 then $16 else sealed_secrets end, updated_at = ${NEXT_UPDATED_AT}
+      where account_id = $1 and id = $2 and updated_at = $3
+      returning ${CONNECTION_COLUMNS})
+    select changed.*, ${announce("updated")} from changed`,
+};
+
+/** The writes of the connection store. Each is whole or nothing. */
+export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<ConnectionStore, "create" | "save" | "delete"> {
+  const { pool } = deps;
+
+  function seal(accountId: string, id: number, secrets: JsonObject): Buffer | null {
+    if (Object.keys(secrets).length === 0) return null;
+    return deps.sealer.seal(JSON.stringify(secrets), secretsPlace(accountId, id));
+  }
+
+  async function update(runner: pg.Pool | pg.PoolClient, before: Connection, after: Connection, secrets?: JsonObject) {
+    const { accountId, id } = before;
+    const sealed = secrets === undefined ? null : seal(accountId, id, secrets);
+    const values = [
+      accountId, id, before.updatedAt, after.name, after.description, after.agentEnabled, after.accessType,
+      after.configuration, after.hasCredential, after.verificationStatus, after.statusReason ?? null, after.keyVersion,
+      after.disabledToolIds, after.knownToolIds ?? null, secrets !== undefined, sealed,
+    ];
+    const row = (await runStatement<ConnectionRow>(runner, { ...UPDATE, values })).rows[0];
+    return row === undefined ? undefined : toConnection(row);
+  }
+
+  return {
+    create: (fresh) =>
+      transaction(pool, async (client) => {
+        const { accountId } = fresh;
+        // The account's row is the lock under which its connections are counted.
+        const account = await client.query("select 1 from account where id = $1 and disabled_at is null for update", [accountId]);
+        if (account.rowCount === 0) throw new DomainError("unauthenticated", "Invalid or expired token.");
+        const counted = await client.query<{ count: number; id: number }>(
+          "select count(*)::integer as count, nextval('connection_id_seq')::integer as id from connection where account_id = $1",
+          [accountId],
+        );
+        const { count, id } = counted.rows[0] ?? { count: 0, id: 0 };
+        if (count >= deps.maxConnections) {
+          throw new DomainError("exhausted", `An account can have at most ${deps.maxConnections} connections; delete one first.`);
+        }
+        const oauthClientId = `conn_${id}_${randomBytes(12).toString("base64url")}`;
+        const inserted = await client.query<ConnectionRow>(INSERT, [
+          accountId, id, fresh.serverType, fresh.name, fresh.description, fresh.accessType, fresh.configuration,
+          seal(accountId, id, fresh.secrets), fresh.hasCredential, fresh.statusReason ?? null, oauthClientId,
+        ]);
+        await client.query(
+          "insert into oauth_client (account_id, id, connection_id, name, scopes) values ($1, $2, $3, $4, $5)",
+          [accountId, oauthClientId, id, fresh.name, connectionScopes(fresh.accessType)],
+        );
+        const row = inserted.rows[0];
+        if (row === undefined) throw new Error("insert into connection returned no row");
+        const connection = toConnection(row);
+        await deps.enqueueVerification(client, connection);
+        return connection;
+      }),
+
+    async save(before, after, effects) {
+      if (Object.keys(effects).length === 0) return update(pool, before, after);
+      return transaction(pool, async (client) => {
+        const saved = await update(client, before, after, effects.secrets);
+        if (saved !== undefined) await applyEffects(deps, client, saved, effects);
+        return saved;
+      });
+    },
+
+    delete: (accountId, id) =>
+      transaction(pool, async (client) => {
+        // Tool lists, the connection's own client and its tokens go with the row (on delete cascade).
+        const deleted = await client.query(
+          `delete from connection where account_id = $1 and id = $2 returning ${announce("deleted")}`,
+          [accountId, id],
+        );
+        if (deleted.rowCount === 0) return false;
+        await client.query("insert into connection_tombstone (account_id, connection_id) values ($1, $2)", [accountId, id]);
+        await client.query(
+          "delete from session where account_id = $1 and (connection_id = $2 or $2 = any (called_connection_ids))",
+          [accountId, id],
+        );
+        await revoke(client, { accountId, kind: "connection", subject: String(id), isKeptForEver: true });
+        await deps.enqueuePurge(client, accountId, id);
+        return true;
+      }),
+  };
+}
+
+async function applyEffects(
+  deps: ConnectionWriteDeps,
+  client: pg.PoolClient,
+  connection: Connection,
+  effects: ChangeEffects,
+): Promise<void> {
+  const { accountId, id, oauthClientId } = connection;
+  if (effects.clientScopes !== undefined) {
+    await client.query("update oauth_client set scopes = $3 where account_id = $1 and id = $2", [
+      accountId, oauthClientId, effects.clientScopes,
+    ]);
+  }
+  if (effects.clientSecret !== undefined) {
+    await client.query("update oauth_client set secret_hash = $3 where account_id = $1 and id = $2", [
+      accountId, oauthClientId, deps.hashSecret(effects.clientSecret),
+    ]);
+  }
+  if (effects.endClientAccess === true) {
+    await client.query("delete from session where account_id = $1 and client_id = $2", [accountId, oauthClientId]);
+    await revoke(client, { accountId, kind: "client", subject: oauthClientId, issuedBefore: new Date() });
+  }
+  if (effects.forgetTools === true) {
+    await client.query("delete from tool_list where account_id = $1 and connection_id = $2", [accountId, id]);
+    await announceEvent(client, { accountId, connectionId: id, event: "tools" });
+  }
+  if (effects.verify === true) await deps.enqueueVerification(client, connection);
+}

@@ -1,0 +1,81 @@
+import type { Connection } from "../../connections/connection.ts";
+import type { ConnectionStore } from "../../connections/connection-store.ts";
+import { isJsonObject } from "../../json.ts";
+import { announce } from "./connection-event.ts";
+import { createConnectionWrites, type ConnectionWriteDeps, NEXT_UPDATED_AT } from "./connection-write.ts";
+import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
+import { runStatement } from "./run-statement.ts";
+
+const FIND = { name: "connection_find", text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 and id = $2` };
+const LIST = { name: "connection_list", text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 order by id` };
+const PAGE = {
+  name: "connection_page",
+  text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 order by id limit $2 offset $3`,
+};
+const COUNT = { name: "connection_count", text: "select count(*)::integer as count from connection where account_id = $1" };
+const SECRETS = {
+  name: "connection_secrets",
+  text: "select sealed_secrets from connection where account_id = $1 and id = $2 and key_version = $3",
+};
+const VERIFY = {
+  name: "connection_verified",
+  text: `with changed as (
+      update connection set verification_status = $4, status_reason = $5, updated_at = ${NEXT_UPDATED_AT}
+      where account_id = $1 and id = $2 and key_version = $3
+        and (verification_status, status_reason) is distinct from ($4, $5)
+      returning account_id, id)
+    select ${announce("updated")} from changed`,
+};
+const ADOPT = {
+  name: "connection_adopt_tools",
+  text: `with changed as (
+      update connection set
+        disabled_tool_ids = case when known_tool_ids is null then disabled_tool_ids
+          else array(select distinct unnest(disabled_tool_ids || $3::integer[]) order by 1) end,
+        known_tool_ids = array(select distinct unnest(coalesce(known_tool_ids, '{}') || $3::integer[]) order by 1),
+        updated_at = ${NEXT_UPDATED_AT}
+      where account_id = $1 and id = $2 and access_type = 'individual'
+        and not coalesce(known_tool_ids, '{}') @> $3::integer[]
+      returning account_id, id)
+    select ${announce("updated")} from changed`,
+};
+
+/** Connections in PostgreSQL: named prepared statements for what is hot, transactions for what entails more. */
+export function createConnectionStore(deps: ConnectionWriteDeps): ConnectionStore {
+  const { pool, sealer } = deps;
+
+  async function select(statement: { name: string; text: string }, values: unknown[]): Promise<Connection[]> {
+    return (await runStatement<ConnectionRow>(pool, { ...statement, values })).rows.map(toConnection);
+  }
+
+  return {
+    ...createConnectionWrites(deps),
+    async find(accountId, id) {
+      return (await select(FIND, [accountId, id]))[0];
+    },
+    list: (accountId) => select(LIST, [accountId]),
+    async listPage(accountId, limit, offset) {
+      const [connections, counted] = await Promise.all([
+        select(PAGE, [accountId, limit, offset]),
+        runStatement<{ count: number }>(pool, { ...COUNT, values: [accountId] }),
+      ]);
+      return { connections, totalCount: counted.rows[0]?.count ?? 0 };
+    },
+    async sealedSecrets(accountId, id, keyVersion) {
+      const statement = { ...SECRETS, values: [accountId, id, keyVersion] };
+      const { rows } = await runStatement<{ sealed_secrets: Buffer | null }>(pool, statement);
+      return rows[0]?.sealed_secrets ?? undefined;
+    },
+    openSecrets(accountId, id, sealed) {
+      const secrets: unknown = JSON.parse(sealer.open(sealed, secretsPlace(accountId, id)));
+      return isJsonObject(secrets) ? secrets : {};
+    },
+    async recordVerification(accountId, id, keyVersion, status, reason) {
+      const values = [accountId, id, keyVersion, status, reason ?? null];
+      return (await runStatement(pool, { ...VERIFY, values })).rowCount === 1;
+    },
+    async adoptTools(accountId, id, toolIds) {
+      await runStatement(pool, { ...ADOPT, values: [accountId, id, toolIds] });
+    },
+  };
+}
