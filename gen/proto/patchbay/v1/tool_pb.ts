@@ -86,7 +86,7 @@ export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
  */
 export type ToolAnnotations = Message<"patchbay.v1.ToolAnnotations"> & {
   /**
-   * Who the result is for: `user`, `assistant`.
+   * Who the result is for, such as `user` or `assistant`.
    *
    * @generated from field: repeated string audience = 1;
    */
