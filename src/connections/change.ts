@@ -10,15 +10,15 @@ import { checkApiKey, checkClientSecret, checkDescription, checkName } from "./t
 
 /** What an update may bring; absent fields keep their values (SPEC «PUT», rule 1). */
 export interface ConnectionChange {
-  readonly connectionId?: string;
-  readonly agentEnabled?: boolean;
-  readonly accessType?: string;
-  readonly apiKey?: string;
-  readonly name?: string;
-  readonly description?: string;
-  readonly clientSecret?: string;
-  readonly configuration?: JsonObject;
-  readonly disabledTools?: readonly number[];
+  readonly connectionId?: string | undefined;
+  readonly agentEnabled?: boolean | undefined;
+  readonly accessType?: string | undefined;
+  readonly apiKey?: string | undefined;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly configuration?: JsonObject | undefined;
+  readonly disabledTools?: readonly number[] | undefined;
 }
 
 /** What a change is decided on beside the connection itself. */

@@ -8,7 +8,7 @@ import type { ConnectionStore } from "./connection-store.ts";
 import type { ConnectionTools } from "./connection-tools.ts";
 import type { ConnectionView } from "./connection-view.ts";
 import { prepareConnection, type ConnectionDraft } from "./create.ts";
-import { checkPage, DEFAULT_PAGE, listTools, type ToolPage, type ToolQuery } from "./list-tools.ts";
+import { checkPage, DEFAULT_PAGE, listTools, type PageQuery, type ToolPage, type ToolQuery } from "./list-tools.ts";
 import { connectionNotFound, reachableId } from "./server-id.ts";
 
 /** The account's connections, and whether more follow when a page was asked for. */
@@ -23,7 +23,7 @@ export interface ListedConnections {
  */
 export interface Connections {
   create(principal: Principal, draft: ConnectionDraft): Promise<Connection>;
-  list(principal: Principal, page: { readonly limit?: number; readonly offset?: number }): Promise<ListedConnections>;
+  list(principal: Principal, page: PageQuery): Promise<ListedConnections>;
   get(principal: Principal, serverId: string): Promise<Connection>;
   update(principal: Principal, serverId: string, change: ConnectionChange): Promise<Connection>;
   delete(principal: Principal, serverId: string): Promise<void>;

@@ -11,9 +11,9 @@ import { checkApiKey, checkDescription, checkName } from "./text.ts";
 /** What a caller supplies for a new connection. */
 export interface ConnectionDraft {
   readonly serverType: string;
-  readonly name?: string;
-  readonly description?: string;
-  readonly accessType?: string;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly accessType?: string | undefined;
   readonly configuration: JsonObject;
 }
 

@@ -8,12 +8,16 @@ export const DEFAULT_PAGE = 100;
 /** The largest page. */
 export const MAX_PAGE = 500;
 
+/** Which part of a list is wanted. */
+export interface PageQuery {
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+}
+
 /** Which tools to list. */
-export interface ToolQuery {
-  readonly limit?: number;
-  readonly offset?: number;
+export interface ToolQuery extends PageQuery {
   /** Every tool, whether visible or not; needs `mgmt.write`. */
-  readonly includeDisabled?: boolean;
+  readonly includeDisabled?: boolean | undefined;
 }
 
 /** Tools of one connection, by name. */
@@ -26,7 +30,7 @@ export interface ToolPage {
 }
 
 /** Checks `limit` (1–500) and `offset` (≥ 0); throws `invalid` naming the one that is out of range. */
-export function checkPage(query: { readonly limit?: number; readonly offset?: number }): void {
+export function checkPage(query: PageQuery): void {
   if (query.limit !== undefined && (query.limit < 1 || query.limit > MAX_PAGE)) {
     throw invalid("limit", `limit must be from 1 to ${MAX_PAGE}.`);
   }

@@ -1,0 +1,162 @@
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+
+/** What the operator decides (DESIGN §7): parsed, typed, frozen. Nothing else in the project reads the environment. */
+export interface Config {
+  readonly host: string;
+  /** 1–65535. */
+  readonly port: number;
+  /** Issuer, audience and start of every address that is printed; without a trailing slash. */
+  readonly publicUrl: string;
+  /** Undefined means the embedded database. */
+  readonly databaseUrl: string | undefined;
+  /** For LISTEN, where `databaseUrl` leads through a transaction pooler. */
+  readonly databaseListenUrl: string | undefined;
+  /** Absolute path of the embedded database and the generated keys. */
+  readonly dataDir: string;
+  /** Master keys as `version:base64`, comma separated, newest first. Undefined means generated in `dataDir`. */
+  readonly masterKeys: string | undefined;
+  /** `host:port` of private hosts that outbound calls may reach. */
+  readonly outboundAllow: readonly string[];
+  /** Base addresses by `server_type`, overriding the integration's own. */
+  readonly integrationBaseUrls: ReadonlyMap<string, string>;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** Whether `X-Forwarded-*` is believed. */
+  readonly trustProxy: boolean;
+  readonly corsOrigins: readonly string[];
+  readonly logLevel: LogLevel;
+  /** Processes that serve. */
+  readonly workers: number;
+  readonly sessionIdleSeconds: number;
+  readonly maxConnectionsPerAccount: number;
+}
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+/** pino's levels. */
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** A setting that cannot be understood; the message is one line for the operator. */
+export class ConfigError extends Error {}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the configuration from the environment. Throws ConfigError naming the variable, its value and what is expected. */
+export function readConfig(environment: Environment = process.env): Config {
+  const host = text(environment, "HOST") ?? "127.0.0.1";
+  const port = integer(environment, "PORT", 8080, 1, 65_535);
+  const databaseUrl = databaseAddress(environment, "DATABASE_URL");
+  const masterKeys = text(environment, "PATCHBAY_KEYS");
+  if (databaseUrl !== undefined && masterKeys === undefined) {
+    throw new ConfigError(
+      "PATCHBAY_KEYS is required with DATABASE_URL: a version and 32 random bytes, such as 1:$(openssl rand -base64 32).",
+    );
+  }
+  const tls = tlsFiles(environment);
+  const scheme = tls === undefined ? "http" : "https";
+  return Object.freeze({
+    host,
+    port,
+    publicUrl: webAddress(environment, "PUBLIC_URL") ?? `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
+    databaseUrl,
+    databaseListenUrl: databaseAddress(environment, "DATABASE_LISTEN_URL"),
+    dataDir: resolve(text(environment, "DATA_DIR") ?? ".patchbay"),
+    masterKeys,
+    outboundAllow: outboundAllow(environment),
+    integrationBaseUrls: integrationBaseUrls(environment),
+    tls,
+    trustProxy: flag(environment, "TRUST_PROXY"),
+    corsOrigins: corsOrigins(environment),
+    logLevel: word(environment, "LOG_LEVEL", LOG_LEVELS, "info"),
+    workers: integer(environment, "WORKERS", 1, 1, 64),
+    sessionIdleSeconds: integer(environment, "SESSION_IDLE_SECONDS", 86_400, 60, 31_536_000),
+    maxConnectionsPerAccount: integer(environment, "MAX_CONNECTIONS_PER_ACCOUNT", 1_000, 1, 1_000_000),
+  });
+}
+
+function text(environment: Environment, name: string): string | undefined {
+  const value = environment[name]?.trim();
+  return value === undefined || value === "" ? undefined : value;
+}
+
+function list(environment: Environment, name: string): string[] {
+  return (text(environment, name) ?? "").split(",").map((item) => item.trim()).filter((item) => item !== "");
+}
+
+function integer(environment: Environment, name: string, fallback: number, min: number, max: number): number {
+  const value = text(environment, name);
+  if (value === undefined) return fallback;
+  const number = /^\d{1,10}$/.test(value) ? Number(value) : NaN;
+  if (number >= min && number <= max) return number;
+  throw new ConfigError(`${name} is ${JSON.stringify(value)}; it must be a whole number from ${min} to ${max}.`);
+}
+
+function flag(environment: Environment, name: string): boolean {
+  return word(environment, name, ["true", "false", "1", "0"], "false").match(/true|1/) !== null;
+}
+
+function word<Word extends string>(environment: Environment, name: string, words: readonly Word[], fallback: Word): Word {
+  const value = text(environment, name);
+  if (value === undefined) return fallback;
+  const known = words.find((one) => one === value);
+  if (known !== undefined) return known;
+  throw new ConfigError(`${name} is ${JSON.stringify(value)}; it must be one of ${words.join(", ")}.`);
+}
+
+function parsedUrl(name: string, value: string, schemes: readonly string[]): URL {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url !== undefined && schemes.includes(url.protocol)) return url;
+  // The value is not echoed: an address may hold a password.
+  throw new ConfigError(`${name} must be an address that starts with ${schemes.map((one) => `${one}//`).join(" or ")}.`);
+}
+
+function webAddress(environment: Environment, name: string): string | undefined {
+  const value = text(environment, name);
+  if (value === undefined) return undefined;
+  const url = parsedUrl(name, value, ["http:", "https:"]);
+  if (url.search !== "" || url.hash !== "" || url.username !== "" || (url.pathname !== "/" && url.pathname !== "")) {
+    throw new ConfigError(`${name} must be scheme, host and port alone, such as https://patchbay.example.com.`);
+  }
+  return url.origin;
+}
+
+function databaseAddress(environment: Environment, name: string): string | undefined {
+  const value = text(environment, name);
+  if (value !== undefined) parsedUrl(name, value, ["postgres:", "postgresql:"]);
+  return value;
+}
+
+function tlsFiles(environment: Environment): Config["tls"] {
+  const certFile = text(environment, "TLS_CERT_FILE");
+  const keyFile = text(environment, "TLS_KEY_FILE");
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  throw new ConfigError("TLS_CERT_FILE and TLS_KEY_FILE belong together; set both or neither.");
+}
+
+function outboundAllow(environment: Environment): readonly string[] {
+  const items = list(environment, "OUTBOUND_ALLOW");
+  const wrong = items.find((item) => !/^(\[[0-9a-fA-F:]+\]|[^:/@\s]+):\d{1,5}$/.test(item));
+  if (wrong === undefined) return items;
+  throw new ConfigError(`OUTBOUND_ALLOW holds ${JSON.stringify(wrong)}; each item must be host:port.`);
+}
+
+function integrationBaseUrls(environment: Environment): ReadonlyMap<string, string> {
+  return new Map(
+    list(environment, "INTEGRATION_BASE_URLS").map((item) => {
+      const [, type, address] = /^([a-z0-9_-]+)=(.+)$/.exec(item) ?? [];
+      if (type === undefined || address === undefined) {
+        throw new ConfigError(`INTEGRATION_BASE_URLS holds ${JSON.stringify(item)}; each item must be type=address.`);
+      }
+      return [type, parsedUrl("INTEGRATION_BASE_URLS", address, ["http:", "https:"]).href.replace(/\/$/, "")];
+    }),
+  );
+}
+
+function corsOrigins(environment: Environment): readonly string[] {
+  return list(environment, "CORS_ORIGINS").map((item) => {
+    const url = URL.canParse(item) ? new URL(item) : undefined;
+    if (url !== undefined && url.origin === item) return item;
+    throw new ConfigError(`CORS_ORIGINS holds ${JSON.stringify(item)}; each item must be an origin such as https://app.example.com.`);
+  });
+}

@@ -1,0 +1,22 @@
+import type pg from "pg";
+import { translateDatabaseError } from "../storage-error.ts";
+
+/** A prepared statement: PostgreSQL parses and plans it once per connection under its name. */
+export interface Statement {
+  /** The same name must always carry the same text. */
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** Runs one prepared statement on a connection of the pool, or on the one given; driver errors come out translated. */
+export async function runStatement<Row extends pg.QueryResultRow>(
+  pool: pg.Pool | pg.PoolClient,
+  { name, text, values }: Statement,
+): Promise<pg.QueryResult<Row>> {
+  try {
+    return await pool.query<Row>({ name, text, values: [...values] });
+  } catch (error) {
+    throw translateDatabaseError(error);
+  }
+}

@@ -1,0 +1,91 @@
+import { create } from "@bufbuild/protobuf";
+import { NullValue } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type ConnectionService,
+  CreateConnectionResponseSchema,
+  DeleteConnectionResponseSchema,
+  GetConnectionResponseSchema,
+  ListConnectionsResponseSchema,
+  ListConnectionToolsResponseSchema,
+  UpdateConnectionResponseSchema,
+} from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { connectionStatus } from "../../connections/connection.ts";
+import type { Connections } from "../../connections/connections.ts";
+import type { Watch } from "../../connections/watch.ts";
+import type { Catalog } from "../../integrations/integration.ts";
+import { fromUpdateRequest } from "../mappers/connection-change.ts";
+import { toWireConnection, toWireDetails } from "../mappers/connection.ts";
+import { toWireToolPage } from "../mappers/tool.ts";
+import { wantsDetails } from "../mappers/view.ts";
+import { toWireWatchEvent } from "../mappers/watch-event.ts";
+import { principalOf } from "../principal.ts";
+
+/** What the handlers of ConnectionService need. */
+export interface ConnectionHandlerDeps {
+  readonly connections: Connections;
+  readonly watch: Watch;
+  readonly catalog: Catalog;
+}
+
+/** The implementation of ConnectionService behind every protocol: principal, map in, one domain call, map out. */
+export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceImpl<typeof ConnectionService> {
+  const { connections, catalog } = deps;
+  return {
+    async createConnection(request, context) {
+      const { serverType, name, description, accessType, configuration = {} } = request;
+      const draft = { serverType, name, description, accessType, configuration };
+      const connection = await connections.create(principalOf(context), draft);
+      context.responseHeader.set("Location", `/api/v1/mcp-servers/${connection.id}`);
+      return create(CreateConnectionResponseSchema, {
+        serverId: String(connection.id),
+        status: connectionStatus(connection),
+        serverType: connection.serverType,
+        name: connection.name,
+        createdAt: connection.createdAt.toISOString(),
+      });
+    },
+
+    async listConnections({ limit, offset }, context) {
+      const listed = await connections.list(principalOf(context), { limit, offset });
+      return create(ListConnectionsResponseSchema, {
+        success: true,
+        data: listed.connections.map(toWireConnection),
+        ...(listed.page ?? {}),
+      });
+    },
+
+    async getConnection(request, context) {
+      const detailed = wantsDetails(request);
+      const connection = await connections.get(principalOf(context), request.serverId);
+      return detailed
+        ? create(GetConnectionResponseSchema, { message: "MCP server retrieved", connection: toWireDetails(connection, catalog) })
+        : create(GetConnectionResponseSchema, { success: true, data: toWireConnection(connection) });
+    },
+
+    async updateConnection(request, context) {
+      const detailed = wantsDetails(request);
+      const connection = await connections.update(principalOf(context), request.serverId, fromUpdateRequest(request));
+      return detailed
+        ? create(UpdateConnectionResponseSchema, { message: "MCP server updated", connection: toWireDetails(connection, catalog) })
+        : create(UpdateConnectionResponseSchema, { success: true, data: toWireConnection(connection) });
+    },
+
+    async deleteConnection(request, context) {
+      const detailed = wantsDetails(request);
+      await connections.delete(principalOf(context), request.serverId);
+      return detailed
+        ? create(DeleteConnectionResponseSchema, { message: "MCP server deleted" })
+        : create(DeleteConnectionResponseSchema, { success: true, data: NullValue.NULL_VALUE, message: "MCP server deleted" });
+    },
+
+    async listConnectionTools({ serverId, limit, offset, includeDisabled }, context) {
+      const listed = await connections.listTools(principalOf(context), serverId, { limit, offset, includeDisabled });
+      return create(ListConnectionToolsResponseSchema, { success: true, data: toWireToolPage(listed, listed.connectionId) });
+    },
+
+    async *watchConnections({ serverId }, context) {
+      for await (const event of deps.watch(principalOf(context), serverId, context.signal)) yield toWireWatchEvent(event);
+    },
+  };
+}

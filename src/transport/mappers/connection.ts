@@ -1,0 +1,50 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Connection as WireConnection,
+  type ConnectionDetails,
+  ConnectionDetailsSchema,
+  ConnectionSchema,
+} from "../../../gen/proto/patchbay/v1/connection_pb.ts";
+import { requiresCredential } from "../../connections/configuration.ts";
+import { connectionScopes, connectionStatus, type Connection } from "../../connections/connection.ts";
+import type { Catalog } from "../../integrations/integration.ts";
+
+/** The connection in the shape of lists and single reads, field by field. */
+export function toWireConnection(connection: Connection): WireConnection {
+  return create(ConnectionSchema, {
+    id: connection.id,
+    mcpServerName: connection.name,
+    apiKeyVerificationStatus: connection.verificationStatus,
+    oauth2ClientId: connection.oauthClientId,
+    oauth2Scopes: [...connectionScopes(connection.accessType)],
+    agentEnabled: connection.agentEnabled,
+    disabledTools: [...connection.disabledToolIds],
+    createdAt: connection.createdAt.toISOString(),
+    accessType: connection.accessType,
+  });
+}
+
+/** The connection in the alternate, detailed shape, field by field. */
+export function toWireDetails(connection: Connection, catalog: Catalog): ConnectionDetails {
+  return create(ConnectionDetailsSchema, {
+    connectionId: String(connection.id),
+    mcpServerId: String(connection.id),
+    serverType: connection.serverType,
+    name: connection.name,
+    description: connection.description,
+    status: connectionStatus(connection),
+    ...(connection.statusReason === undefined ? {} : { statusReason: connection.statusReason }),
+    authMethod: authMethod(connection, catalog),
+    oauth2ClientId: connection.oauthClientId,
+    oauth2Scopes: [...connectionScopes(connection.accessType)],
+    config: connection.configuration,
+    createdAt: connection.createdAt.toISOString(),
+    updatedAt: connection.updatedAt.toISOString(),
+  });
+}
+
+function authMethod(connection: Connection, catalog: Catalog): "none" | "api_key" {
+  if (connection.hasCredential) return "api_key";
+  const integration = catalog.get(connection.serverType);
+  return integration !== undefined && requiresCredential(integration) ? "api_key" : "none";
+}

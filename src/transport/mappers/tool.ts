@@ -1,0 +1,38 @@
+import { create } from "@bufbuild/protobuf";
+import { type ToolPage as WireToolPage, ToolPageSchema } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { type Tool, type ToolAnnotations, ToolAnnotationsSchema, ToolSchema } from "../../../gen/proto/patchbay/v1/tool_pb.ts";
+import type { ConnectionTool } from "../../connections/connection-tools.ts";
+import type { ToolPage } from "../../connections/list-tools.ts";
+import type { ToolDefinition } from "../../integrations/tool.ts";
+
+/** What hosts may want to know about a tool, field by field. */
+export function toWireAnnotations({ annotations }: ToolDefinition): ToolAnnotations {
+  const { audience, requiresAuth, category } = annotations;
+  return create(ToolAnnotationsSchema, {
+    audience: [...audience],
+    requiresAuth,
+    ...(category === undefined ? {} : { category }),
+  });
+}
+
+function toWireTool({ id, definition, enabled }: ConnectionTool): Tool {
+  return create(ToolSchema, {
+    name: definition.name,
+    description: definition.description,
+    inputSchema: definition.inputSchema,
+    annotations: toWireAnnotations(definition),
+    id,
+    enabled,
+    readOnly: definition.readOnly,
+  });
+}
+
+/** A page of a connection's tools, field by field. */
+export function toWireToolPage(listed: ToolPage, connectionId: number): WireToolPage {
+  return create(ToolPageSchema, {
+    tools: listed.tools.map(toWireTool),
+    totalCount: listed.totalCount,
+    mcpServerId: connectionId,
+    ...(listed.page ?? {}),
+  });
+}
