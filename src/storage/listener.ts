@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import type { Logger } from "pino";
+
+/** Hears what replicas tell one another through PostgreSQL's NOTIFY. */
+export interface Listener {
+  /** Calls `hear` with the payload of each message on the channel, from the moment the promise resolves. */
+  listen(channel: string, hear: (payload: string) => void): Promise<void>;
+  /**
+   * Calls `resume` after every connect but the first: messages sent in between are lost, so whatever was kept in memory
+   * on their account must be dropped or read again.
+   */
+  onReconnect(resume: () => void): void;
+  /** Whether the connection has answered within the last second; while it has not, what is kept in memory may be stale. */
+  isHealthy(): boolean;
+  close(): Promise<void>;
+}
+
+const HEARTBEAT_MS = 400;
+const HEALTHY_FOR_MS = 1_000;
+/** A connection that stays silent for this long is given up and made anew. */
+const SILENCE_LIMIT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const BACK_OFF_MIN_MS = 100;
+const BACK_OFF_MAX_MS = 2_000;
+
+/** Listens on one connection of its own; resolves at once and connects in the background, for as long as it takes. */
+export function createListener(options: { readonly url: string; readonly log: Logger }): Listener {
+  const { url, log } = options;
+  const hearers = new Map<string, Array<(payload: string) => void>>();
+  const resumers: Array<() => void> = [];
+  const closing = new AbortController();
+  let client: pg.Client | undefined;
+  let answeredAt = Number.NEGATIVE_INFINITY;
+  let connectedBefore = false;
+
+  const guard = (what: string, call: () => void): void => {
+    try {
+      call();
+    } catch (error) {
+      log.error({ err: error }, what);
+    }
+  };
+
+  const connect = async (): Promise<pg.Client> => {
+    const next = new pg.Client({
+      connectionString: url,
+      application_name: "patchbay listener",
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      // Bounds every answer, the heartbeat's above all.
+      query_timeout: SILENCE_LIMIT_MS,
+      keepAlive: true,
+    });
+    next.on("error", () => {});
+    next.on("notification", ({ channel, payload = "" }) => {
+      for (const hear of hearers.get(channel) ?? []) guard(`hearer of ${channel} failed`, () => hear(payload));
+    });
+    try {
+      await next.connect();
+      for (const channel of hearers.keys()) await next.query(`listen ${next.escapeIdentifier(channel)}`);
+      return next;
+    } catch (error) {
+      void next.end().catch(() => {});
+      throw error;
+    }
+  };
+
+  /** Returns when the connection is lost or the listener closes. */
+  const stayConnected = async (connected: pg.Client): Promise<void> => {
+    const lost = new AbortController();
+    connected.once("end", () => lost.abort());
+    const until = AbortSignal.any([lost.signal, closing.signal]);
+    while (!until.aborted) {
+      await connected.query("select 1");
+      answeredAt = performance.now();
+      await sleep(HEARTBEAT_MS, undefined, { signal: until }).catch(() => {});
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    let backOffMs = BACK_OFF_MIN_MS;
+    while (!closing.signal.aborted) {
+      let connected: pg.Client | undefined;
+      try {
+        connected = await connect();
+        client = connected;
+        // Channels that were asked for while this connection was being made.
+        for (const channel of hearers.keys()) await connected.query(`listen ${connected.escapeIdentifier(channel)}`);
+        if (connectedBefore) for (const resume of resumers) guard("resuming after a reconnect failed", resume);
+        connectedBefore = true;
+        backOffMs = BACK_OFF_MIN_MS;
+        await stayConnected(connected);
+        if (!closing.signal.aborted) log.warn("lost the connection that listens to PostgreSQL; connecting again");
+      } catch (error) {
+        if (!closing.signal.aborted) log.warn({ err: error }, "cannot listen to PostgreSQL; trying again");
+      } finally {
+        client = undefined;
+        answeredAt = Number.NEGATIVE_INFINITY;
+        void connected?.end().catch(() => {});
+      }
+      await sleep(backOffMs, undefined, { signal: closing.signal }).catch(() => {});
+      backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS);
+    }
+  };
+  const running = run();
+
+  return {
+    async listen(channel, hear) {
+      const known = hearers.get(channel);
+      if (known !== undefined) {
+        known.push(hear);
+        return;
+      }
+      hearers.set(channel, [hear]);
+      // Without a connection the next connect subscribes. If this fails the connection is lost, which has the same end.
+      await client?.query(`listen ${client.escapeIdentifier(channel)}`).catch(() => {});
+    },
+    onReconnect(resume) {
+      resumers.push(resume);
+    },
+    isHealthy: () => performance.now() - answeredAt < HEALTHY_FOR_MS,
+    async close() {
+      closing.abort();
+      await client?.end().catch(() => {});
+      await running;
+    },
+  };
+}
