@@ -1,0 +1,64 @@
+import { DomainError } from "../domain-error.ts";
+import type { Account } from "./accounts.ts";
+import { grantableScopes } from "./grantable-scopes.ts";
+import { hashSecret } from "./hash-secret.ts";
+import { randomId, randomSecret } from "./random.ts";
+import type { Scope } from "./scopes.ts";
+import type { Micros } from "./token-id.ts";
+
+/** A client as the token endpoint needs it, read in one go so that its scopes and its moment belong together. */
+export interface TokenClient {
+  readonly accountId: string;
+  readonly clientId: string;
+  /** The one connection its tokens are bound to, for a connection's own client. */
+  readonly connectionId: number | undefined;
+  /** Undefined while a connection's own client has been given no secret. */
+  readonly secretHash: Uint8Array | undefined;
+  readonly scopes: readonly Scope[];
+  /** The moment at which a token with these scopes counts as issued: after every revocation that this reading has seen. */
+  readonly moment: Micros;
+}
+
+/** Where OAuth clients are kept. */
+export interface ClientStore {
+  insert(client: { accountId: string; id: string; secretHash: Uint8Array; scopes: readonly Scope[] }): Promise<void>;
+  /** A client whose tokens would be honoured: neither it nor its account is revoked or disabled. */
+  findForToken(clientId: string): Promise<TokenClient | undefined>;
+  /** Marks the client and revokes its tokens, in one transaction. False when no client in use has the id. */
+  revoke(clientId: string): Promise<boolean>;
+}
+
+/** A new client; the secret is in no other place and cannot be shown again. */
+export interface CreatedClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** The use cases of OAuth clients. */
+export interface Clients {
+  /** Fails with `invalid` for scopes that the account's clients cannot be given. */
+  create(account: Account, scope: string): Promise<CreatedClient>;
+  /** Ends a client: it gets no more tokens and those it has are refused. `not_found` when there is none. */
+  revoke(clientId: string): Promise<void>;
+}
+
+/** The use cases of OAuth clients over a store. */
+export function createClients({ store, pepper }: { store: ClientStore; pepper: Uint8Array }): Clients {
+  return {
+    async create(account, scope) {
+      if (account.disabledAt !== undefined) throw new DomainError("conflict", `The account ${account.email} is disabled.`);
+      const clientId = randomId("client_");
+      const clientSecret = randomSecret();
+      await store.insert({
+        accountId: account.id,
+        id: clientId,
+        secretHash: hashSecret(pepper, clientSecret),
+        scopes: grantableScopes(account, scope),
+      });
+      return { clientId, clientSecret };
+    },
+    async revoke(clientId) {
+      if (!(await store.revoke(clientId))) throw new DomainError("not_found", `There is no client ${clientId} in use.`);
+    },
+  };
+}

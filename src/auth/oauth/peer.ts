@@ -1,0 +1,42 @@
+import { BlockList, isIP } from "node:net";
+import { type HttpRequest, singleHeader } from "./http-exchange.ts";
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
+LOOPBACK.addAddress("::1", "ipv6");
+
+function withoutMapping(address: string): string {
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
+}
+
+function isLoopback(address: string | undefined): boolean {
+  if (address === undefined) return false;
+  const plain = withoutMapping(address);
+  return isIP(plain) !== 0 && LOOPBACK.check(plain, isIP(plain) === 6 ? "ipv6" : "ipv4");
+}
+
+/**
+ * Whether a secret may be read from this request: over TLS, from this machine itself, or through a trusted proxy that says
+ * the caller used https. What the trusted proxy says counts more than that it is on this machine.
+ */
+export function isConfidential(request: HttpRequest, trustProxy: boolean): boolean {
+  if ("encrypted" in request.socket && request.socket.encrypted === true) return true;
+  const forwarded = trustProxy ? singleHeader(request, "x-forwarded-proto") : undefined;
+  if (forwarded !== undefined) return forwarded.split(",").at(-1)?.trim() === "https";
+  return isLoopback(request.socket.remoteAddress);
+}
+
+/** The caller's address for counting attempts; IPv6 by the /64 that one customer commonly holds. */
+export function callerAddress(request: HttpRequest, trustProxy: boolean): string {
+  const forwarded = trustProxy ? singleHeader(request, "x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
+  const address = withoutMapping(forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : (request.socket.remoteAddress ?? ""));
+  return isIP(address) === 6 ? ipv6Prefix(address) : address;
+}
+
+function ipv6Prefix(address: string): string {
+  const [head = "", tail = ""] = address.split("::");
+  const groups = head === "" ? [] : head.split(":");
+  const rest = tail === "" ? [] : tail.split(":");
+  const zeros = address.includes("::") ? Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill("0") : [];
+  return [...groups, ...zeros, ...rest].slice(0, 4).join(":");
+}

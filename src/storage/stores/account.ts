@@ -1,0 +1,53 @@
+import type pg from "pg";
+import type { Account, AccountStore } from "../../auth/accounts.ts";
+import { transaction } from "../transaction.ts";
+import { revoke } from "./revocation.ts";
+import { runStatement } from "./run-statement.ts";
+
+interface AccountRow {
+  id: string;
+  email: string;
+  is_admin: boolean;
+  disabled_at: Date | null;
+}
+
+const COLUMNS = "id, email, is_admin, disabled_at";
+
+function toAccount(row: AccountRow | undefined): Account | undefined {
+  if (row === undefined) return undefined;
+  return { id: row.id, email: row.email, isAdmin: row.is_admin, disabledAt: row.disabled_at ?? undefined };
+}
+
+/** Accounts in PostgreSQL. */
+export function createAccountStore(pool: pg.Pool): AccountStore {
+  return {
+    async insert({ id, email, passwordHash, isAdmin }) {
+      const text = `insert into account (id, email, password_hash, is_admin) values ($1, $2, $3, $4)
+        on conflict ((lower(email))) do nothing`;
+      const values = [id, email, passwordHash, isAdmin];
+      const { rowCount } = await runStatement(pool, { name: "account_insert", text, values });
+      return rowCount === 1;
+    },
+    async findById(id) {
+      const text = `select ${COLUMNS} from account where id = $1`;
+      return toAccount((await runStatement<AccountRow>(pool, { name: "account_by_id", text, values: [id] })).rows[0]);
+    },
+    async findByEmail(email) {
+      const text = `select ${COLUMNS} from account where lower(email) = lower($1)`;
+      return toAccount((await runStatement<AccountRow>(pool, { name: "account_by_email", text, values: [email] })).rows[0]);
+    },
+    async disable(id) {
+      return transaction(pool, async (client) => {
+        const text = "update account set disabled_at = coalesce(disabled_at, now()) where id = $1";
+        const { rowCount } = await client.query(text, [id]);
+        if (rowCount !== 1) return false;
+        await revoke(client, { accountId: id, kind: "account", subject: id, isKeptForEver: true });
+        return true;
+      });
+    },
+    async isEmpty() {
+      const text = "select 1 from account limit 1";
+      return (await runStatement(pool, { name: "account_any", text, values: [] })).rowCount === 0;
+    },
+  };
+}

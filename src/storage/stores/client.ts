@@ -1,0 +1,66 @@
+import type pg from "pg";
+import type { ClientStore, TokenClient } from "../../auth/clients.ts";
+import type { Scope } from "../../auth/scopes.ts";
+import { transaction } from "../transaction.ts";
+import { revoke } from "./revocation.ts";
+import { runStatement } from "./run-statement.ts";
+
+interface TokenClientRow {
+  account_id: string;
+  id: string;
+  connection_id: number | null;
+  secret_hash: Buffer | null;
+  scopes: Scope[];
+  moment: number;
+}
+
+function toTokenClient(row: TokenClientRow): TokenClient {
+  return {
+    accountId: row.account_id,
+    clientId: row.id,
+    connectionId: row.connection_id ?? undefined,
+    secretHash: row.secret_hash ?? undefined,
+    scopes: row.scopes,
+    moment: row.moment,
+  };
+}
+
+/**
+ * One snapshot of the client, its scopes and the revocations that touch it. Whoever sees a revocation here sees the scopes
+ * written with it, so the tokens count as issued one microsecond after its bound; whoever does not see it yet gets the
+ * clock's moment, which is before the bound.
+ */
+const FOR_TOKEN = `
+  select client.account_id, client.id, client.connection_id, client.secret_hash, client.scopes,
+    greatest(
+      (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+      (select (extract(epoch from max(issued_before)) * 1000000)::bigint + 1 from revocation
+        where revocation.account_id = client.account_id and (kind, subject) in
+          (('client', client.id), ('connection', client.connection_id::text), ('account', client.account_id)))
+    ) as moment
+  from oauth_client as client join account on account.id = client.account_id
+  where client.id = $1 and client.revoked_at is null and account.disabled_at is null`;
+
+/** OAuth clients in PostgreSQL. */
+export function createClientStore(pool: pg.Pool): ClientStore {
+  return {
+    async insert({ accountId, id, secretHash, scopes }) {
+      const text = "insert into oauth_client (account_id, id, secret_hash, scopes) values ($1, $2, $3, $4)";
+      await runStatement(pool, { name: "client_insert", text, values: [accountId, id, secretHash, scopes] });
+    },
+    async findForToken(clientId) {
+      const statement = { name: "client_for_token", text: FOR_TOKEN, values: [clientId] };
+      const row = (await runStatement<TokenClientRow>(pool, statement)).rows[0];
+      return row === undefined ? undefined : toTokenClient(row);
+    },
+    async revoke(clientId) {
+      return transaction(pool, async (client) => {
+        const text = "update oauth_client set revoked_at = now() where id = $1 and revoked_at is null returning account_id";
+        const accountId = (await client.query<{ account_id: string }>(text, [clientId])).rows[0]?.account_id;
+        if (accountId === undefined) return false;
+        await revoke(client, { accountId, kind: "client", subject: clientId });
+        return true;
+      });
+    },
+  };
+}
