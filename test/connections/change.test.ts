@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { applyChange, type ConnectionChange } from "../../src/connections/change.ts";
+import type { Connection } from "../../src/connections/connection.ts";
+import type { Integration } from "../../src/integrations/integration.ts";
+import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import type { JsonObject } from "../../src/json.ts";
+
+const integration: Integration = {
+  serverType: "acme",
+  title: "Acme",
+  description: "A third party.",
+  configurationSchema: {
+    type: "object",
+    additionalProperties: false,
+    required: ["company_domain", "api_token"],
+    properties: {
+      company_domain: { type: "string", pattern: "^[a-z]+$" },
+      region: { type: "string" },
+      api_token: { type: "string", writeOnly: true },
+    },
+  },
+  secretProperties: ["api_token"],
+  credentialProperty: "api_token",
+  destinationProperties: ["company_domain"],
+  toolSource: "fixed",
+  listTools: () => Promise.resolve([]),
+  callTool: () => Promise.reject(new Error("not called")),
+  verify: () => Promise.resolve({ outcome: "verified" }),
+};
+const keyless: Integration = { ...integration, credentialProperty: undefined, secretProperties: [] };
+
+const connection: Connection = {
+  accountId: "acc_1",
+  id: 7,
+  serverType: "acme",
+  name: "People",
+  description: "",
+  agentEnabled: true,
+  accessType: "write",
+  configuration: { company_domain: "acme", region: "eu" },
+  hasCredential: true,
+  verificationStatus: "verified",
+  statusReason: undefined,
+  keyVersion: 3,
+  disabledToolIds: [11],
+  knownToolIds: undefined,
+  oauthClientId: "conn_7_x",
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
+};
+const secrets: JsonObject = { api_token: "old-secret" };
+
+function change(wanted: ConnectionChange, before = connection, party = integration) {
+  return applyChange(before, wanted, { integration: party, validator: createSchemaValidator(), secrets, toolIds: [10, 11, 12] });
+}
+
+describe("a change of a connection", () => {
+  it("keeps every field that is not supplied", () => {
+    const { after, effects } = change({ agentEnabled: false });
+    expect(after).toEqual({ ...connection, agentEnabled: false });
+    expect(effects).toEqual({});
+  });
+
+  it("answers the connection itself when nothing changes", () => {
+    expect(change({}).after).toBe(connection);
+    expect(change({ name: "People", accessType: "write", disabledTools: [11] }).after).toBe(connection);
+  });
+
+  it("sets the verification to pending and counts the key up when a key is supplied, even the same one", () => {
+    const { after, effects } = change({ apiKey: "old-secret" });
+    expect(after).toMatchObject({ verificationStatus: "pending", keyVersion: 4, hasCredential: true });
+    expect(effects).toEqual({ secrets: { api_token: "old-secret" }, verify: true, forgetTools: false });
+  });
+
+  it.each(["admin", "", "READ", "toString"])("refuses the access type %j with the specification's text", (accessType) => {
+    expect(() => change({ accessType })).toThrow("Invalid access type specified");
+  });
+
+  it("ends the access of the connection's own client when the access narrows to read, and only then", () => {
+    expect(change({ accessType: "read" }).effects).toEqual({ clientScopes: ["mcp.read"], endClientAccess: true });
+    expect(change({ accessType: "individual" }).effects.endClientAccess).toBe(false);
+    const reading = { ...connection, accessType: "read" as const };
+    expect(change({ accessType: "write" }, reading).effects).toEqual({
+      clientScopes: ["mcp.read", "mcp.write"],
+      endClientAccess: false,
+    });
+  });
+
+  it("takes the tools there are as known under individual, and forgets them on leaving it", () => {
+    const { after } = change({ accessType: "individual" });
+    expect(after.knownToolIds).toEqual([10, 11, 12]);
+    expect(change({ accessType: "write" }, after).after.knownToolIds).toBeUndefined();
+  });
+
+  it("replaces the disabled tools, sorted and each once, and clears them with an empty list", () => {
+    expect(change({ disabledTools: [12, 10, 12] }).after.disabledToolIds).toEqual([10, 12]);
+    expect(change({ disabledTools: [] }).after.disabledToolIds).toEqual([]);
+  });
+
+  it("refuses a disabled tool that the connection does not have, but keeps one that went away", () => {
+    expect(() => change({ disabledTools: [99] })).toThrow("disabled_tools: 99 is not the id of a tool of this connection.");
+    const before = { ...connection, disabledToolIds: [77] };
+    expect(change({ disabledTools: [77, 10] }, before).after.disabledToolIds).toEqual([10, 77]);
+  });
+
+  it("replaces the configuration keys it names and keeps the others, the secret too", () => {
+    const { after, effects } = change({ configuration: { region: "us" } });
+    expect(after.configuration).toEqual({ company_domain: "acme", region: "us" });
+    expect(after).toMatchObject({ verificationStatus: "verified", keyVersion: 3 });
+    expect(effects).toEqual({});
+  });
+
+  it("removes an optional configuration key that is null", () => {
+    expect(change({ configuration: { region: null } }).after.configuration).toEqual({ company_domain: "acme" });
+  });
+
+  it("refuses to send the secret to another destination unless it is supplied again", () => {
+    expect(() => change({ configuration: { company_domain: "evil" } })).toThrow(/supply api_token again/);
+    for (const again of [{ apiKey: "new" }, {}]) {
+      const configuration = { company_domain: "other", ...("apiKey" in again ? {} : { api_token: "new" }) };
+      const { after, effects } = change({ configuration, ...again });
+      expect(after).toMatchObject({ configuration: { company_domain: "other" }, verificationStatus: "pending", keyVersion: 4 });
+      expect(effects).toEqual({ secrets: { api_token: "new" }, verify: true, forgetTools: true });
+    }
+  });
+
+  it("never lets a secret into the visible configuration", () => {
+    expect(change({ configuration: { api_token: "canary" } }).after.configuration).toEqual(connection.configuration);
+  });
+
+  it.each<[string, ConnectionChange, string]>([
+    ["an unknown configuration key", { configuration: { colour: "red" } }, "config"],
+    ["a configuration value of the wrong form", { configuration: { company_domain: "a/b", api_token: "x" } }, "config"],
+    ["two keys that differ", { apiKey: "a", configuration: { api_token: "b" } }, "api_key"],
+    ["an empty key", { apiKey: "" }, "api_key"],
+    ["a key with a line break", { apiKey: "a\r\nX: y" }, "api_key"],
+    ["an empty name", { name: " " }, "name"],
+    ["a name of 256 characters", { name: "x".repeat(256) }, "name"],
+    ["a description of 2,001 characters", { description: "x".repeat(2001) }, "description"],
+    ["a short client secret", { clientSecret: "short" }, "oauth2_client_secret"],
+    ["another connection's id", { connectionId: "8" }, "connection_id"],
+  ])("refuses %s and names the field", (_what, wanted, field) => {
+    expect(() => change(wanted)).toThrow(expect.objectContaining({ kind: "invalid", field }));
+  });
+
+  it("refuses a key for an integration that has none", () => {
+    expect(() => change({ apiKey: "x" }, connection, keyless)).toThrow(/have no key/);
+  });
+});
