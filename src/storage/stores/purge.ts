@@ -1,0 +1,53 @@
+import type pg from "pg";
+import { runStatement } from "./run-statement.ts";
+
+/** Rows deleted by one statement, so that a purge holds no lock for long. */
+const BATCH = 5_000;
+
+const HISTORY = {
+  name: "purge_history",
+  text: `delete from call_record where account_id = $1 and id = any (array(
+    select id from call_record where account_id = $1 and connection_id = $2 order by id limit ${BATCH}))`,
+};
+const PURGED = {
+  name: "purge_done",
+  text: "update connection_tombstone set purged_at = now() where account_id = $1 and connection_id = $2 and purged_at is null",
+};
+const EXPIRED_REVOCATIONS = {
+  name: "purge_revocations",
+  text: `delete from revocation where (account_id, kind, subject) in (
+    select account_id, kind, subject from revocation where expires_at < now() limit ${BATCH} for update skip locked)`,
+};
+const EXPIRED_PAYLOADS = {
+  name: "purge_oidc_payloads",
+  text: `delete from oidc_payload where (model, id) in (
+    select model, id from oidc_payload where expires_at < now() limit ${BATCH} for update skip locked)`,
+};
+
+/** What goes for good, in batches. Safe to run twice, and on several replicas at once. */
+export interface Purge {
+  /** The history of a deleted connection, which nobody can read any more. */
+  connection(accountId: string, connectionId: number): Promise<void>;
+  /** Rows that have nothing left to say: expired revocations and OAuth payloads. */
+  expired(): Promise<void>;
+}
+
+/** Purging in PostgreSQL. */
+export function createPurge(pool: pg.Pool): Purge {
+  async function untilEmpty(statement: { name: string; text: string }, values: readonly unknown[]): Promise<void> {
+    let deleted: number;
+    do deleted = (await runStatement(pool, { ...statement, values })).rowCount ?? 0;
+    while (deleted === BATCH);
+  }
+
+  return {
+    async connection(accountId, connectionId) {
+      await untilEmpty(HISTORY, [accountId, connectionId]);
+      await runStatement(pool, { ...PURGED, values: [accountId, connectionId] });
+    },
+    async expired() {
+      await untilEmpty(EXPIRED_REVOCATIONS, []);
+      await untilEmpty(EXPIRED_PAYLOADS, []);
+    },
+  };
+}
