@@ -1,0 +1,127 @@
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import type { JsonValue } from "../../src/json.ts";
+
+/** The parts of a JSON Schema that the contract uses. */
+export interface Schema {
+  $ref?: string;
+  title?: string;
+  type?: string;
+  format?: string;
+  description?: string;
+  enum?: string[];
+  const?: JsonValue;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  maxItems?: number;
+  pattern?: string;
+  writeOnly?: boolean;
+  required?: string[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean;
+  items?: Schema;
+  oneOf?: Schema[];
+  contentSchema?: Schema;
+}
+
+/** A worked example, inline or by reference. */
+export interface Example {
+  $ref?: string;
+  value?: JsonValue;
+}
+
+/** A body of one content type. */
+export interface MediaType {
+  schema: Schema;
+  examples?: Record<string, Example>;
+}
+
+/** A response header, inline or by reference. */
+export interface Header {
+  $ref?: string;
+  required?: boolean;
+  schema: Schema;
+  example?: JsonValue;
+}
+
+/** An answer, inline or by reference. */
+export interface Answer {
+  $ref?: string;
+  description?: string;
+  headers?: Record<string, Header>;
+  content?: Record<string, MediaType>;
+}
+
+/** A parameter, inline or by reference. */
+export interface Parameter {
+  $ref?: string;
+  name: string;
+  in: "path" | "query" | "header";
+  required?: boolean;
+  schema: Schema;
+  example?: JsonValue;
+}
+
+/** One method of one path. */
+export interface Operation {
+  operationId: string;
+  security: Record<string, string[]>[];
+  parameters?: Parameter[];
+  requestBody?: { required?: boolean; content: Record<string, MediaType> };
+  responses: Record<string, Answer>;
+}
+
+/** The OpenAPI document, as far as the tests look into it. */
+export interface Document {
+  paths: Record<string, Record<string, unknown>>;
+  components: { schemas: Record<string, Schema> } & Record<string, Record<string, unknown>>;
+}
+
+/** An operation with where it stands and the parameters of its path item included. */
+export interface LocatedOperation {
+  method: string;
+  path: string;
+  operation: Operation;
+  parameters: Parameter[];
+}
+
+const METHODS = ["get", "post", "put", "patch", "delete"];
+
+/** Reads the contract of the HTTP face. That it is valid OpenAPI is the linter's business. */
+export async function readDocument(): Promise<Document> {
+  return parse(await readFile(new URL("../../openapi/patchbay.yaml", import.meta.url), "utf8")) as Document;
+}
+
+/** Follows a local reference, or returns the value itself. Throws when the reference leads nowhere. */
+export function resolve<T extends { $ref?: string }>(document: Document, value: T): T {
+  if (value.$ref === undefined) return value;
+  let found: unknown = document;
+  for (const part of value.$ref.slice(2).split("/")) found = (found as Record<string, unknown> | undefined)?.[part];
+  if (found === undefined) throw new Error(`dangling reference ${value.$ref}`);
+  return resolve(document, found as T);
+}
+
+/** Every operation of the document, in its order. */
+export function listOperations(document: Document): LocatedOperation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) => {
+    const shared = (item["parameters"] ?? []) as Parameter[];
+    return Object.entries(item)
+      .filter(([method]) => METHODS.includes(method))
+      .map(([method, value]) => {
+        const operation = value as Operation;
+        const parameters = [...shared, ...(operation.parameters ?? [])].map((each) => resolve(document, each));
+        return { method: method.toUpperCase(), path, operation, parameters };
+      });
+  });
+}
+
+/** The worked examples of a body by name, references followed. */
+export function listExamples(document: Document, media: MediaType): [name: string, value: JsonValue][] {
+  return Object.entries(media.examples ?? {}).map(([name, example]) => {
+    const { value } = resolve(document, example);
+    if (value === undefined) throw new Error(`example ${name} has no value`);
+    return [name, value];
+  });
+}
