@@ -1,0 +1,229 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Connection } from "../../src/connections/connection.ts";
+import type { ConnectionStore, NewConnection } from "../../src/connections/connection-store.ts";
+import { type Database, openDatabase } from "../../src/storage/database.ts";
+import { createSealer } from "../../src/storage/sealing.ts";
+import { createConnectionStore } from "../../src/storage/stores/connection.ts";
+import { createToolListStore } from "../../src/storage/stores/tool-list.ts";
+import { createToolNames } from "../../src/storage/stores/tool-name.ts";
+import { createPurge } from "../../src/storage/stores/purge.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+let store: ConnectionStore;
+const enqueued: string[] = [];
+const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
+let failNext = false;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 8 });
+  for (const id of ["acc_a", "acc_b"]) {
+    await database.pool.query("insert into account (id, email, password_hash) values ($1, $1 || '@example.com', '')", [
+      id,
+    ]);
+  }
+  store = createConnectionStore({
+    pool: database.pool,
+    sealer,
+    hashSecret: (secret) => Buffer.from(`hash of ${secret.length} characters`),
+    maxConnections: 20,
+    enqueueVerification: async (_client, connection) => {
+      await Promise.resolve();
+      if (failNext) throw new Error("the queue is broken");
+      enqueued.push(`verify ${connection.id}/${connection.keyVersion}`);
+    },
+    enqueuePurge: async (_client, _accountId, id) => {
+      await Promise.resolve();
+      if (failNext) throw new Error("the queue is broken");
+      enqueued.push(`purge ${id}`);
+    },
+  });
+});
+
+afterAll(async () => {
+  await database.close();
+  await testDatabase.close();
+});
+
+beforeEach(async () => {
+  enqueued.length = 0;
+  failNext = false;
+  await database.pool.query("delete from connection");
+});
+
+function fresh(overrides: Partial<NewConnection> = {}): NewConnection {
+  return {
+    accountId: "acc_a",
+    serverType: "acme",
+    name: "People",
+    description: "",
+    accessType: "write",
+    configuration: { company_domain: "acme" },
+    secrets: { api_token: "canary-secret" },
+    hasCredential: true,
+    statusReason: undefined,
+    ...overrides,
+  };
+}
+
+async function rows(table: string): Promise<number> {
+  const { rows } = await database.pool.query<{ count: number }>(`select count(*)::integer as count from ${table}`);
+  return rows[0]?.count ?? -1;
+}
+
+describe("connections in PostgreSQL", () => {
+  it("come back as they went in, without their secrets, which open only for their own connection", async () => {
+    const created = await store.create(fresh());
+    expect(await store.find("acc_a", created.id)).toEqual(created);
+    expect(JSON.stringify(created)).not.toContain("canary");
+    const sealed = await store.sealedSecrets("acc_a", created.id, 1);
+    expect(Buffer.from(sealed ?? []).toString("latin1")).not.toContain("canary");
+    expect(store.openSecrets("acc_a", created.id, sealed ?? new Uint8Array())).toEqual({ api_token: "canary-secret" });
+    expect(() => store.openSecrets("acc_a", created.id + 1, sealed ?? new Uint8Array())).toThrow();
+    expect(() => store.openSecrets("acc_b", created.id, sealed ?? new Uint8Array())).toThrow();
+  });
+
+  it("are found by their owner alone", async () => {
+    const { id } = await store.create(fresh());
+    expect(await store.find("acc_b", id)).toBeUndefined();
+    expect(await store.list("acc_b")).toEqual([]);
+    expect(await store.delete("acc_b", id)).toBe(false);
+    expect(await store.sealedSecrets("acc_b", id, 1)).toBeUndefined();
+  });
+
+  it("are listed oldest first, in pages that count all of them", async () => {
+    const ids = [];
+    for (let i = 0; i < 5; i += 1) ids.push((await store.create(fresh({ name: `n${i}` }))).id);
+    expect((await store.list("acc_a")).map(({ id }) => id)).toEqual(ids);
+    const page = await store.listPage("acc_a", 2, 3);
+    expect(page.connections.map(({ id }) => id)).toEqual(ids.slice(3, 5));
+    expect(page.totalCount).toBe(5);
+  });
+
+  it("are refused past the account's limit, also when they arrive together, and the account keeps what it had", async () => {
+    const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => store.create(fresh())));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(20);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ kind: "exhausted" });
+    }
+    expect(await rows("connection")).toBe(20);
+    expect(await rows("oauth_client")).toBe(20);
+  });
+
+  it("leave nothing behind when their verification cannot be queued", async () => {
+    failNext = true;
+    await expect(store.create(fresh())).rejects.toThrow();
+    expect(await rows("connection")).toBe(0);
+    expect(await rows("oauth_client")).toBe(0);
+  });
+
+  it("change only if they are still what the change was decided on: of 10 at once exactly one wins", async () => {
+    const before = await store.create(fresh());
+    const attempts = Array.from({ length: 10 }, (_, i) => store.save(before, { ...before, name: `name ${i}` }, {}));
+    const saved = (await Promise.all(attempts)).filter((result): result is Connection => result !== undefined);
+    expect(saved).toHaveLength(1);
+    expect(await store.find("acc_a", before.id)).toEqual(saved[0]);
+  });
+
+  it("take a new secret, a new client secret and new scopes in one transaction with the verification", async () => {
+    const before = await store.create(fresh());
+    const after = { ...before, accessType: "read" as const, keyVersion: 2, verificationStatus: "pending" as const };
+    const saved = await store.save(before, after, {
+      secrets: { api_token: "second" },
+      verify: true,
+      clientSecret: "x".repeat(40),
+      clientScopes: ["mcp.read"],
+      endClientAccess: true,
+      forgetTools: true,
+    });
+    expect(saved).toMatchObject({ accessType: "read", keyVersion: 2 });
+    expect(enqueued).toEqual([`verify ${before.id}/1`, `verify ${before.id}/2`]);
+    const sealed = await store.sealedSecrets("acc_a", before.id, 2);
+    expect(store.openSecrets("acc_a", before.id, sealed ?? new Uint8Array())).toEqual({ api_token: "second" });
+    const { rows } = await database.pool.query("select scopes, secret_hash from oauth_client where id = $1", [
+      before.oauthClientId,
+    ]);
+    expect(rows).toEqual([{ scopes: ["mcp.read"], secret_hash: Buffer.from("hash of 40 characters") }]);
+    const revoked = await database.pool.query("select kind from revocation where subject = $1", [before.oauthClientId]);
+    expect(revoked.rows).toEqual([{ kind: "client" }]);
+  });
+
+  it("count a verification only for the key it tested", async () => {
+    const { id } = await store.create(fresh());
+    expect(await store.recordVerification("acc_a", id, 2, "verified", undefined)).toBe(false);
+    expect(await store.find("acc_a", id)).toMatchObject({ verificationStatus: "pending" });
+    expect(await store.recordVerification("acc_a", id, 1, "failed", "The key was refused.")).toBe(true);
+    expect(await store.find("acc_a", id)).toMatchObject({
+      verificationStatus: "failed",
+      statusReason: "The key was refused.",
+    });
+    expect(await store.recordVerification("acc_a", id, 1, "failed", "The key was refused.")).toBe(false);
+  });
+
+  it("take all of a deleted connection with them: client, tokens, tool list and the sessions that called it", async () => {
+    const { id } = await store.create(fresh());
+    const other = await store.create(fresh());
+    const { pool } = database;
+    await createToolListStore(pool).save("acc_a", id, { keyVersion: 1, tools: [], digest: "d", fetchedAt: new Date() });
+    await pool.query(
+      "insert into personal_access_token (account_id, id, client_id, scopes, connection_id) values ('acc_a', 'pat_1', 'pat_c', '{}', $1)",
+      [id],
+    );
+    await pool.query(
+      `insert into session (account_id, id, client_id, protocol_version, client_info, connection_id, called_connection_ids) values
+        ('acc_a', 's_bound', 'c', '', '{}', $1, '{}'), ('acc_a', 's_called', 'c', '', '{}', null, array[$1::integer, 1]),
+        ('acc_a', 's_other', 'c', '', '{}', null, array[$2::integer])`,
+      [id, other.id],
+    );
+    expect(await store.delete("acc_a", id)).toBe(true);
+    expect(await store.delete("acc_a", id)).toBe(false);
+    expect(await store.find("acc_a", id)).toBeUndefined();
+    for (const table of ["tool_list", "personal_access_token"]) expect(await rows(table)).toBe(0);
+    expect((await pool.query("select id from session")).rows).toEqual([{ id: "s_other" }]);
+    expect((await pool.query("select id from oauth_client")).rows).toEqual([{ id: other.oauthClientId }]);
+    expect(enqueued.at(-1)).toBe(`purge ${id}`);
+    await createPurge(pool).connection("acc_a", id);
+    const tombstone = await pool.query(
+      "select purged_at is not null as purged from connection_tombstone where connection_id = $1",
+      [id],
+    );
+    expect(tombstone.rows).toEqual([{ purged: true }]);
+    expect((await store.create(fresh())).id).toBeGreaterThan(other.id);
+  });
+
+  it("are deleted wholly or not at all", async () => {
+    const { id } = await store.create(fresh());
+    failNext = true;
+    await expect(store.delete("acc_a", id)).rejects.toThrow();
+    expect(await store.find("acc_a", id)).toBeDefined();
+    expect(await rows("oauth_client")).toBe(1);
+  });
+
+  it("keep a tool list only for the key it was fetched with", async () => {
+    const { id } = await store.create(fresh());
+    const lists = createToolListStore(database.pool);
+    await lists.save("acc_a", id, { keyVersion: 2, tools: [], digest: "stale", fetchedAt: new Date() });
+    expect(await lists.find("acc_a", id)).toBeUndefined();
+  });
+
+  it("under individual, take the first tools as known and later ones as disabled", async () => {
+    const { id } = await store.create(fresh({ accessType: "individual" }));
+    await store.adoptTools("acc_a", id, [3, 1]);
+    expect(await store.find("acc_a", id)).toMatchObject({ knownToolIds: [1, 3], disabledToolIds: [] });
+    await store.adoptTools("acc_a", id, [9]);
+    expect(await store.find("acc_a", id)).toMatchObject({ knownToolIds: [1, 3, 9], disabledToolIds: [9] });
+  });
+});
+
+describe("tool names", () => {
+  it("have one id each for good, whoever asks first", async () => {
+    const a = createToolNames(database.pool);
+    const b = createToolNames(database.pool);
+    const [first, second] = await Promise.all([a.intern(["echo", "sum"]), b.intern(["sum", "echo"])]);
+    expect(second).toEqual([...first].reverse());
+    expect(await a.intern(["sum"])).toEqual([first[1]]);
+  });
+});
