@@ -1,0 +1,103 @@
+import { DomainError } from "../domain-error.ts";
+import type { CallRecord, CallRecordStore } from "./call-record.ts";
+import type { Log } from "./log.ts";
+
+/** Records written by one statement. */
+const BATCH = 500;
+/** The longest time a record waits for others to be written with, in milliseconds. */
+const FLUSH_AFTER_MS = 1_000;
+/** Records that wait at most, about 200 bytes each; a database that is down must not fill the memory. */
+const MAX_WAITING = 20_000;
+/** How often `close` tries to write what is left. */
+const CLOSING_ATTEMPTS = 3;
+
+/** The history of calls, written off the request path. */
+export interface CallHistory {
+  /** Takes a record; never waits and never throws. */
+  record(record: CallRecord): void;
+  /** Writes everything that waits, as far as the database allows. */
+  flush(): Promise<void>;
+  /** Writes what waits and stops taking records. */
+  close(): Promise<void>;
+}
+
+/** A history that gathers records in memory and writes them in batches. What it had to drop is counted in the log. */
+export function createCallHistory(deps: { store: CallRecordStore; log: Log; maxWaiting?: number }): CallHistory {
+  const { store, log } = deps;
+  const maxWaiting = deps.maxWaiting ?? MAX_WAITING;
+  let waiting: CallRecord[] = [];
+  let dropped = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> | undefined;
+  let isClosed = false;
+
+  function schedule(): void {
+    if (timer !== undefined || isClosed) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      void flush();
+    }, FLUSH_AFTER_MS);
+    // Records alone do not keep a process alive; `close` writes them.
+    timer.unref();
+  }
+
+  async function writeAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH);
+      waiting = waiting.slice(BATCH);
+      try {
+        await store.append(batch);
+      } catch (error) {
+        const isPassing = error instanceof DomainError && (error.kind === "unavailable" || error.kind === "conflict");
+        if (isPassing) putBack(batch);
+        // What the database refuses today it refuses tomorrow; kept, it would block everything behind it.
+        else dropped += batch.length;
+        log.warn({ err: error, waiting: waiting.length, dropped }, "the history of calls could not be written");
+        dropped = 0;
+        if (isPassing) {
+          schedule();
+          return;
+        }
+      }
+    }
+  }
+
+  /** The oldest records go first when there is no room for all. */
+  function putBack(batch: readonly CallRecord[]): void {
+    const room = Math.max(0, maxWaiting - waiting.length);
+    dropped += Math.max(0, batch.length - room);
+    waiting = [...batch.slice(Math.max(0, batch.length - room)), ...waiting];
+  }
+
+  function flush(): Promise<void> {
+    writing ??= writeAll().finally(() => {
+      writing = undefined;
+    });
+    return writing;
+  }
+
+  return {
+    record(record) {
+      if (isClosed || waiting.length >= maxWaiting) {
+        dropped += 1;
+        return;
+      }
+      waiting.push(record);
+      // While a flush runs it takes this record along.
+      if (waiting.length === BATCH) void flush();
+      else schedule();
+    },
+
+    flush,
+
+    async close() {
+      clearTimeout(timer);
+      isClosed = true;
+      for (let attempt = 0; attempt < CLOSING_ATTEMPTS && waiting.length > 0; attempt += 1) await flush();
+      await writing;
+      if (waiting.length + dropped > 0) {
+        log.warn({ dropped: waiting.length + dropped }, "records of calls were lost");
+      }
+    },
+  };
+}

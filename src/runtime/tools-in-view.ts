@@ -1,0 +1,166 @@
+import { LRUCache } from "lru-cache";
+import type { Principal } from "../auth/principal.ts";
+import type { Connection } from "../connections/connection.ts";
+import { isVisible, type ConnectionTool, type ConnectionTools } from "../connections/connection-tools.ts";
+import type { ConnectionView } from "../connections/connection-view.ts";
+import { fitToolName, qualifyToolName } from "./tool-name.ts";
+
+/** Tools of all cached views together; an entry of a view costs about 200 bytes. */
+const MAX_CACHED_TOOLS = 500_000;
+/** How long a view waits for a connection's very first list, in milliseconds: one slow upstream must not hold up the others. */
+const FIRST_LIST_WAIT_MS = 2_000;
+
+/** A visible tool of one connection in view. */
+export interface OfferedTool {
+  readonly connection: Connection;
+  readonly tool: ConnectionTool;
+  /** Its name when no other connection offers the same: the upstream's, cut to 64. */
+  readonly bareName: string;
+  /** `name__<connection id>`, cut to 64. */
+  readonly qualifiedName: string;
+}
+
+/** The tools that a principal can reach, before any session has its say. */
+export interface ToolView {
+  /** The offers of each bare name, by connection id. */
+  readonly byBareName: ReadonlyMap<string, readonly OfferedTool[]>;
+  /** The offers of each connection, by bare name. */
+  readonly byConnection: ReadonlyMap<number, ReadonlyMap<string, OfferedTool>>;
+  /** Offers by qualified name, where cutting made it other than the bare name and a suffix. */
+  readonly byCutName: ReadonlyMap<string, OfferedTool>;
+}
+
+/** Which tools principals can reach. */
+export interface ToolViews {
+  /** The principal's view: the same object until a connection, a tool list or a switch changes. Without a promise when cached. */
+  of(principal: Principal): ToolView | Promise<ToolView>;
+}
+
+type ToolList = readonly ConnectionTool[];
+
+interface CachedView {
+  readonly connections: readonly Connection[];
+  readonly reachable: readonly Connection[];
+  readonly lists: readonly ToolList[];
+  readonly view: ToolView;
+}
+
+const NO_TOOLS: ToolList = [];
+
+/**
+ * Views over the connections and their tools (DESIGN §6 «which connections», «tools: who sees what»).
+ *
+ * A view is cached for all principals of one account, binding and set of scopes, and valid while the very arrays it was
+ * computed from are the current ones.
+ */
+export function createToolViews(deps: { connections: ConnectionView; tools: ConnectionTools }): ToolViews {
+  const cache = new LRUCache<string, CachedView>({
+    maxSize: MAX_CACHED_TOOLS,
+    sizeCalculation: ({ lists }) => lists.reduce((sum, list) => sum + list.length, 1),
+  });
+  const scopeWords = new WeakMap<ReadonlySet<string>, string>();
+  const late = new WeakSet<Connection>();
+
+  function keyOf({ accountId, connectionId, scopes }: Principal): string {
+    let words = scopeWords.get(scopes);
+    if (words === undefined) {
+      words = [...scopes].sort().join(" ");
+      scopeWords.set(scopes, words);
+    }
+    return `${accountId} ${connectionId ?? "*"} ${words}`;
+  }
+
+  async function withinPatience(connection: Connection, list: Promise<ToolList>): Promise<ToolList> {
+    let timer: NodeJS.Timeout | undefined;
+    const nothing = new Promise<ToolList>((resolve) => {
+      timer = setTimeout(() => {
+        late.add(connection);
+        resolve(NO_TOOLS);
+      }, FIRST_LIST_WAIT_MS);
+    });
+    try {
+      return await Promise.race([list, nothing]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The list of a connection, or an empty one while its upstream keeps everybody waiting. */
+  function listOf(connection: Connection): ToolList | Promise<ToolList> {
+    const list = deps.tools.of(connection);
+    if (!(list instanceof Promise)) return list;
+    if (!late.has(connection)) return withinPatience(connection, list);
+    // Still on its way: whoever fetches it keeps it for the next time.
+    list.catch(() => undefined);
+    return NO_TOOLS;
+  }
+
+  function viewOf(
+    principal: Principal,
+    connections: readonly Connection[],
+    reachable: readonly Connection[],
+    lists: readonly ToolList[],
+  ): ToolView {
+    const view = computeView(principal, reachable, lists);
+    cache.set(keyOf(principal), { connections, reachable, lists, view });
+    return view;
+  }
+
+  function fromConnections(principal: Principal, connections: readonly Connection[]): ToolView | Promise<ToolView> {
+    const cached = cache.get(keyOf(principal));
+    const reachable =
+      cached?.connections === connections ? cached.reachable : reachableConnections(principal, connections);
+    const lists = reachable.map(listOf);
+    const here = lists.filter(isHere);
+    if (here.length < lists.length) {
+      const all = Promise.all(lists.map(async (list) => list));
+      return all.then((arrived) => viewOf(principal, connections, reachable, arrived));
+    }
+    const unchanged = cached?.reachable === reachable && here.every((list, index) => list === cached.lists[index]);
+    return unchanged ? cached.view : viewOf(principal, connections, reachable, here);
+  }
+
+  return {
+    of(principal) {
+      const connections = deps.connections.ofAccount(principal.accountId);
+      if (!(connections instanceof Promise)) return fromConnections(principal, connections);
+      return connections.then((loaded) => fromConnections(principal, loaded));
+    },
+  };
+}
+
+function isHere(list: ToolList | Promise<ToolList>): list is ToolList {
+  return !(list instanceof Promise);
+}
+
+/** The agent-enabled connections of the account; for a bound principal its own alone. */
+function reachableConnections(principal: Principal, connections: readonly Connection[]): readonly Connection[] {
+  const { connectionId } = principal;
+  return connections.filter(
+    (connection) => connection.agentEnabled && (connectionId === undefined || connection.id === connectionId),
+  );
+}
+
+function computeView(principal: Principal, reachable: readonly Connection[], lists: readonly ToolList[]): ToolView {
+  const byBareName = new Map<string, OfferedTool[]>();
+  const byConnection = new Map<number, ReadonlyMap<string, OfferedTool>>();
+  const byCutName = new Map<string, OfferedTool>();
+  for (const [index, connection] of reachable.entries()) {
+    const own = new Map<string, OfferedTool>();
+    for (const tool of lists[index] ?? NO_TOOLS) {
+      const { name } = tool.definition;
+      const bareName = fitToolName(name);
+      // An upstream that lists a name twice offers it once.
+      if (own.has(bareName) || !isVisible(principal, connection, tool)) continue;
+      const qualifiedName = qualifyToolName(name, connection.id);
+      const offer = { connection, tool, bareName, qualifiedName };
+      own.set(bareName, offer);
+      if (qualifiedName !== `${bareName}__${connection.id}`) byCutName.set(qualifiedName, offer);
+      const others = byBareName.get(bareName);
+      if (others === undefined) byBareName.set(bareName, [offer]);
+      else others.push(offer);
+    }
+    byConnection.set(connection.id, own);
+  }
+  return { byBareName, byConnection, byCutName };
+}
