@@ -61,7 +61,10 @@ async function shutDown(cluster: Cluster): Promise<void> {
  * Makes sure that the PostgreSQL in `<dataDir>/postgres` runs: finds it running (beside a server, or left over from a
  * process that was killed), or starts it. While this process lives, a database that dies is started again.
  */
-export async function startEmbeddedPostgres(options: { readonly dataDir: string; readonly log: Logger }): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(options: {
+  readonly dataDir: string;
+  readonly log: Logger;
+}): Promise<EmbeddedPostgres> {
   const { log } = options;
   const cluster = await prepareCluster(options.dataDir);
   let stopping = false;
@@ -98,7 +101,9 @@ export async function startEmbeddedPostgres(options: { readonly dataDir: string;
       await restarting;
       try {
         // Granted only when no other process holds it. Whoever comes from now on waits for it and is sent away by the shutdown.
-        const { rows } = await presence.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [PRESENCE_LOCK]);
+        const { rows } = await presence.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [
+          PRESENCE_LOCK,
+        ]);
         if (rows[0]?.alone === true) await shutDown(cluster);
       } catch (error) {
         log.warn({ err: error }, "the embedded PostgreSQL was not stopped cleanly");

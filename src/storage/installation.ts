@@ -14,10 +14,12 @@ export const PEPPER_PLACE: SealedPlace = { table: "installation", column: "seale
 
 /** `version → hash` of a fingerprint. */
 function readFingerprint(fingerprint: string): ReadonlyMap<string, string> {
-  return new Map(fingerprint.split(",").map((entry) => {
-    const [version = "", hash = ""] = entry.split(":");
-    return [version, hash] as const;
-  }));
+  return new Map(
+    fingerprint.split(",").map((entry) => {
+      const [version = "", hash = ""] = entry.split(":");
+      return [version, hash] as const;
+    }),
+  );
 }
 
 /**
@@ -33,10 +35,14 @@ export function admitFingerprint(remembered: string, offered: string): string {
   for (const [version, hash] of readFingerprint(remembered)) {
     const offeredHash = offeredKeys.get(version);
     if (offeredHash === undefined) {
-      throw new Error(`this database is sealed with master key version ${version}, which PATCHBAY_KEYS (or DATA_DIR) does not hold`);
+      throw new Error(
+        `this database is sealed with master key version ${version}, which PATCHBAY_KEYS (or DATA_DIR) does not hold`,
+      );
     }
     if (offeredHash !== hash) {
-      throw new Error(`master key version ${version} is not the one this database is sealed with; check PATCHBAY_KEYS (or DATA_DIR)`);
+      throw new Error(
+        `master key version ${version} is not the one this database is sealed with; check PATCHBAY_KEYS (or DATA_DIR)`,
+      );
     }
   }
   return offered;

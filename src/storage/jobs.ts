@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { PgBoss, type IDatabase, type Job } from "pg-boss";
+import { PgBoss, type Db } from "pg-boss";
 import type { Logger } from "pino";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Listener } from "./listener.ts";
@@ -32,6 +32,9 @@ export interface SendOptions {
 /** Works on one job; throwing has it tried again later. The signal aborts when its time is up or the service stops. */
 export type JobHandler = (payload: JsonObject, signal: AbortSignal) => Promise<void>;
 
+/** What we read of a job. */
+type WorkableJob = { readonly id: string; readonly data?: unknown; readonly signal: AbortSignal };
+
 /** Work that outlives the request, and the process, that asked for it. Each job runs at least once, on any replica. */
 export interface Jobs {
   /** Must come first; brings the tables of the queues up to date. */
@@ -56,7 +59,7 @@ const HEARTBEAT_REFRESH_SECONDS = 1;
 const DAY_SECONDS = 86_400;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-function asDatabase(queryable: Pick<pg.ClientBase, "query">): IDatabase {
+function asDatabase(queryable: Pick<pg.ClientBase, "query">): Db {
   return { executeSql: async (text, values) => await queryable.query(text, values) };
 }
 
@@ -64,7 +67,11 @@ function asDatabase(queryable: Pick<pg.ClientBase, "query">): IDatabase {
  * Jobs in the database's own queue (pg-boss). With a listener, workers of every replica wake up as soon as a job is
  * committed; polling, every 2 seconds, finds retries and whatever a lost message left.
  */
-export function createJobs(options: { readonly pool: pg.Pool; readonly log: Logger; readonly listener?: Listener }): Jobs {
+export function createJobs(options: {
+  readonly pool: pg.Pool;
+  readonly log: Logger;
+  readonly listener?: Listener;
+}): Jobs {
   const { pool, log, listener } = options;
   const workerIds = new Map<string, string[]>();
   const database = asDatabase(pool);
@@ -89,7 +96,7 @@ export function createJobs(options: { readonly pool: pg.Pool; readonly log: Logg
   boss.on("error", (error) => log.error({ err: error }, "job queue"));
   boss.on("warning", (warning) => log.warn({ warning }, "job queue"));
 
-  const run = async (queue: string, handler: JobHandler, job: Job): Promise<void> => {
+  const run = async (queue: string, handler: JobHandler, job: WorkableJob): Promise<void> => {
     try {
       await handler(isJsonObject(job.data) ? job.data : {}, job.signal);
     } catch (error) {

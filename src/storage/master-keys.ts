@@ -23,11 +23,14 @@ export function parseMasterKeys(text: string): readonly MasterKey[] {
     const match = /^([1-9][0-9]{0,9}):([A-Za-z0-9+/_-]+={0,2})$/.exec(entry.trim());
     const version = Number(match?.[1]);
     const key = Buffer.from(match?.[2] ?? "", "base64");
-    if (match === null || version > 0xffff_ffff) throw new Error(`master key ${index + 1} is not of the form version:base64`);
-    if (key.length !== KEY_BYTES) throw new Error(`master key ${index + 1} has ${key.length} bytes instead of ${KEY_BYTES}`);
+    if (match === null || version > 0xffff_ffff)
+      throw new Error(`master key ${index + 1} is not of the form version:base64`);
+    if (key.length !== KEY_BYTES)
+      throw new Error(`master key ${index + 1} has ${key.length} bytes instead of ${KEY_BYTES}`);
     return { version, key };
   });
-  if (new Set(keys.map(({ version }) => version)).size !== keys.length) throw new Error("two master keys have the same version");
+  if (new Set(keys.map(({ version }) => version)).size !== keys.length)
+    throw new Error("two master keys have the same version");
   return keys;
 }
 

@@ -90,7 +90,8 @@ export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
   const unwrap = (sealed: Uint8Array, place: SealedPlace): { version: number; dataKey: Buffer } => {
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
     const where = `${place.table}.${place.column}`;
-    if (bytes.length < TEXT_START + NONCE_BYTES + TAG_BYTES) throw new SealError(`the sealed value in ${where} is cut short`);
+    if (bytes.length < TEXT_START + NONCE_BYTES + TAG_BYTES)
+      throw new SealError(`the sealed value in ${where} is cut short`);
     if (bytes[0] !== FORMAT) throw new SealError(`the sealed value in ${where} has an unknown format`);
     const version = bytes.readUInt32BE(1);
     const key = keys.get(version);

@@ -2,14 +2,23 @@ import { DomainError } from "../domain-error.ts";
 
 /** Node's codes for a peer that cannot be reached or has gone. */
 const NETWORK_CODES = new Set([
-  "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
 ]);
 
 /** SQLSTATEs that pass by themselves: connection trouble (08), resources (53), shutdown and start (57P0x), read-only after a failover. */
 const PASSING_STATES = /^(08...|53...|57P0[1-5]|25006)$/;
 
 /** What `pg` says, without any code, when a connection breaks under it. */
-const BROKEN_CONNECTION = /connection terminated|timeout exceeded when trying to connect|connection error and is not queryable|connection ended/i;
+const BROKEN_CONNECTION =
+  /connection terminated|timeout exceeded when trying to connect|connection error and is not queryable|connection ended/i;
 
 /** The SQLSTATE or system code of an error, if it carries one. */
 export function errorCode(error: unknown): string | undefined {
@@ -31,7 +40,10 @@ export function isUnreachable(error: unknown): boolean {
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof DomainError) return error;
   if (isUnreachable(error)) {
-    return new DomainError("unavailable", "The database cannot be reached. Try again shortly.", { cause: error, retryAfterSeconds: 1 });
+    return new DomainError("unavailable", "The database cannot be reached. Try again shortly.", {
+      cause: error,
+      retryAfterSeconds: 1,
+    });
   }
   const code = errorCode(error);
   if (code === "40001" || code === "40P01") {

@@ -6,7 +6,10 @@ import { translateDatabaseError } from "./storage-error.ts";
  *
  * Driver errors come out translated (see `translateDatabaseError`). A connection whose state is unknown is discarded.
  */
-export async function transaction<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+export async function transaction<Result>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
   let client: pg.PoolClient;
   try {
     client = await pool.connect();

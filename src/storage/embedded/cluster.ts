@@ -27,7 +27,10 @@ export const ROLE = "patchbay";
 export const PROGRAM_ENV = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 async function exists(path: string): Promise<boolean> {
-  return await lstat(path).then(() => true, () => false);
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function runInitdb(cluster: string, binaries: Binaries, user: OsUser | undefined): Promise<void> {
@@ -42,15 +45,24 @@ async function runInitdb(cluster: string, binaries: Binaries, user: OsUser | und
     await chown(passwordForInitdb, user.uid, user.gid);
   }
   const options = [
-    `--pgdata=${pgdata}`, `--username=${ROLE}`, `--pwfile=${passwordForInitdb}`, "--auth=scram-sha-256", "--encoding=UTF8",
+    `--pgdata=${pgdata}`,
+    `--username=${ROLE}`,
+    `--pwfile=${passwordForInitdb}`,
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
     // The builtin provider orders by code point on every machine, whatever its C library.
-    "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions",
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--no-instructions",
   ];
   try {
     await promisify(execFile)(binaries.initdb, options, { cwd: "/", env: PROGRAM_ENV, ...user });
   } catch (cause) {
     const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : "";
-    const line = said.split("\n").find((text) => /error|fatal|could not/i.test(text)) ?? (cause instanceof Error ? cause.message : "");
+    const line =
+      said.split("\n").find((text) => /error|fatal|could not/i.test(text)) ??
+      (cause instanceof Error ? cause.message : "");
     throw new Error(`the embedded PostgreSQL could not be initialised: ${line.trim()}`, { cause });
   }
   await rm(passwordForInitdb);
@@ -88,10 +100,16 @@ async function initialise(home: string, binaries: Binaries, user: OsUser | undef
 
 async function assertSameVersion(pgdata: string, binaries: Binaries, user: OsUser | undefined): Promise<void> {
   const made = (await readFile(join(pgdata, "PG_VERSION"), "utf8")).trim();
-  const { stdout } = await promisify(execFile)(binaries.postgres, ["--version"], { cwd: "/", env: PROGRAM_ENV, ...user });
+  const { stdout } = await promisify(execFile)(binaries.postgres, ["--version"], {
+    cwd: "/",
+    env: PROGRAM_ENV,
+    ...user,
+  });
   const have = /\d+/.exec(stdout)?.[0];
   if (have !== made) {
-    throw new Error(`${pgdata} was made by PostgreSQL ${made} and this is PostgreSQL ${have ?? "unknown"}; move it with pg_dump, or use the old version`);
+    throw new Error(
+      `${pgdata} was made by PostgreSQL ${made} and this is PostgreSQL ${have ?? "unknown"}; move it with pg_dump, or use the old version`,
+    );
   }
 }
 
@@ -106,7 +124,9 @@ async function chooseUser(pgdata: string): Promise<OsUser | undefined> {
   }
   const user = made ? await ownerOf(pgdata) : await findUnprivilegedUser();
   if (user === undefined || user.uid === 0) {
-    throw new Error("PostgreSQL does not run as root and there is no user «postgres» or «nobody» to run it as; start the service as an ordinary user, or set DATABASE_URL");
+    throw new Error(
+      "PostgreSQL does not run as root and there is no user «postgres» or «nobody» to run it as; start the service as an ordinary user, or set DATABASE_URL",
+    );
   }
   return user;
 }

@@ -91,7 +91,11 @@ async function launch(cluster: Cluster, port: number): Promise<{ exited: () => P
     const offset = (await log.stat()).size;
     // Detached: a Ctrl-C in the terminal is for the service, which stops the database after its last request.
     const child = spawn(cluster.binaries.postgres, ["-D", cluster.pgdata, ...settings(port)], {
-      cwd: "/", env: PROGRAM_ENV, detached: true, stdio: ["ignore", log.fd, log.fd], ...cluster.user,
+      cwd: "/",
+      env: PROGRAM_ENV,
+      detached: true,
+      stdio: ["ignore", log.fd, log.fd],
+      ...cluster.user,
     });
     let ended: string | undefined;
     child.once("error", (error) => (ended = error.message));
@@ -101,7 +105,13 @@ async function launch(cluster: Cluster, port: number): Promise<{ exited: () => P
       async exited() {
         if (ended === undefined) return undefined;
         const said = (await readFile(cluster.logFile)).subarray(offset).toString();
-        return said.split("\n").filter((line) => /FATAL|could not/.test(line)).join(" ").trim() || ended;
+        return (
+          said
+            .split("\n")
+            .filter((line) => /FATAL|could not/.test(line))
+            .join(" ")
+            .trim() || ended
+        );
       },
     };
   } finally {

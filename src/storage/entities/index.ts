@@ -1,2 +1,30 @@
-/** Every entity the ORM maps. */
-export const entities = [];
+import { AccountEntity } from "./account.ts";
+import { CallRecordEntity } from "./call-record.ts";
+import { ConnectionEntity } from "./connection.ts";
+import { ConnectionTombstoneEntity } from "./connection-tombstone.ts";
+import { InstallationEntity } from "./installation.ts";
+import { OauthClientEntity } from "./oauth-client.ts";
+import { OidcPayloadEntity } from "./oidc-payload.ts";
+import { PersonalAccessTokenEntity } from "./personal-access-token.ts";
+import { RevocationEntity } from "./revocation.ts";
+import { SessionEntity } from "./session.ts";
+import { SigningKeyEntity } from "./signing-key.ts";
+import { ToolListEntity } from "./tool-list.ts";
+import { ToolNameEntity } from "./tool-name.ts";
+
+/** Every entity the ORM maps; one for each table of ours. */
+export const entities = [
+  AccountEntity,
+  CallRecordEntity,
+  ConnectionEntity,
+  ConnectionTombstoneEntity,
+  InstallationEntity,
+  OauthClientEntity,
+  OidcPayloadEntity,
+  PersonalAccessTokenEntity,
+  RevocationEntity,
+  SessionEntity,
+  SigningKeyEntity,
+  ToolListEntity,
+  ToolNameEntity,
+];

@@ -1,0 +1,16 @@
+import { defineEntity } from "@mikro-orm/core";
+
+/** The owner of everything else. */
+export const AccountEntity = defineEntity({
+  name: "Account",
+  tableName: "account",
+  properties: (p) => ({
+    id: p.text().primary(),
+    email: p.text(),
+    passwordHash: p.text(),
+    isAdmin: p.boolean().default(false),
+    disabledAt: p.datetime().nullable(),
+    createdAt: p.datetime().defaultRaw("now()"),
+  }),
+  indexes: [{ name: "account_email", expression: `create unique index account_email on account (lower(email))` }],
+});

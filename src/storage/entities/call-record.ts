@@ -1,0 +1,32 @@
+import { defineEntity } from "@mikro-orm/core";
+import { AccountEntity } from "./account.ts";
+
+/** One call of one tool: who, when, how long, how it ended; no arguments and no results. */
+export const CallRecordEntity = defineEntity({
+  name: "CallRecord",
+  tableName: "call_record",
+  properties: (p) => ({
+    accountId: p
+      .manyToOne(AccountEntity)
+      .mapToPk()
+      .primary()
+      .joinColumn("account_id")
+      .foreignKeyName("call_record_account_id_fkey")
+      .deleteRule("cascade"),
+    id: p.bigint("number").primary().generated("identity"),
+    connectionId: p.integer(),
+    toolName: p.text(),
+    clientId: p.text(),
+    startedAt: p.datetime(),
+    durationMs: p.integer(),
+    outcome: p.enum(["ok", "tool_error", "upstream_error", "refused", "cancelled"]),
+    requestBytes: p.integer(),
+    responseBytes: p.integer(),
+  }),
+  indexes: [
+    {
+      name: "call_record_connection",
+      expression: `create index call_record_connection on call_record (account_id, connection_id, id)`,
+    },
+  ],
+});

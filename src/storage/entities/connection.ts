@@ -1,0 +1,35 @@
+import { defineEntity } from "@mikro-orm/core";
+import type { JsonObject } from "../../json.ts";
+import { AccountEntity } from "./account.ts";
+
+/** A connection; its secrets are sealed in one value. */
+export const ConnectionEntity = defineEntity({
+  name: "Connection",
+  tableName: "connection",
+  properties: (p) => ({
+    accountId: p
+      .manyToOne(AccountEntity)
+      .mapToPk()
+      .primary()
+      .joinColumn("account_id")
+      .foreignKeyName("connection_account_id_fkey")
+      .deleteRule("cascade"),
+    id: p.integer().primary(),
+    serverType: p.text(),
+    name: p.text(),
+    description: p.text().default(""),
+    agentEnabled: p.boolean().default(true),
+    accessType: p.enum(["read", "write", "individual"]),
+    configuration: p.json<JsonObject>(),
+    sealedSecrets: p.blob().nullable(),
+    hasCredential: p.boolean().default(false),
+    verificationStatus: p.enum(["pending", "verified", "failed"]),
+    statusReason: p.text().nullable(),
+    keyVersion: p.integer().default(1),
+    disabledToolIds: p.array<number>().columnType("integer[]").defaultRaw("'{}'"),
+    knownToolIds: p.array<number>().columnType("integer[]").nullable(),
+    oauthClientId: p.text(),
+    createdAt: p.datetime().defaultRaw("now()"),
+    updatedAt: p.datetime().defaultRaw("now()"),
+  }),
+});

@@ -1,0 +1,42 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { ConnectionEntity } from "./connection.ts";
+import { AccountEntity } from "./account.ts";
+
+/** An OAuth client, of a person or of one connection. */
+export const OauthClientEntity = defineEntity({
+  name: "OauthClient",
+  tableName: "oauth_client",
+  properties: {
+    accountId: p
+      .manyToOne(AccountEntity)
+      .mapToPk()
+      .primary()
+      .joinColumn("account_id")
+      .foreignKeyName("oauth_client_account_id_fkey")
+      .deleteRule("cascade"),
+    id: p.text().primary(),
+    connectionId: p.integer().nullable(),
+    connection: () =>
+      p
+        .manyToOne(ConnectionEntity)
+        .mapToPk()
+        .nullable()
+        .joinColumns("account_id", "connection_id")
+        .ownColumns()
+        .foreignKeyName("oauth_client_account_id_connection_id_fkey")
+        .updateRule("no action")
+        .deleteRule("cascade"),
+    name: p.text().default(""),
+    secretHash: p.blob().nullable(),
+    scopes: p.array<string>().columnType("text[]"),
+    createdAt: p.datetime().defaultRaw("now()"),
+    revokedAt: p.datetime().nullable(),
+  },
+  indexes: [
+    { name: "oauth_client_id", expression: `create index oauth_client_id on oauth_client (id)` },
+    {
+      name: "oauth_client_connection",
+      expression: `create index oauth_client_connection on oauth_client (account_id, connection_id) where connection_id is not null`,
+    },
+  ],
+});

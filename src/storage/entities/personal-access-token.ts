@@ -1,0 +1,43 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { ConnectionEntity } from "./connection.ts";
+import { AccountEntity } from "./account.ts";
+
+/** A personal access token; the token itself is not kept. */
+export const PersonalAccessTokenEntity = defineEntity({
+  name: "PersonalAccessToken",
+  tableName: "personal_access_token",
+  properties: {
+    accountId: p
+      .manyToOne(AccountEntity)
+      .mapToPk()
+      .primary()
+      .joinColumn("account_id")
+      .foreignKeyName("personal_access_token_account_id_fkey")
+      .deleteRule("cascade"),
+    id: p.text().primary(),
+    clientId: p.text(),
+    name: p.text().default(""),
+    scopes: p.array<string>().columnType("text[]"),
+    connectionId: p.integer().nullable(),
+    connection: () =>
+      p
+        .manyToOne(ConnectionEntity)
+        .mapToPk()
+        .nullable()
+        .joinColumns("account_id", "connection_id")
+        .ownColumns()
+        .foreignKeyName("personal_access_token_account_id_connection_id_fkey")
+        .updateRule("no action")
+        .deleteRule("cascade"),
+    createdAt: p.datetime().defaultRaw("now()"),
+    expiresAt: p.datetime().nullable(),
+    revokedAt: p.datetime().nullable(),
+    lastUsedAt: p.datetime().nullable(),
+  },
+  indexes: [
+    {
+      name: "personal_access_token_connection",
+      expression: `create index personal_access_token_connection on personal_access_token (account_id, connection_id) where connection_id is not null`,
+    },
+  ],
+});

@@ -1,0 +1,21 @@
+import { defineEntity } from "@mikro-orm/core";
+
+/** What is no longer honoured although its signature still holds. */
+export const RevocationEntity = defineEntity({
+  name: "Revocation",
+  tableName: "revocation",
+  properties: (p) => ({
+    accountId: p.text().primary(),
+    kind: p.enum(["token", "client", "connection", "account"]).primary(),
+    subject: p.text().primary(),
+    issuedBefore: p.datetime().nullable(),
+    revokedAt: p.datetime().defaultRaw("now()"),
+    expiresAt: p.datetime().nullable(),
+  }),
+  indexes: [
+    {
+      name: "revocation_expiry",
+      expression: `create index revocation_expiry on revocation (expires_at) where expires_at is not null`,
+    },
+  ],
+});

@@ -1,0 +1,31 @@
+import { defineEntity } from "@mikro-orm/core";
+import type { JsonObject } from "../../json.ts";
+import { AccountEntity } from "./account.ts";
+
+/** An MCP session. */
+export const SessionEntity = defineEntity({
+  name: "Session",
+  tableName: "session",
+  properties: (p) => ({
+    accountId: p
+      .manyToOne(AccountEntity)
+      .mapToPk()
+      .primary()
+      .joinColumn("account_id")
+      .foreignKeyName("session_account_id_fkey")
+      .deleteRule("cascade"),
+    id: p.text().primary(),
+    clientId: p.text(),
+    connectionId: p.integer().nullable(),
+    protocolVersion: p.text(),
+    clientInfo: p.json<JsonObject>(),
+    calledConnectionIds: p.array<number>().columnType("integer[]").defaultRaw("'{}'"),
+    bareNames: p.json<JsonObject>().defaultRaw("'{}'"),
+    createdAt: p.datetime().defaultRaw("now()"),
+    lastUsedAt: p.datetime().defaultRaw("now()"),
+  }),
+  indexes: [
+    { name: "session_idle", expression: `create index session_idle on session (last_used_at)` },
+    { name: "session_client", expression: `create index session_client on session (account_id, client_id)` },
+  ],
+});

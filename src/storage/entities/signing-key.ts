@@ -1,0 +1,22 @@
+import { defineEntity } from "@mikro-orm/core";
+import type { JsonObject } from "../../json.ts";
+
+/** A key that signs tokens; its private half is sealed. */
+export const SigningKeyEntity = defineEntity({
+  name: "SigningKey",
+  tableName: "signing_key",
+  properties: (p) => ({
+    id: p.text().primary(),
+    purpose: p.enum(["access_token", "personal_access_token"]),
+    state: p.enum(["next", "current", "retired"]),
+    publicJwk: p.json<JsonObject>(),
+    sealedPrivateJwk: p.blob(),
+    createdAt: p.datetime().defaultRaw("now()"),
+  }),
+  indexes: [
+    {
+      name: "signing_key_current",
+      expression: `create unique index signing_key_current on signing_key (purpose) where state = 'current'`,
+    },
+  ],
+});
