@@ -71,7 +71,7 @@ export function createGuardedConnector({
 function guardedLookup(lookup: LookupFunction, judge: (name: string, address: string) => void): LookupFunction {
   return (name, options, callback) => {
     lookup(name, options, (error, found, family) => {
-      if (error === null) {
+      if (!error) {
         try {
           const addresses = typeof found === "string" ? [found] : found.map(({ address }) => address);
           for (const address of addresses) judge(name, address);

@@ -1,0 +1,73 @@
+import type { JsonObject } from "../../json.ts";
+import { quote, type Endpoint } from "./endpoint.ts";
+import type { Answer } from "./exchange.ts";
+import { errorCodeOf } from "./json-rpc.ts";
+import type { Session } from "./session.ts";
+import { UpstreamFailure } from "./upstream-failure.ts";
+
+const METHOD_NOT_FOUND = -32601;
+
+/** By these a server of the 2026-07-28 revision says that it was spoken to in another way: header mismatch, version. */
+const REVISION_CODES: readonly (number | undefined)[] = [-32020, -32022];
+
+/** What an HTTP answer says that does not hold the awaited result. `error` is its JSON-RPC error, where it holds one. */
+export function answerFailure(answer: Answer, error: JsonObject | undefined, session: Session): UpstreamFailure {
+  const { status } = answer;
+  const { endpoint } = session;
+  const code = errorCodeOf(error);
+  const server = `The MCP server at ${endpoint.label}`;
+  const said = saying(error, endpoint);
+  const failure = (kind: UpstreamFailure["kind"], message: string): UpstreamFailure =>
+    new UpstreamFailure(kind, message, code === undefined ? {} : { code });
+
+  if (status === 401 || status === 403) {
+    const advice = endpoint.hasToken
+      ? `refused the API key (HTTP ${status})${said}. Replace it: update the connection with a new api_key.`
+      : `asks for credentials (HTTP ${status})${said}. Update the connection with an api_key.`;
+    return failure("unauthorized", `${server} ${advice}`);
+  }
+  if (isSessionLost(answer, error, session))
+    return failure("session_lost", `${server} ended the session (HTTP ${status})${said}.`);
+  if (error !== undefined && (status < 300 || code === METHOD_NOT_FOUND)) {
+    return failure("rpc", `${server} answered with an error${code === undefined ? "" : ` (${code})`}${said}.`);
+  }
+  return failure(status < 300 ? "not_mcp" : "http", `${server} ${statusSentence(answer, said, endpoint)}`);
+}
+
+/** The rest of a sentence that begins with the server. */
+function statusSentence(answer: Answer, said: string, endpoint: Endpoint): string {
+  const { status, location, contentType } = answer;
+  if (status < 300) {
+    const what = contentType === "" ? "without content" : `with ${quote(contentType, endpoint)}`;
+    return `does not speak MCP: it answered HTTP ${status} ${what}. Check url.`;
+  }
+  if (status < 400) {
+    const to = location === undefined ? "" : ` (to ${quote(location.split(/[?#]/)[0] ?? "", endpoint)})`;
+    return `redirects elsewhere${to}, and redirects are not followed. Set url to the final address.`;
+  }
+  if (status >= 500) return `failed (HTTP ${status})${said}. Try again later, or check the server.`;
+  if (status === 429) return `is called too often (HTTP 429)${said}. Try again later.`;
+  if (status === 404 || status === 405 || status === 410) {
+    return `has no MCP endpoint at this address (HTTP ${status})${said}. Check url.`;
+  }
+  return `refused the request (HTTP ${status})${said}.`;
+}
+
+/** 404 by the specification; 400, and errors that name the session, by what servers do. The request was not carried out. */
+function isSessionLost(answer: Answer, error: JsonObject | undefined, session: Session): boolean {
+  const code = errorCodeOf(error);
+  if (session.era === "stateless")
+    return code !== METHOD_NOT_FOUND && (answer.status === 404 || REVISION_CODES.includes(code));
+  if (session.id === undefined) return false;
+  if (answer.status === 404) return true;
+  const message = error?.message;
+  const text = typeof message === "string" ? message : answer.body.toString("utf8", 0, 2_000);
+  const namesSession = /session|not initialized/i.test(text);
+  return namesSession && (answer.status === 400 || (answer.status < 300 && code === -32001));
+}
+
+function saying(error: JsonObject | undefined, endpoint: Endpoint): string {
+  const message = error?.message;
+  const text = typeof message === "string" ? quote(message, endpoint).replace(/[.\s]+$/, "") : "";
+  return text === "" ? "" : `: ${text}`;
+}

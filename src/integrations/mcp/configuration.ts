@@ -1,0 +1,68 @@
+import { invalid } from "../../domain-error.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
+
+/** JSON Schema of the configuration of type `mcp`. */
+export const CONFIGURATION_SCHEMA: JsonObject = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  type: "object",
+  additionalProperties: false,
+  required: ["url"],
+  properties: {
+    url: {
+      type: "string",
+      format: "uri",
+      maxLength: 2048,
+      description: "Address of the MCP server (Streamable HTTP), such as https://mcp.example.com/mcp.",
+    },
+    api_token: {
+      type: "string",
+      minLength: 1,
+      maxLength: 8192,
+      writeOnly: true,
+      description: "Sent as Authorization: Bearer <api_token>. Leave it out for a server that asks for none.",
+    },
+    headers: {
+      type: "object",
+      maxProperties: 20,
+      additionalProperties: { type: "string", maxLength: 4096 },
+      writeOnly: true,
+      description: "Further request headers, all of them kept secret. Host, Cookie and Authorization are refused.",
+    },
+  },
+};
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
+const PRINTABLE = /^[\x20-\x7e]*$/;
+
+/** Headers that the connection itself decides about: framing, routing, credentials, and what MCP negotiates. */
+const REFUSED_HEADER =
+  /^(?:host|cookie2?|set-cookie|authorization|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|expect|accept|accept-encoding|content-.*|mcp-.*|last-event-id)$/i;
+
+/** The rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property; a secret's value is never repeated. */
+export function checkConfiguration(
+  configuration: JsonObject,
+  checkDestination: (url: string) => string | undefined,
+): void {
+  const { url, api_token: token, headers } = configuration;
+  if (typeof url !== "string") throw invalid("url", "url is required");
+  const refused = checkDestination(url);
+  if (refused !== undefined) throw invalid("url", /^[A-Z]/.test(refused) ? `url: ${refused}` : `url ${refused}`);
+  if (typeof token === "string" && !/^[\x21-\x7e]+$/.test(token)) {
+    throw invalid("api_token", "api_token must consist of visible ASCII characters without spaces");
+  }
+  if (isJsonObject(headers)) checkHeaders(headers);
+}
+
+function checkHeaders(headers: JsonObject): void {
+  const seen = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    if (!TOKEN.test(name))
+      throw invalid("headers", "headers: every name must be an HTTP token of at most 128 characters");
+    if (REFUSED_HEADER.test(name)) throw invalid("headers", `headers: ${name} cannot be set`);
+    if (seen.has(name.toLowerCase())) throw invalid("headers", `headers: ${name} is given twice`);
+    seen.add(name.toLowerCase());
+    if (typeof value !== "string" || !PRINTABLE.test(value)) {
+      throw invalid("headers", `headers: the value of ${name} must consist of printable ASCII characters`);
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import type { Dispatcher } from "undici";
+import { BodyRefused } from "../read-body.ts";
+import { createEventStreamReader, type StreamEvent } from "./event-stream.ts";
+
+/** The largest answer that is read, in bytes; a stream counts as one answer. */
+const MAX_ANSWER_BYTES = 5 * 1024 * 1024;
+
+/** How long a stream may go on after what was awaited has come, so that its connection can serve again, in milliseconds. */
+const STREAM_GRACE_MS = 1_000;
+
+/** One HTTP request to an upstream. `headers` are names and values in turn. */
+export interface ExchangeRequest {
+  readonly origin: string;
+  readonly path: string;
+  readonly method: "POST" | "GET" | "DELETE";
+  readonly headers: string[];
+  readonly body?: string;
+  /** For the whole exchange, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Hears the events of a stream as they arrive; answers true when it has what it awaited. */
+  readonly onEvent?: (event: StreamEvent) => boolean;
+}
+
+/** What came back. `body` is empty for a stream, whose events have been heard already. */
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly sessionId: string | undefined;
+  readonly location: string | undefined;
+  readonly body: Buffer;
+  /** How many bytes came, a stream's included. */
+  readonly bytes: number;
+  /** Where a stream that ended early can be resumed, and after how long. */
+  readonly resume: { readonly lastEventId: string; readonly afterMs: number } | undefined;
+}
+
+type Headers = Record<string, string | string[] | undefined>;
+
+/**
+ * Sends one request and reads its answer within the limits. A handler of our own instead of undici's `request`: it needs no
+ * stream object, one timer does for all phases, and events are heard while the stream is still open.
+ *
+ * Rejects with BodyRefused past a limit, with the signal's reason, or with what the dispatcher reports.
+ */
+export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { signal } = request;
+    let controller: Dispatcher.DispatchController | undefined;
+    let stopped: Error | undefined;
+    let settled = false;
+    let status = 0;
+    let headers: Headers = {};
+    let size = 0;
+    const chunks: Buffer[] = [];
+    let events: ReturnType<typeof createEventStreamReader> | undefined;
+
+    const stop = (reason: Error): void => {
+      stopped ??= reason;
+      controller?.abort(stopped);
+      if (settle()) reject(stopped);
+    };
+    const onAbort = (): void => stop(abortReason(signal));
+    let timer = setTimeout(() => stop(new BodyRefused("timeout", "no complete answer in time")), request.timeoutMs);
+    const settle = (): boolean => {
+      if (settled) return false;
+      settled = true;
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+      return true;
+    };
+    const finish = (): void => {
+      if (!settle()) return;
+      const lastEventId = events?.lastEventId();
+      resolve({
+        status,
+        contentType: mediaType(headers),
+        sessionId: single(headers["mcp-session-id"]),
+        location: single(headers.location),
+        body: events === undefined ? Buffer.concat(chunks, size) : Buffer.alloc(0),
+        bytes: size,
+        resume: lastEventId === undefined ? undefined : { lastEventId, afterMs: events?.retryMs() ?? 1_000 },
+      });
+    };
+
+    if (signal?.aborted === true) {
+      stop(abortReason(signal));
+      return;
+    }
+    signal?.addEventListener("abort", onAbort, { once: true });
+
+    dispatcher.dispatch(
+      {
+        origin: request.origin,
+        path: request.path,
+        method: request.method,
+        headers: request.headers,
+        body: request.body ?? null,
+      },
+      {
+        onRequestStart: (started) => {
+          controller = started;
+          if (stopped !== undefined) started.abort(stopped);
+        },
+        onResponseStart: (_controller, statusCode, received) => {
+          if (statusCode < 200) return;
+          status = statusCode;
+          headers = received;
+          const encoding = single(headers["content-encoding"]);
+          if (encoding !== undefined && encoding !== "" && encoding !== "identity") {
+            stop(new BodyRefused("encoded", "compressed although identity was asked for"));
+          } else if (status < 300 && mediaType(headers) === "text/event-stream" && request.onEvent !== undefined) {
+            events = createEventStreamReader();
+          }
+        },
+        onResponseData: (_controller, chunk) => {
+          size += chunk.length;
+          if (size > MAX_ANSWER_BYTES) {
+            stop(new BodyRefused("too_large", "more than 5 MiB"));
+            return;
+          }
+          if (events === undefined) {
+            chunks.push(chunk);
+            return;
+          }
+          for (const event of events.read(chunk)) {
+            if (settled || request.onEvent?.(event) !== true) continue;
+            finish();
+            timer = setTimeout(() => controller?.abort(new Error("the answer has come")), STREAM_GRACE_MS).unref();
+          }
+        },
+        onResponseEnd: () => {
+          clearTimeout(timer);
+          finish();
+        },
+        onResponseError: (_controller, error) => {
+          clearTimeout(timer);
+          if (settle()) reject(stopped ?? error);
+        },
+      },
+    );
+  });
+}
+
+function mediaType(headers: Headers): string {
+  return (single(headers["content-type"])?.split(";")[0] ?? "").trim().toLowerCase();
+}
+
+function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function abortReason(signal: AbortSignal | undefined): Error {
+  const reason: unknown = signal?.reason;
+  return reason instanceof Error ? reason : new Error("The call was aborted.");
+}

@@ -1,0 +1,107 @@
+import type { Logger } from "pino";
+import type { Dispatcher } from "undici";
+import { DomainError } from "../../domain-error.ts";
+import { printJson } from "../../json.ts";
+import type { Integration } from "../integration.ts";
+import { errorResult } from "../tool.ts";
+import { readCallResult } from "./call-result.ts";
+import { checkConfiguration, CONFIGURATION_SCHEMA } from "./configuration.ts";
+import { endpointOf } from "./endpoint.ts";
+import { listTools } from "./list-tools.ts";
+import { openSession } from "./open-session.ts";
+import { createRequester } from "./request.ts";
+import { createSessions } from "./sessions.ts";
+import { argumentHeaders, mirrorHeaders, REQUEST_META } from "./stateless.ts";
+import { UpstreamFailure } from "./upstream-failure.ts";
+
+/** For a whole call, listing or verification, in milliseconds (DESIGN §8). */
+const TIMEOUT_MS = 30_000;
+
+/** What the integration needs from outside. */
+export interface McpIntegrationDeps {
+  /** The guarded way out. */
+  readonly dispatcher: Dispatcher;
+  /** Why a `url` must not become a destination, or undefined. */
+  readonly checkDestination: (url: string) => string | undefined;
+  readonly log: Logger;
+}
+
+/** Any remote MCP server over Streamable HTTP. `close` ends the sessions with all upstreams. */
+export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { close(): void } {
+  const requester = createRequester(deps);
+  const sessions = createSessions(requester);
+
+  return {
+    serverType: "mcp",
+    title: "MCP server",
+    description: "Any remote MCP server over Streamable HTTP.",
+    configurationSchema: CONFIGURATION_SCHEMA,
+    secretProperties: ["api_token", "headers"],
+    credentialProperty: "api_token",
+    destinationProperties: ["url"],
+    toolSource: "per_connection",
+
+    checkConfiguration: (configuration) => checkConfiguration(configuration, deps.checkDestination),
+
+    listTools: async (target, { signal }) => {
+      const deadlineMs = performance.now() + TIMEOUT_MS;
+      try {
+        return await sessions.use(target, { repeatable: true, signal }, (session) =>
+          listTools({ ...deps, requester }, session, { deadlineMs, signal }),
+        );
+      } catch (error) {
+        if (error instanceof UpstreamFailure) throw new DomainError("unavailable", error.message, { cause: error });
+        throw error;
+      }
+    },
+
+    callTool: async (target, tool, args, { signal }) => {
+      const deadlineMs = performance.now() + TIMEOUT_MS;
+      const call = `"name":${JSON.stringify(tool.name)},"arguments":${printJson(args)}`;
+      try {
+        return await sessions.use(target, { repeatable: tool.readOnly, signal }, async (session) => {
+          const isStateless = session.era === "stateless";
+          const { result } = await requester.request(session, {
+            method: "tools/call",
+            params: isStateless ? `{${call},"_meta":${printJson(REQUEST_META)}}` : `{${call}}`,
+            ...(isStateless && {
+              headers: [...mirrorHeaders("tools/call", tool.name), ...argumentHeaders(tool.inputSchema, args)],
+            }),
+            deadlineMs,
+            signal,
+          });
+          return readCallResult(result);
+        });
+      } catch (error) {
+        if (error instanceof UpstreamFailure) return errorResult(withDoubt(error, tool.readOnly));
+        throw error;
+      }
+    },
+
+    // In a session of its own: one that was opened with an earlier key would prove nothing about this one.
+    verify: async (target, { signal }) => {
+      const deadlineMs = performance.now() + TIMEOUT_MS;
+      try {
+        const session = await openSession(requester, endpointOf(target.configuration), deadlineMs, signal);
+        try {
+          await listTools({ ...deps, requester }, session, { deadlineMs, signal, maxPages: 1 });
+        } finally {
+          requester.close(session);
+        }
+        return { outcome: "verified" };
+      } catch (error) {
+        if (!(error instanceof UpstreamFailure)) throw error;
+        return { outcome: error.kind === "unauthorized" ? "failed" : "retry", reason: error.message };
+      }
+    },
+
+    forget: (connectionId) => sessions.forget(connectionId),
+    close: () => sessions.close(),
+  };
+}
+
+/** Whoever calls again must know that the first call may have been carried out. */
+function withDoubt(failure: UpstreamFailure, readOnly: boolean): string {
+  const isUncertain = !readOnly && (failure.kind === "broken" || failure.kind === "timeout");
+  return isUncertain ? `${failure.message} The call may have been carried out.` : failure.message;
+}

@@ -1,0 +1,72 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { CLIENT_INFO, STATELESS_VERSION } from "./session.ts";
+
+/** What every request of the 2026-07-28 revision says of itself in `params._meta`. */
+export const REQUEST_META: JsonObject = {
+  "io.modelcontextprotocol/protocolVersion": STATELESS_VERSION,
+  "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+/** The headers that mirror a request's method and name, names and values in turn (2026-07-28, «Request Metadata»). */
+export function mirrorHeaders(method: string, name?: string): readonly string[] {
+  return ["mcp-method", method, ...(name === undefined ? [] : ["mcp-name", encodeHeader(name)])];
+}
+
+/** The headers that mirror the arguments which a tool's schema marks with `x-mcp-header`. */
+export function argumentHeaders(inputSchema: JsonObject, args: JsonObject): readonly string[] {
+  return (mirroredParameters(inputSchema) ?? []).flatMap(({ header, path }) => {
+    const value = path.reduce<JsonValue | undefined>(
+      (at, key) => (isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined),
+      args,
+    );
+    const isPrimitive = typeof value === "string" || typeof value === "boolean" || typeof value === "number";
+    return isPrimitive ? [`mcp-param-${header}`, encodeHeader(String(value))] : [];
+  });
+}
+
+/** A parameter that goes into `Mcp-Param-<header>` too, and where it stands in the arguments. */
+export interface MirroredParameter {
+  readonly header: string;
+  readonly path: readonly string[];
+}
+
+const MARK = "x-mcp-header";
+
+/**
+ * The parameters that a schema marks, or undefined when a mark breaks the revision's rules (a token, unique, on a string,
+ * integer or boolean, reached through `properties` alone): a client must not offer such a tool.
+ */
+export function mirroredParameters(inputSchema: JsonObject): readonly MirroredParameter[] | undefined {
+  const found: MirroredParameter[] = [];
+  const visit = (schema: JsonValue | undefined, path: readonly string[]): void => {
+    if (!isJsonObject(schema)) return;
+    const { [MARK]: header, type, properties } = schema;
+    if (typeof header === "string" && (type === "string" || type === "integer" || type === "boolean")) {
+      found.push({ header, path });
+    }
+    if (!isJsonObject(properties)) return;
+    for (const [key, value] of Object.entries(properties)) visit(value, [...path, key]);
+  };
+  visit(inputSchema, []);
+  const names = new Set(found.map(({ header }) => header.toLowerCase()));
+  const areTokens = found.every(({ header }) => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/.test(header));
+  return areTokens && names.size === found.length && countMarks(inputSchema) === found.length ? found : undefined;
+}
+
+/** Marks anywhere in a schema: more than were found means that some stand where they must not. */
+function countMarks(schema: JsonValue, inProperties = false): number {
+  if (Array.isArray(schema)) return schema.reduce<number>((sum, item) => sum + countMarks(item), 0);
+  if (!isJsonObject(schema)) return 0;
+  const own = !inProperties && Object.hasOwn(schema, MARK) ? 1 : 0;
+  return Object.entries(schema).reduce(
+    (sum, [key, item]) => sum + countMarks(item, !inProperties && key === "properties"),
+    own,
+  );
+}
+
+/** A value as it is, or in the Base64 form for what a header cannot carry. */
+function encodeHeader(value: string): string {
+  const isPlain = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
+  return isPlain ? value : `=?base64?${Buffer.from(value, "utf8").toString("base64")}?=`;
+}

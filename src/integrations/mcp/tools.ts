@@ -1,0 +1,49 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import type { ToolDefinition } from "../tool.ts";
+import { mirroredParameters } from "./stateless.ts";
+
+/** Printable and at most 128 characters; the specification asks for less, servers exist that use more. */
+const TOOL_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
+
+/**
+ * A tool as a server lists it, or the reason why it cannot be offered.
+ *
+ * Only `readOnlyHint: true` makes it read-only: a hint may be false, and the absence of one promises nothing.
+ */
+export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinition | string {
+  if (!isJsonObject(value)) return "it is no object";
+  const { name, description, inputSchema, outputSchema, annotations: hints, _meta: meta } = value;
+  if (typeof name !== "string" || !TOOL_NAME.test(name) || name.trim() !== name) return "its name cannot be used";
+  const schema = readInputSchema(inputSchema);
+  if (mirroredParameters(schema) === undefined) return "an x-mcp-header mark of its schema breaks the protocol";
+  // PostgreSQL stores neither NUL nor half of a surrogate pair, and nobody can read them.
+  if (/\\u0000|\\ud[89a-f]/i.test(JSON.stringify([schema, outputSchema])))
+    return "its schema holds characters that are no text";
+  const category = isJsonObject(meta) ? meta.category : undefined;
+  const title = typeof value.title === "string" ? value.title : isJsonObject(hints) ? hints.title : undefined;
+  return {
+    name,
+    description: plain(typeof description === "string" && description !== "" ? description : title),
+    inputSchema: schema,
+    ...(isJsonObject(outputSchema) ? { outputSchema } : {}),
+    annotations: {
+      // MCP says of content whom it is for, not of tools: both, then.
+      audience: ["user", "assistant"],
+      requiresAuth,
+      ...(typeof category === "string" && category !== "" && category.length <= 64
+        ? { category: plain(category) }
+        : {}),
+    },
+    readOnly: isJsonObject(hints) && hints.readOnlyHint === true,
+  };
+}
+
+/** The schema as given, made an object schema with `properties` and `required` where it says nothing of them. */
+function readInputSchema(value: JsonValue | undefined): JsonObject {
+  if (!isJsonObject(value)) return { type: "object", properties: {}, required: [] };
+  return { properties: {}, required: [], ...value, type: "object" };
+}
+
+function plain(text: JsonValue | undefined): string {
+  return typeof text === "string" ? text.toWellFormed().replaceAll("\0", "") : "";
+}

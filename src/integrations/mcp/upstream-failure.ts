@@ -1,0 +1,30 @@
+/**
+ * How an upstream failed.
+ *
+ * `session_lost` and `refused` say that the request was not carried out; `broken` and `timeout` that nobody knows.
+ */
+export type FailureKind =
+  | "refused"
+  | "unreachable"
+  | "timeout"
+  | "broken"
+  | "too_large"
+  | "unauthorized"
+  | "session_lost"
+  | "http"
+  | "not_mcp"
+  | "rpc";
+
+/** A failure of a remote MCP server, with a public sentence that names its host, the cause, and what a person can do. */
+export class UpstreamFailure extends Error {
+  readonly kind: FailureKind;
+  /** The JSON-RPC error code, for kind `rpc`. */
+  readonly code: number | undefined;
+
+  constructor(kind: FailureKind, message: string, options: { cause?: unknown; code?: number } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "UpstreamFailure";
+    this.kind = kind;
+    this.code = options.code;
+  }
+}

@@ -1,0 +1,60 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { once } from "node:events";
+
+/** The reference MCP server as a process of its own. */
+export interface EverythingServer {
+  readonly url: string;
+  /** Ends it and starts it again on the same port: its sessions are gone then. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts `@modelcontextprotocol/server-everything` with an empty environment, since one of its tools tells it. */
+export async function startEverythingServer(): Promise<EverythingServer> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/mcp`;
+  let child = await start(port);
+  return {
+    url,
+    restart: async () => {
+      await stop(child);
+      child = await start(port);
+    },
+    stop: async () => stop(child),
+  };
+}
+
+async function start(port: number): Promise<ChildProcess> {
+  const entry = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
+  const child = spawn(process.execPath, [entry, "streamableHttp"], {
+    env: { PORT: String(port) },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  await new Promise<void>((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`server-everything ended with ${code}: ${said}`)));
+    child.stderr.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes(`listening on port ${port}`)) resolve();
+    });
+  });
+  return child;
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  if (typeof address !== "object" || address === null) throw new Error("no port");
+  return address.port;
+}
