@@ -2,12 +2,16 @@ import { MikroORM } from "@mikro-orm/postgresql";
 import { Migrator } from "@mikro-orm/migrations";
 import pg from "pg";
 import { entities } from "./entities/index.ts";
+import { ignoreError } from "./ignore-error.ts";
 import { migrations } from "./migrations/index.ts";
+
+/** The ORM over our entities. */
+export type Orm = Awaited<ReturnType<typeof openOrm>>;
 
 /** The pool for hot reads and hand-written SQL, and the ORM for schema, migrations and multi-entity writes. */
 export interface Database {
   readonly pool: pg.Pool;
-  readonly orm: MikroORM;
+  readonly orm: Orm;
   /** Ends every connection; later calls fail. */
   close(): Promise<void>;
 }
@@ -28,6 +32,30 @@ function typeParsers(): pg.CustomTypesConfig {
   return overrides;
 }
 
+/** The ORM with our entities and migrations; connects when first used. */
+async function openOrm(url: string) {
+  return await MikroORM.init({
+    clientUrl: url,
+    entities,
+    extensions: [Migrator],
+    pool: { min: 0, max: ORM_POOL_SIZE, idleTimeoutMillis: 10_000 },
+    // Stores fork an entity manager for each unit of work; sharing one would share its identity map.
+    allowGlobalContext: false,
+    // It would print to the console; what goes wrong comes out as an error.
+    logger: ignoreError,
+    schemaGenerator: { skipTables: ["migration"] },
+    migrations: {
+      tableName: "migration",
+      migrationsList: [...migrations],
+      snapshot: false,
+      transactional: true,
+      allOrNothing: true,
+      disableForeignKeys: false,
+      silent: true,
+    },
+  });
+}
+
 /**
  * Opens the pool (`poolSize` connections at most) and the ORM on one database; connects lazily.
  *
@@ -45,29 +73,10 @@ export async function openDatabase(options: { readonly url: string; readonly poo
   });
   // Without a listener an 'error' event ends the process. The pool discards an idle client that broke, and the query or
   // transaction that holds a client fails by itself, so there is nothing else to do. A client in use needs a listener of its own.
-  pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("error", ignoreError);
+  pool.on("connect", (client) => client.on("error", ignoreError));
 
-  const orm = await MikroORM.init({
-    clientUrl: options.url,
-    entities,
-    extensions: [Migrator],
-    pool: { min: 0, max: ORM_POOL_SIZE, idleTimeoutMillis: 10_000 },
-    discovery: { warnWhenNoEntities: false },
-    // Stores fork an entity manager for each unit of work; sharing one would share its identity map.
-    allowGlobalContext: false,
-    logger: () => {},
-    schemaGenerator: { skipTables: ["migration"] },
-    migrations: {
-      tableName: "migration",
-      migrationsList: [...migrations],
-      snapshot: false,
-      transactional: true,
-      allOrNothing: true,
-      disableForeignKeys: false,
-      silent: true,
-    },
-  });
+  const orm = await openOrm(options.url);
   return {
     pool,
     orm,

@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { prepareCluster, type Cluster } from "./embedded/cluster.ts";
 import { clusterUrl, ensureRunning, readPostmaster } from "./embedded/postmaster.ts";
+import { ignoreError } from "./ignore-error.ts";
 import { errorCode } from "./storage-error.ts";
 
 /** A PostgreSQL of our own, for as long as nobody gives us another. */
@@ -39,7 +40,7 @@ async function join(cluster: Cluster): Promise<{ client: pg.Client; port: number
       await createDatabase(running.client);
       return running;
     } catch (error) {
-      await running.client.end().catch(() => {});
+      await running.client.end().catch(ignoreError);
       if (attempt === 5) throw error;
     }
   }
@@ -108,7 +109,7 @@ export async function startEmbeddedPostgres(options: {
       } catch (error) {
         log.warn({ err: error }, "the embedded PostgreSQL was not stopped cleanly");
       } finally {
-        await presence.end().catch(() => {});
+        await presence.end().catch(ignoreError);
       }
     },
   };

@@ -79,7 +79,8 @@ export function createJobs(options: {
     database.listen = async (channel, onNotification, onReconnect) => {
       listener.onReconnect(onReconnect);
       await listener.listen(channel, onNotification);
-      return { close: async () => {} };
+      // The listener belongs to the caller, who closes it.
+      return { close: () => Promise.resolve() };
     };
   }
   const boss = new PgBoss({
@@ -102,6 +103,7 @@ export function createJobs(options: {
     } catch (error) {
       log.warn({ err: error, queue, job: job.id }, "job failed; it is tried again");
       // pg-boss stores what is thrown; the error itself may carry more than should lie in a table.
+      // eslint-disable-next-line preserve-caught-error
       throw new Error("failed");
     }
   };

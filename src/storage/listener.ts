@@ -1,16 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
+import { ignoreError } from "./ignore-error.ts";
 
 /** Hears what replicas tell one another through PostgreSQL's NOTIFY. */
 export interface Listener {
-  /** Calls `hear` with the payload of each message on the channel, from the moment the promise resolves. */
+  /**
+   * Calls `hear` with the payload of each message on the channel: from the moment the promise resolves, or while there
+   * is no connection, from the next connect on.
+   */
   listen(channel: string, hear: (payload: string) => void): Promise<void>;
   /**
-   * Calls `resume` after every connect but the first: messages sent in between are lost, so whatever was kept in memory
-   * on their account must be dropped or read again.
+   * Calls `resume` after every connect, the first one too: messages sent while there was no connection are lost, so
+   * whatever is kept in memory on their account must be dropped or read again. The listener is healthy only when every
+   * `resume` has succeeded; should one fail, it connects anew.
    */
-  onReconnect(resume: () => void): void;
+  onReconnect(resume: () => void | Promise<void>): void;
   /** Whether the connection has answered within the last second; while it has not, what is kept in memory may be stale. */
   isHealthy(): boolean;
   close(): Promise<void>;
@@ -27,20 +32,11 @@ const BACK_OFF_MAX_MS = 2_000;
 /** Listens on one connection of its own; resolves at once and connects in the background, for as long as it takes. */
 export function createListener(options: { readonly url: string; readonly log: Logger }): Listener {
   const { url, log } = options;
-  const hearers = new Map<string, Array<(payload: string) => void>>();
-  const resumers: Array<() => void> = [];
+  const hearers = new Map<string, ((payload: string) => void)[]>();
+  const resumers: (() => void | Promise<void>)[] = [];
   const closing = new AbortController();
   let client: pg.Client | undefined;
   let answeredAt = Number.NEGATIVE_INFINITY;
-  let connectedBefore = false;
-
-  const guard = (what: string, call: () => void): void => {
-    try {
-      call();
-    } catch (error) {
-      log.error({ err: error }, what);
-    }
-  };
 
   const connect = async (): Promise<pg.Client> => {
     const next = new pg.Client({
@@ -51,16 +47,22 @@ export function createListener(options: { readonly url: string; readonly log: Lo
       query_timeout: SILENCE_LIMIT_MS,
       keepAlive: true,
     });
-    next.on("error", () => {});
+    next.on("error", ignoreError);
     next.on("notification", ({ channel, payload = "" }) => {
-      for (const hear of hearers.get(channel) ?? []) guard(`hearer of ${channel} failed`, () => hear(payload));
+      for (const hear of hearers.get(channel) ?? []) {
+        try {
+          hear(payload);
+        } catch (error) {
+          log.error({ err: error, channel }, "a message from another replica could not be used");
+        }
+      }
     });
     try {
       await next.connect();
       for (const channel of hearers.keys()) await next.query(`listen ${next.escapeIdentifier(channel)}`);
       return next;
     } catch (error) {
-      void next.end().catch(() => {});
+      void next.end().catch(ignoreError);
       throw error;
     }
   };
@@ -73,32 +75,32 @@ export function createListener(options: { readonly url: string; readonly log: Lo
     while (!until.aborted) {
       await connected.query("select 1");
       answeredAt = performance.now();
-      await sleep(HEARTBEAT_MS, undefined, { signal: until }).catch(() => {});
+      await sleep(HEARTBEAT_MS, undefined, { signal: until }).catch(ignoreError);
     }
   };
 
   const run = async (): Promise<void> => {
     let backOffMs = BACK_OFF_MIN_MS;
-    while (!closing.signal.aborted) {
+    const isClosing = (): boolean => closing.signal.aborted;
+    while (!isClosing()) {
       let connected: pg.Client | undefined;
       try {
         connected = await connect();
         client = connected;
         // Channels that were asked for while this connection was being made.
         for (const channel of hearers.keys()) await connected.query(`listen ${connected.escapeIdentifier(channel)}`);
-        if (connectedBefore) for (const resume of resumers) guard("resuming after a reconnect failed", resume);
-        connectedBefore = true;
+        for (const resume of resumers) await resume();
         backOffMs = BACK_OFF_MIN_MS;
         await stayConnected(connected);
-        if (!closing.signal.aborted) log.warn("lost the connection that listens to PostgreSQL; connecting again");
+        if (!isClosing()) log.warn("lost the connection that listens to PostgreSQL; connecting again");
       } catch (error) {
-        if (!closing.signal.aborted) log.warn({ err: error }, "cannot listen to PostgreSQL; trying again");
+        if (!isClosing()) log.warn({ err: error }, "cannot listen to PostgreSQL; trying again");
       } finally {
         client = undefined;
         answeredAt = Number.NEGATIVE_INFINITY;
-        void connected?.end().catch(() => {});
+        void connected?.end().catch(ignoreError);
       }
-      await sleep(backOffMs, undefined, { signal: closing.signal }).catch(() => {});
+      await sleep(backOffMs, undefined, { signal: closing.signal }).catch(ignoreError);
       backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS);
     }
   };
@@ -113,7 +115,7 @@ export function createListener(options: { readonly url: string; readonly log: Lo
       }
       hearers.set(channel, [hear]);
       // Without a connection the next connect subscribes. If this fails the connection is lost, which has the same end.
-      await client?.query(`listen ${client.escapeIdentifier(channel)}`).catch(() => {});
+      await client?.query(`listen ${client.escapeIdentifier(channel)}`).catch(ignoreError);
     },
     onReconnect(resume) {
       resumers.push(resume);
@@ -121,7 +123,7 @@ export function createListener(options: { readonly url: string; readonly log: Lo
     isHealthy: () => performance.now() - answeredAt < HEALTHY_FOR_MS,
     async close() {
       closing.abort();
-      await client?.end().catch(() => {});
+      await client?.end().catch(ignoreError);
       await running;
     },
   };

@@ -15,7 +15,7 @@ declare module "vitest" {
 }
 
 /** One PostgreSQL for the whole test run, in a folder and on a port of its own; returns the tear-down. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-test-"));
   const postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: "warn" }) });
   const database = await openDatabase({ url: postgres.url, poolSize: 2 });

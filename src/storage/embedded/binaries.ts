@@ -46,8 +46,8 @@ async function installedFolder(): Promise<{ folder: string; version: string }> {
 /** The libraries' short names are symbolic links, which npm cannot carry and an install script restores. */
 async function assertComplete(native: string): Promise<void> {
   const listed: unknown = JSON.parse(await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]"));
-  if (!Array.isArray(listed)) return;
-  for (const link of listed) {
+  const links: readonly unknown[] = Array.isArray(listed) ? listed : [];
+  for (const link of links) {
     if (typeof link === "object" && link !== null && "target" in link && typeof link.target === "string") {
       if (!(await exists(join(native, "..", link.target)))) throw new Error(BLOCKED);
     }

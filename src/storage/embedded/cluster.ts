@@ -24,7 +24,7 @@ export interface Cluster {
 export const ROLE = "patchbay";
 
 /** The environment of PostgreSQL's programs: nothing of ours, so that no PG* variable leads them astray. */
-export const PROGRAM_ENV = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
+export const PROGRAM_ENV = { PATH: process.env.PATH ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 async function exists(path: string): Promise<boolean> {
   return await lstat(path).then(

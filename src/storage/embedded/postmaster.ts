@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { ignoreError } from "../ignore-error.ts";
 import { errorCode } from "../storage-error.ts";
 import { PROGRAM_ENV, ROLE, type Cluster } from "./cluster.ts";
 
@@ -57,7 +58,7 @@ async function connect(cluster: Cluster, port: number): Promise<pg.Client | "sta
     application_name: "patchbay presence",
     keepAlive: true,
   });
-  client.on("error", () => {});
+  client.on("error", ignoreError);
   try {
     await client.connect();
     // A copied data folder names the port of its original: what answers there must be the cluster we mean.
@@ -66,8 +67,8 @@ async function connect(cluster: Cluster, port: number): Promise<pg.Client | "sta
     await client.end();
     return undefined;
   } catch (error) {
-    await client.end().catch(() => {});
-    return /^57P0/.test(errorCode(error) ?? "") ? "starting" : undefined;
+    await client.end().catch(ignoreError);
+    return errorCode(error)?.startsWith("57P0") === true ? "starting" : undefined;
   }
 }
 

@@ -13,7 +13,7 @@ export const CallRecordEntity = defineEntity({
       .joinColumn("account_id")
       .foreignKeyName("call_record_account_id_fkey")
       .deleteRule("cascade"),
-    id: p.bigint("number").primary().generated("identity"),
+    id: p.bigint("number").primary().autoincrement().generated("identity"),
     connectionId: p.integer(),
     toolName: p.text(),
     clientId: p.text(),

@@ -28,7 +28,7 @@ export const OauthClientEntity = defineEntity({
         .deleteRule("cascade"),
     name: p.text().default(""),
     secretHash: p.blob().nullable(),
-    scopes: p.array<string>().columnType("text[]"),
+    scopes: p.array().columnType("text[]"),
     createdAt: p.datetime().defaultRaw("now()"),
     revokedAt: p.datetime().nullable(),
   },

@@ -17,7 +17,7 @@ export const PersonalAccessTokenEntity = defineEntity({
     id: p.text().primary(),
     clientId: p.text(),
     name: p.text().default(""),
-    scopes: p.array<string>().columnType("text[]"),
+    scopes: p.array().columnType("text[]"),
     connectionId: p.integer().nullable(),
     connection: () =>
       p
