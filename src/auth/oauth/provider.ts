@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import Provider, { type Adapter, type Configuration, errors, type JWTStructured } from "oidc-provider";
+import type { Adapter, Configuration, JWTStructured } from "oidc-provider";
+// Not from the package's main file, which prints a warning on Node releases without an LTS name.
+import { InvalidGrant, InvalidTarget } from "oidc-provider/lib/helpers/errors.js";
+import { Provider } from "oidc-provider/lib/provider.js";
 import { isJsonObject } from "../../json.ts";
 import type { TokenClient } from "../clients.ts";
 import { SCOPES } from "../scopes.ts";
@@ -105,7 +108,7 @@ function configure(issuer: string, keys: SigningKeys, grants: Grants): Configura
       resourceIndicators: {
         enabled: true,
         getResourceServerInfo: (ctx, resource) => {
-          if (grants.get(ctx.req)?.audience !== resource) throw new errors.InvalidTarget();
+          if (grants.get(ctx.req)?.audience !== resource) throw new InvalidTarget();
           return { scope: SCOPES.join(" "), audience: resource, accessTokenFormat: "jwt", jwt: { sign: { alg: "ES256", kid } } };
         },
       },
@@ -114,7 +117,7 @@ function configure(issuer: string, keys: SigningKeys, grants: Grants): Configura
       customizers: {
         jwt: (ctx, _token, parts) => {
           const grant = grants.get(ctx.req);
-          if (grant === undefined) throw new errors.InvalidGrant("no grant is under way");
+          if (grant === undefined) throw new InvalidGrant("no grant is under way");
           parts.payload = claimsOf(grant, issuer, parts.payload);
         },
       },

@@ -1,0 +1,11 @@
+// The package's main file prints a warning on every Node release that carries no LTS name yet. The files behind it do not,
+// and are what it exports.
+declare module "oidc-provider/lib/provider.js" {
+  export { Provider } from "oidc-provider";
+}
+
+declare module "oidc-provider/lib/helpers/errors.js" {
+  import { errors } from "oidc-provider";
+  export import InvalidGrant = errors.InvalidGrant;
+  export import InvalidTarget = errors.InvalidTarget;
+}

@@ -1,0 +1,140 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { type Account, type Accounts, createAccounts } from "../../src/auth/accounts.ts";
+import { type Clients, createClients, type CreatedClient } from "../../src/auth/clients.ts";
+import { createOAuthServer } from "../../src/auth/oauth/server.ts";
+import { createPersonalAccessTokens, type PersonalAccessTokens } from "../../src/auth/personal-access-tokens.ts";
+import { createRevocations, type RevocationListener } from "../../src/auth/revocations.ts";
+import { loadSigningKeys, type SigningKeys } from "../../src/auth/signing-keys.ts";
+import { createTokenVerifier, type TokenVerifier } from "../../src/auth/verifier.ts";
+import { type Database, openDatabase } from "../../src/storage/database.ts";
+import { openInstallation } from "../../src/storage/installation.ts";
+import { createListener } from "../../src/storage/listener.ts";
+import { createSealer, type Sealer } from "../../src/storage/sealing.ts";
+import { createAccountStore } from "../../src/storage/stores/account.ts";
+import { createClientStore } from "../../src/storage/stores/client.ts";
+import { createPersonalAccessTokenStore } from "../../src/storage/stores/personal-access-token.ts";
+import { createRevocationStore } from "../../src/storage/stores/revocation.ts";
+import { createSigningKeyStore } from "../../src/storage/stores/signing-key.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+const log = pino({ level: "silent" });
+
+/** One replica's verifier, with a listener of its own unless one is given. */
+export interface Replica {
+  readonly verifier: TokenVerifier;
+  close(): Promise<void>;
+}
+
+/** Accounts, clients, keys and a token endpoint on a database of their own. */
+export interface Installation {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  /** `PUBLIC_URL`, where the token endpoint listens. */
+  readonly issuer: string;
+  readonly sealer: Sealer;
+  readonly pepper: Buffer;
+  readonly keys: SigningKeys;
+  readonly accounts: Accounts;
+  readonly clients: Clients;
+  readonly personalAccessTokens: PersonalAccessTokens;
+  newAccount(isAdmin?: boolean): Promise<Account>;
+  startReplica(listener?: RevocationListener): Promise<Replica>;
+  /** An access token by the token endpoint. */
+  token(client: CreatedClient, form?: Readonly<Record<string, string>>): Promise<string>;
+  close(): Promise<void>;
+}
+
+export function basic({ clientId, clientSecret }: CreatedClient): string {
+  return `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+export async function startInstallation({ trustProxy = false } = {}): Promise<Installation> {
+  const testDatabase = await createTestDatabase();
+  const database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
+  const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
+  const { pepper } = await openInstallation(database, sealer);
+  const keys = await loadSigningKeys(createSigningKeyStore(database.pool, sealer));
+  const clientStore = createClientStore(database.pool);
+  const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
+  const accounts = createAccounts({ store: createAccountStore(database.pool) });
+
+  const server = createServer((request, response) => {
+    if (!oauth.handle(request, response)) response.writeHead(404).end("not of the OAuth server");
+  });
+  const issuer = await listen(server);
+  const oauth = createOAuthServer({ issuer, pepper, clients: clientStore, keys, trustProxy });
+  let made = 0;
+
+  return {
+    database,
+    databaseUrl: testDatabase.url,
+    issuer,
+    sealer,
+    pepper,
+    keys,
+    accounts,
+    clients: createClients({ store: clientStore, pepper }),
+    personalAccessTokens: createPersonalAccessTokens({ store: personalAccessTokenStore, keys, issuer }),
+    async newAccount(isAdmin = false) {
+      const { accountId } = await accounts.create({ email: `person-${++made}@example.com`, isAdmin });
+      return accounts.find(accountId);
+    },
+    async startReplica(given) {
+      const own = given === undefined ? createListener({ url: testDatabase.url, log }) : undefined;
+      const listener = given ?? own;
+      if (listener === undefined) throw new Error("a replica needs a listener");
+      const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
+      await revocations.start();
+      return {
+        verifier: createTokenVerifier({ issuer, keys, revocations, personalAccessTokens: personalAccessTokenStore }),
+        async close() {
+          revocations.close();
+          await own?.close();
+        },
+      };
+    },
+    async token(client, form = {}) {
+      const body = new URLSearchParams({ grant_type: "client_credentials", ...form });
+      const response = await fetch(`${issuer}/oauth2/token`, { method: "POST", body, headers: { authorization: basic(client) } });
+      const answer = (await response.json()) as { access_token?: string };
+      if (answer.access_token === undefined) throw new Error(`no token: ${JSON.stringify(answer)}`);
+      return answer.access_token;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await database.close();
+      await testDatabase.close();
+    },
+  };
+}
+
+/** A connection row, as far as tokens care, and its own client. */
+export async function insertConnection(
+  { database }: Installation,
+  account: Account,
+  own?: { clientId: string; secretHash: Buffer; scopes: readonly string[] },
+): Promise<number> {
+  const { rows } = await database.pool.query<{ id: number }>(
+    `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
+     values ($1, nextval('connection_id_seq'), 'mcp', 'a connection', 'write', '{}', 'pending', $2) returning id`,
+    [account.id, own?.clientId ?? "none"],
+  );
+  const id = rows[0]?.id;
+  if (id === undefined) throw new Error("no connection was inserted");
+  if (own !== undefined) {
+    await database.pool.query(
+      "insert into oauth_client (account_id, id, connection_id, secret_hash, scopes) values ($1, $2, $3, $4, $5)",
+      [account.id, own.clientId, id, own.secretHash, own.scopes],
+    );
+  }
+  return id;
+}
