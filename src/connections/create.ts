@@ -1,7 +1,7 @@
-import { DomainError, invalid } from "../domain-error.ts";
+import { invalid } from "../domain-error.ts";
+import { unknownServerType } from "../integrations/catalog.ts";
 import type { Catalog } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
-import { nearestName } from "../integrations/nearest-name.ts";
 import type { JsonObject } from "../json.ts";
 import { checkAccessType } from "./change.ts";
 import { checkConfiguration, missingCredentialReason, splitConfiguration } from "./configuration.ts";
@@ -24,6 +24,7 @@ export function prepareConnection(
   catalog: Catalog,
   validator: SchemaValidator,
 ): NewConnection {
+  if (draft.serverType === "") throw invalid("server_type", "server_type is required.");
   const integration = catalog.get(draft.serverType);
   if (integration === undefined) throw unknownServerType(draft.serverType, catalog);
   checkConfiguration(integration, draft.configuration, validator, "configuration");
@@ -42,15 +43,4 @@ export function prepareConnection(
     hasCredential: credential !== undefined,
     statusReason: missingCredentialReason(integration, credential !== undefined),
   };
-}
-
-function unknownServerType(serverType: string, catalog: Catalog): DomainError {
-  if (serverType === "") return invalid("server_type", "server_type is required.");
-  const known = [...catalog.keys()].sort();
-  const nearest = nearestName(serverType, known);
-  const hint = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
-  return invalid(
-    "server_type",
-    `server_type ${JSON.stringify(serverType.slice(0, 64))} is not known.${hint} Known types: ${known.join(", ")}.`,
-  );
 }

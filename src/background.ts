@@ -1,0 +1,60 @@
+import type { Logger } from "pino";
+import type { JsonObject } from "./json.ts";
+import type { VerificationJob } from "./connections/verification.ts";
+import type { Jobs } from "./storage/jobs.ts";
+import type { Purge } from "./storage/stores/purge.ts";
+
+/** Queue of key verifications. */
+export const VERIFY_QUEUE = "verify-key";
+/** Queue of purges after deletions. */
+export const PURGE_QUEUE = "purge-connection";
+
+const SWEEP_MS = 60_000;
+
+/** What runs without being asked. */
+export interface BackgroundDeps {
+  readonly jobs: Jobs;
+  readonly verify: (job: VerificationJob) => Promise<void>;
+  readonly purge: Purge;
+  readonly endIdleSessions: () => Promise<number>;
+  readonly log: Logger;
+}
+
+/** Starts the workers of the queues and the sweep of what has expired; answers how to stop the sweep. */
+export async function startBackground(deps: BackgroundDeps): Promise<() => void> {
+  await deps.jobs.start();
+  await deps.jobs.work(VERIFY_QUEUE, { concurrency: 8, expireInSeconds: 60 }, (payload) => deps.verify(toVerificationJob(payload)));
+  await deps.jobs.work(PURGE_QUEUE, { concurrency: 1, expireInSeconds: 300 }, async ({ accountId, connectionId }) => {
+    await deps.purge.connection(String(accountId), Number(connectionId));
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const sweep = async (): Promise<void> => {
+    try {
+      await deps.endIdleSessions();
+      await deps.purge.expired();
+    } catch (error) {
+      deps.log.warn({ err: error }, "the sweep of expired rows failed; it is tried again");
+    }
+    schedule();
+  };
+  // Jitter keeps replicas that started together from sweeping together.
+  const schedule = (): void => {
+    timer = setTimeout(() => void sweep(), SWEEP_MS * (0.5 + Math.random())).unref();
+  };
+  schedule();
+  return () => clearTimeout(timer);
+}
+
+/** The payload of a verification job. */
+export function fromVerificationJob({ accountId, connectionId, keyVersion, attempt }: VerificationJob): JsonObject {
+  return { accountId, connectionId, keyVersion, attempt };
+}
+
+function toVerificationJob({ accountId, connectionId, keyVersion, attempt }: JsonObject): VerificationJob {
+  return {
+    accountId: String(accountId),
+    connectionId: Number(connectionId),
+    keyVersion: Number(keyVersion),
+    attempt: Number(attempt),
+  };
+}

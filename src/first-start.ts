@@ -1,0 +1,22 @@
+import type { FirstAccount } from "./auth/bootstrap.ts";
+
+/** What the very first start prints, once: how to log in, how to get a token, what to try first. */
+export function describeFirstStart(publicUrl: string, account: FirstAccount): string {
+  const { email, password, clientId, clientSecret } = account;
+  return `
+First start: an administrator and a client were made for you. This is shown once.
+
+  account        ${email}
+  password       ${password}
+  client id      ${clientId}
+  client secret  ${clientSecret}
+
+Get a token, then list your connections:
+
+  TOKEN=$(curl -s -u '${clientId}:${clientSecret}' -d grant_type=client_credentials \\
+    ${publicUrl}/oauth2/token | node -pe 'JSON.parse(fs.readFileSync(0)).access_token')
+  curl -H "Authorization: Bearer $TOKEN" ${publicUrl}/api/v1/mcp-servers
+
+More accounts, clients and tokens: npm run -s patchbay -- help
+`;
+}

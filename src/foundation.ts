@@ -1,0 +1,75 @@
+import type { Logger } from "pino";
+import { type Accounts, createAccounts } from "./auth/accounts.ts";
+import { type Clients, createClients } from "./auth/clients.ts";
+import { createPersonalAccessTokens, type PersonalAccessTokens } from "./auth/personal-access-tokens.ts";
+import { loadSigningKeys, type SigningKeys } from "./auth/signing-keys.ts";
+import type { Config } from "./config.ts";
+import { type Database, openDatabase } from "./storage/database.ts";
+import { startEmbeddedPostgres } from "./storage/embedded-postgres.ts";
+import { openInstallation } from "./storage/installation.ts";
+import { loadOrCreateMasterKeys, parseMasterKeys } from "./storage/master-keys.ts";
+import { migrate } from "./storage/migrate.ts";
+import { createSealer, type Sealer } from "./storage/sealing.ts";
+import { createAccountStore } from "./storage/stores/account.ts";
+import { createClientStore } from "./storage/stores/client.ts";
+import { createPersonalAccessTokenStore } from "./storage/stores/personal-access-token.ts";
+import { createSigningKeyStore } from "./storage/stores/signing-key.ts";
+
+/** What the server and the command line both stand on: the migrated database, the keys, and who may do what. */
+export interface Foundation {
+  readonly database: Database;
+  /** The migrations that ran just now. */
+  readonly migrations: readonly string[];
+  /** Where to LISTEN. */
+  readonly listenUrl: string;
+  readonly sealer: Sealer;
+  readonly pepper: Uint8Array;
+  readonly keys: SigningKeys;
+  readonly accountStore: ReturnType<typeof createAccountStore>;
+  readonly accounts: Accounts;
+  readonly clientStore: ReturnType<typeof createClientStore>;
+  readonly clients: Clients;
+  readonly personalAccessTokenStore: ReturnType<typeof createPersonalAccessTokenStore>;
+  readonly personalAccessTokens: PersonalAccessTokens;
+  close(): Promise<void>;
+}
+
+/** Opens the database (starting the embedded one where none is configured), migrates it and reads the keys. */
+export async function openFoundation(config: Config, log: Logger, poolSize: number): Promise<Foundation> {
+  const embedded = config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, log }) : undefined;
+  const url = config.databaseUrl ?? embedded?.url ?? "";
+  const database = await openDatabase({ url, poolSize });
+  const close = async (): Promise<void> => {
+    await database.close();
+    await embedded?.stop();
+  };
+  try {
+    const migrations = await migrate(database);
+    const masterKeys =
+      config.masterKeys === undefined ? await loadOrCreateMasterKeys(config.dataDir) : parseMasterKeys(config.masterKeys);
+    const sealer = createSealer(masterKeys);
+    const { pepper } = await openInstallation(database, sealer);
+    const keys = await loadSigningKeys(createSigningKeyStore(database.pool, sealer));
+    const accountStore = createAccountStore(database.pool);
+    const clientStore = createClientStore(database.pool);
+    const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
+    return {
+      database,
+      migrations,
+      listenUrl: config.databaseListenUrl ?? url,
+      sealer,
+      pepper,
+      keys,
+      accountStore,
+      accounts: createAccounts({ store: accountStore }),
+      clientStore,
+      clients: createClients({ store: clientStore, pepper }),
+      personalAccessTokenStore,
+      personalAccessTokens: createPersonalAccessTokens({ store: personalAccessTokenStore, keys, issuer: config.publicUrl }),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,11 @@
+import { type Logger, pino } from "pino";
+import type { LogLevel } from "./config.ts";
+
+/** Names that must not reach a log even by mistake, wherever they stand in what is logged. */
+const SECRET_NAMES = ["authorization", "api_key", "apiKey", "api_token", "password", "secret", "client_secret", "cookie"];
+
+/** The process's log: JSON lines on standard error, so that standard output stays for what the operator is told. */
+export function createLog(level: LogLevel): Logger {
+  const paths = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+  return pino({ level, redact: { paths, censor: "[redacted]" } }, pino.destination({ dest: 2, sync: false }));
+}
