@@ -5,7 +5,9 @@ import { compareWithLanded } from "./landed.ts";
 const { broken, isRecorded } = compareWithLanded(await readDocument());
 for (const line of broken) console.error(line);
 if (broken.length > 0) {
-  console.error("A client of the last landed contract would break. Where that is meant: npm run contract:land -- --breaking");
+  console.error(
+    "A client of the last landed contract would break. Where that is meant: npm run contract:land -- --breaking",
+  );
   process.exitCode = 1;
 } else if (!isRecorded) {
   console.error("The contract grew. Put it on record: npm run contract:land");

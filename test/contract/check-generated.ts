@@ -26,7 +26,9 @@ try {
   execFileSync("npm", ["run", "-s", "generate"], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });
   const committed = readTree(join(root, "gen"));
   const fresh = readTree(join(copy, "gen"));
-  const changed = [...new Set([...committed.keys(), ...fresh.keys()])].filter((path) => committed.get(path) !== fresh.get(path));
+  const changed = [...new Set([...committed.keys(), ...fresh.keys()])].filter(
+    (path) => committed.get(path) !== fresh.get(path),
+  );
   for (const path of changed) console.error(`gen${path} is not what the contracts generate`);
   if (changed.length > 0) {
     console.error("Run npm run generate and commit gen/.");

@@ -106,7 +106,7 @@ export function resolve<T extends { $ref?: string }>(document: Document, value: 
 /** Every operation of the document, in its order. */
 export function listOperations(document: Document): LocatedOperation[] {
   return Object.entries(document.paths).flatMap(([path, item]) => {
-    const shared = (item["parameters"] ?? []) as Parameter[];
+    const shared = (item.parameters ?? []) as Parameter[];
     return Object.entries(item)
       .filter(([method]) => METHODS.includes(method))
       .map(([method, value]) => {

@@ -20,7 +20,10 @@ export interface Comparison {
 export function compareWithLanded(document: Document): Comparison {
   const promises = listPromises(document);
   const landed = readFileSync(landedPromises, "utf8").split("\n").filter(Boolean);
-  const broken = [...breakingInProto(), ...lostPromises(landed, promises).map((line) => `openapi: no longer «${line}»`)];
+  const broken = [
+    ...breakingInProto(),
+    ...lostPromises(landed, promises).map((line) => `openapi: no longer «${line}»`),
+  ];
   const isRecorded = readFileSync(landedProto).equals(buildImage()) && landed.join("\n") === promises.join("\n");
   return { broken, isRecorded };
 }

@@ -29,7 +29,8 @@ export function listPromises(document: Document): string[] {
     for (const limit of LIMITS) {
       if (schema[limit] !== undefined) promises.add(`${where}: ${limit} ${schema[limit]}`);
     }
-    if (schema.enum !== undefined && direction === "answers") promises.add(`${where}: one of ${schema.enum.join(", ")}`);
+    if (schema.enum !== undefined && direction === "answers")
+      promises.add(`${where}: one of ${schema.enum.join(", ")}`);
     if (schema.enum !== undefined && direction === "accepts") {
       for (const word of schema.enum) promises.add(`${where}: takes ${word}`);
     }
@@ -51,7 +52,8 @@ export function listPromises(document: Document): string[] {
     const where = `${method} ${path}`;
     promises.add(`${where}: ${operation.operationId}`);
     for (const alternative of operation.security) {
-      for (const [scheme, scopes] of Object.entries(alternative)) promises.add(`${where}: ${scheme} ${scopes.join(" ")}`);
+      for (const [scheme, scopes] of Object.entries(alternative))
+        promises.add(`${where}: ${scheme} ${scopes.join(" ")}`);
     }
     if (operation.security.length === 0) promises.add(`${where}: without a token`);
     for (const parameter of parameters) {

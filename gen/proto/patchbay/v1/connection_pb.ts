@@ -165,7 +165,7 @@ export type ConnectionDetails = Message<"patchbay.v1.ConnectionDetails"> & {
   oauth2ClientId: string;
 
   /**
-   * The scopes of the connection's own OAuth client.
+   * The scopes of the connection's own OAuth client: `mcp.read`, or `mcp.read` and `mcp.write`.
    *
    * @generated from field: repeated string oauth2_scopes = 10 [json_name = "oauth2_scopes"];
    */

@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { listOperations, readDocument } from "./document.ts";
+import { edited } from "./edit.ts";
+import { HTTP_ONLY, REQUIRED_ELSEWHERE, findDifferences } from "./parity.ts";
+
+const document = await readDocument();
+
+test("proto and OpenAPI say the same", () => {
+  expect(findDifferences(document)).toEqual([]);
+});
+
+test("every exception still names something", () => {
+  const operationIds = listOperations(document).map(({ operation }) => operation.operationId);
+  for (const operationId of Object.keys(HTTP_ONLY)) expect(operationIds).toContain(operationId);
+  for (const key of Object.keys(REQUIRED_ELSEWHERE)) {
+    expect(Object.keys(document.components.schemas)).toContain(key.split(".")[0]);
+  }
+});
+
+const list = ["paths", "/api/v1/mcp-servers"];
+const one = ["paths", "/api/v1/mcp-servers/{server_id}"];
+const property = (schema: string, name: string) => ["components", "schemas", schema, "properties", name];
+
+type Mutation = [title: string, place: (string | number)[], value: unknown, difference: RegExp];
+
+const mutations: Mutation[] = [
+  ["a missing path", ["paths", "/api/v1/mcp-servers/{server_id}/tools"], undefined, /tools: not in OpenAPI/],
+  ["a missing method", [...one, "put"], undefined, /PUT .*: not in OpenAPI/],
+  [
+    "an operation that proto does not have",
+    [...list, "patch"],
+    { operationId: "more", security: [], responses: {} },
+    /PATCH .*: not in proto/,
+  ],
+  ["a field less", property("Connection", "agent_enabled"), undefined, /fields is .*"agent_enabled".* in proto/],
+  ["a field more", property("Connection", "colour"), { type: "string" }, /fields is .*"colour".* in OpenAPI/],
+  [
+    "another type",
+    [...property("ConnectionDetails", "connection_id"), "type"],
+    "integer",
+    /connection_id: type is "string" in proto, "integer" in OpenAPI/,
+  ],
+  [
+    "another type inside a list",
+    [...property("Connection", "disabled_tools"), "items", "type"],
+    "string",
+    /disabled_tools: type is "integer" in proto, "string" in OpenAPI/,
+  ],
+  ["a wider number", [...property("Tool", "id"), "format"], "int64", /id: format is "int32" in proto, "int64"/],
+  [
+    "a request field that became required",
+    ["components", "schemas", "CreateConnectionRequest", "required"],
+    ["server_type", "name"],
+    /body\.name: required is false in proto, true in OpenAPI/,
+  ],
+  [
+    "a response field that became optional",
+    ["components", "schemas", "Tool", "required", 0],
+    "id",
+    /name: required is true in proto, false in OpenAPI/,
+  ],
+  [
+    "a parameter that became required",
+    ["components", "parameters", "Limit", "required"],
+    true,
+    /limit: required is false/,
+  ],
+  [
+    "an enum word less",
+    [...property("UpdateConnectionRequest", "access_type"), "enum"],
+    ["read", "write"],
+    /access_type: enum is .*"individual".* in proto/,
+  ],
+  [
+    "an open list of words",
+    [...property("ConnectionDetails", "status"), "enum"],
+    undefined,
+    /status: enum is .* absent in OpenAPI/,
+  ],
+  [
+    "another scope",
+    [...one, "delete", "security", 0],
+    { oauth2: ["mgmt.read"] },
+    /DELETE .*: scope \(oauth2\) is \["mgmt.write"\] in proto, \["mgmt.read"\]/,
+  ],
+  ["no scope", [...list, "get", "security"], [], /GET .*: scope \(bearer\)/],
+  [
+    "another success status",
+    [...list, "post", "responses", "200"],
+    {},
+    /success status is \["201"\] in proto, \["200","201"\]/,
+  ],
+  [
+    "management that takes unknown fields",
+    ["components", "schemas", "CreateConnectionRequest", "additionalProperties"],
+    undefined,
+    /unknown fields is false in proto, true in OpenAPI/,
+  ],
+  [
+    "a runtime that refuses unknown fields",
+    ["components", "schemas", "CallToolRequest", "additionalProperties"],
+    false,
+    /unknown fields is true in proto, false in OpenAPI/,
+  ],
+  [
+    "a missing query parameter",
+    [...list, "get", "parameters"],
+    [],
+    /query parameters is \["limit","offset"\] in proto, \[\]/,
+  ],
+  [
+    "a secret that is not marked",
+    [...property("UpdateConnectionRequest", "api_key"), "writeOnly"],
+    undefined,
+    /api_key: secret is true in proto, false in OpenAPI/,
+  ],
+  [
+    "another text for a missing scope",
+    [...one, "put", "responses", "403"],
+    { $ref: "#/components/responses/ForbiddenToView" },
+    /no 403 example with the text «You do not have permission to update this connection\.»/,
+  ],
+];
+
+describe("a difference is noticed", () => {
+  test.each(mutations)("%s", (_title, place, value, difference) => {
+    expect(findDifferences(edited(document, place, value)).join("\n")).toMatch(difference);
+  });
+});

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { JsonValue } from "../../src/json.ts";
+import { type LocatedOperation, listExamples, listOperations, readDocument, resolve } from "./document.ts";
+
+const document = await readDocument();
+let prism: ChildProcess;
+let origin: string;
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+beforeAll(async () => {
+  const port = await findFreePort();
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+  const arguments_ = [
+    "node_modules/@stoplight/prism-cli/dist/index.js",
+    "mock",
+    "openapi/patchbay.yaml",
+    "--port",
+    String(port),
+  ];
+  prism = spawn(process.execPath, arguments_, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  origin = `http://127.0.0.1:${port}`;
+  await new Promise<void>((listening, failed) => {
+    prism.once("exit", (code) => failed(new Error(`prism ended with ${String(code)}`)));
+    prism.stdout?.on("data", (chunk: Buffer) => {
+      if (chunk.includes("is listening")) listening();
+    });
+  });
+});
+
+afterAll(async () => {
+  if (prism.exitCode !== null) return;
+  prism.kill();
+  await once(prism, "exit");
+});
+
+/** Asks the mock for one documented answer with a request that is right in every other way. */
+async function ask({ method, path, operation, parameters }: LocatedOperation, prefer: string): Promise<Response> {
+  const headers: Record<string, string> = { prefer };
+  const isBasic = operation.security.some((alternative) => "clientBasic" in alternative);
+  if (operation.security.length > 0)
+    headers.authorization = isBasic ? `Basic ${btoa("client:secret")}` : "Bearer token";
+  for (const parameter of parameters) {
+    if (parameter.in === "header") headers[parameter.name] = parameter.example as string;
+  }
+  const [type, media] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  let body: string | undefined;
+  if (type !== undefined && media !== undefined) {
+    headers["content-type"] = type;
+    const value = listExamples(document, media)[0]?.[1];
+    const isForm = type === "application/x-www-form-urlencoded";
+    body = isForm ? new URLSearchParams(value as Record<string, string>).toString() : JSON.stringify(value);
+  }
+  return fetch(origin + path.replace("{server_id}", "1"), { method, headers, ...(body === undefined ? {} : { body }) });
+}
+
+describe.each(listOperations(document).map((each) => [`${each.method} ${each.path}`, each] as const))(
+  "%s",
+  (_title, located) => {
+    const answers = Object.entries(located.operation.responses).flatMap(([status, reference]) => {
+      const media = Object.entries(resolve(document, reference).content ?? {});
+      return media.flatMap(([type, each]) =>
+        listExamples(document, each).map(([name, value]): [string, string, string, JsonValue] => [
+          status,
+          name,
+          type,
+          value,
+        ]),
+      );
+    });
+
+    test.each(answers)("the mock answers %s %s as documented", async (status, name, type, value) => {
+      const response = await ask(located, `code=${status}, example=${name}`);
+      expect(response.status).toBe(Number(status));
+      expect(response.headers.get("content-type")).toContain(type);
+      if (type === "application/json") expect(await response.json()).toEqual(value);
+      // Prism's YAML reader drops trailing line breaks.
+      else expect((await response.text()).trimEnd()).toBe((value as string).trimEnd());
+    });
+
+    test("without a wish the mock answers the first success", async () => {
+      const response = await ask(located, "");
+      expect(String(response.status)).toBe(answers[0]?.[0]);
+    });
+  },
+);
+
+test("without a token the mock answers as the service does", async () => {
+  const response = await fetch(`${origin}/api/v1/mcp-servers`);
+  expect(response.status).toBe(401);
+  expect(response.headers.has("www-authenticate")).toBe(true);
+  expect(await response.json()).toEqual({ detail: "Authentication credentials were not provided." });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { type Answer, listOperations, readDocument, resolve } from "./document.ts";
+
+const document = await readDocument();
+const operations = listOperations(document);
+
+/** The ten HTTP operations of the specification with the statuses that it gives them. */
+const SPECIFIED: [method: string, path: string, statuses: string[]][] = [
+  ["POST", "/api/v1/mcp-servers", ["201", "401", "403", "500"]],
+  ["GET", "/api/v1/mcp-servers", ["200", "401", "403", "500"]],
+  ["GET", "/api/v1/mcp-servers/{server_id}", ["200", "401", "403", "404", "500"]],
+  ["PUT", "/api/v1/mcp-servers/{server_id}", ["200", "400", "401", "403", "404", "500"]],
+  ["DELETE", "/api/v1/mcp-servers/{server_id}", ["200", "401", "403", "404", "500"]],
+  ["GET", "/api/v1/mcp-servers/{server_id}/tools", ["200", "401", "403", "404"]],
+  ["POST", "/oauth2/token", ["200", "401"]],
+  ["POST", "/mcp/initialize", ["200", "401"]],
+  ["POST", "/mcp/tools/list", ["200", "401"]],
+  ["POST", "/mcp/tools/call", ["200", "401"]],
+];
+
+test.each(SPECIFIED)("%s %s is documented with the specification's statuses", (method, path, statuses) => {
+  const operation = operations.find((each) => each.method === method && each.path === path)?.operation;
+  expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(statuses));
+});
+
+describe.each(operations.map((each) => [`${each.method} ${each.path}`, each] as const))("%s", (_title, located) => {
+  const { operation } = located;
+  const answers = Object.entries(operation.responses).map(([status, answer]): [string, Answer] => [
+    status,
+    resolve(document, answer),
+  ]);
+
+  test("demands a token, or is public on purpose", () => {
+    const isPublic = ["/.well-known/", "/healthz", "/readyz"].some((prefix) => located.path.startsWith(prefix));
+    expect(operation.security.length === 0).toBe(isPublic);
+  });
+
+  test("a 401 says how to authenticate", () => {
+    const unauthenticated = answers.find(([status]) => status === "401")?.[1];
+    expect(unauthenticated !== undefined).toBe(operation.security.length > 0);
+    if (unauthenticated) expect(Object.keys(unauthenticated.headers ?? {})).toContain("WWW-Authenticate");
+  });
+
+  test("a 429 and a 503 say when to try again", () => {
+    for (const [status, { headers }] of answers) {
+      if (status === "429" || status === "503") expect(Object.keys(headers ?? {})).toContain("Retry-After");
+    }
+  });
+
+  test("has one kind of error body", () => {
+    const error = located.path.startsWith("/oauth2/") ? "OAuthError" : "Error";
+    for (const [status, { content }] of answers) {
+      if (Number(status) < 400) continue;
+      expect(content?.["application/json"]?.schema).toEqual({ $ref: `#/components/schemas/${error}` });
+    }
+  });
+
+  test("with a body it can refuse size and, for JSON, content type; without a body it cannot", () => {
+    const statuses = answers.map(([status]) => status);
+    expect(statuses.includes("413")).toBe(operation.requestBody !== undefined);
+    expect(statuses.includes("415")).toBe(operation.requestBody?.content["application/json"] !== undefined);
+  });
+});
