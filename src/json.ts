@@ -1,10 +1,138 @@
-/** A JSON value as `JSON.parse` yields it. */
+/** A JSON value as `parseJson` yields it. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
-/** A JSON object as `JSON.parse` yields it. */
+/** A JSON object as `parseJson` yields it. */
 export type JsonObject = { [key: string]: JsonValue };
 
-/** Whether a value is a JSON object and not an array or null. */
+declare global {
+  interface JSON {
+    /** A value that `JSON.stringify` prints as the given text. */
+    rawJSON(text: string): JsonObject;
+    /** Whether a value was made by `JSON.rawJSON`. */
+    isRawJSON(value: unknown): boolean;
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown;
+  }
+}
+
+/** Whether a value is a JSON object, and not an array, null or an exact number. */
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
+}
+
+/** Numbers a double may not hold exactly have a run of 16 digits or an exponent of three. */
+const MAYBE_INEXACT = /\d{16}|[eE]\+?\d{3}/;
+
+const INTEGER = /^-?\d+$/;
+
+/** What `parseJson` refuses besides what is not JSON. */
+export interface ParseLimits {
+  /** How deep arrays and objects may nest. The outermost counts as 1. */
+  readonly maxDepth: number;
+  /** Whether an object that carries a key twice is refused. Default: the last one wins. */
+  readonly uniqueKeys?: boolean;
+}
+
+/**
+ * Parses JSON without rounding: an integer beyond 2^53 becomes a `JSON.rawJSON` value, which `printJson` (and
+ * `JSON.stringify`) prints digit by digit. Throws SyntaxError with a sentence that is fit for the caller.
+ */
+export function parseJson(text: string, limits: ParseLimits): JsonValue {
+  const value = parseExactly(text);
+  scan(text, limits);
+  return value;
+}
+
+/** Prints what `parseJson` parsed, every digit kept. */
+export function printJson(value: JsonValue): string {
+  return JSON.stringify(value);
+}
+
+/** The value with every exact number rounded to a double: what JSON Schema and protobuf can look at. Itself where there is none. */
+export function roundNumbers<T extends JsonValue>(value: T): T;
+export function roundNumbers(value: JsonValue): JsonValue {
+  if (typeof value !== "object" || value === null) return value;
+  if (JSON.isRawJSON(value)) return Number(JSON.stringify(value));
+  if (Array.isArray(value)) {
+    const rounded = value.map((item) => roundNumbers(item));
+    return rounded.some((item, index) => item !== value[index]) ? rounded : value;
+  }
+  let changed = false;
+  const entries = Object.entries(value).map(([key, item]): [string, JsonValue] => {
+    const rounded = roundNumbers(item);
+    changed ||= rounded !== item;
+    return [key, rounded];
+  });
+  return changed ? Object.fromEntries(entries) : value;
+}
+
+function parseExactly(text: string): JsonValue {
+  try {
+    if (!MAYBE_INEXACT.test(text)) return toJsonValue(JSON.parse(text));
+    return toJsonValue(JSON.parse(text, (_key, value: unknown, { source }) => exactNumber(value, source)));
+  } catch (cause) {
+    throw new SyntaxError("The text is not valid JSON.", { cause });
+  }
+}
+
+/** The named place where what `JSON.parse` says becomes a JsonValue. */
+function toJsonValue(parsed: unknown): JsonValue {
+  return parsed as JsonValue;
+}
+
+function exactNumber(value: unknown, source: string | undefined): unknown {
+  if (typeof value !== "number" || source === undefined) return value;
+  const rounded = !Number.isFinite(value) || (INTEGER.test(source) && !Number.isSafeInteger(value));
+  return rounded ? JSON.rawJSON(source) : value;
+}
+
+/** Walks text that is known to be JSON, for what `JSON.parse` does not tell: the depth and doubled keys. */
+function scan(text: string, { maxDepth, uniqueKeys = false }: ParseLimits): void {
+  const keysOfOpen: (Set<string> | undefined)[] = [];
+  let expectKey = false;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case 0x7b /* { */:
+      case 0x5b /* [ */: {
+        if (keysOfOpen.length >= maxDepth) {
+          throw new SyntaxError(`The JSON is nested deeper than ${String(maxDepth)} levels.`);
+        }
+        const isObject = text.charCodeAt(at) === 0x7b;
+        keysOfOpen.push(isObject ? new Set() : undefined);
+        expectKey = isObject;
+        break;
+      }
+      case 0x7d /* } */:
+      case 0x5d /* ] */:
+        keysOfOpen.pop();
+        expectKey = false;
+        break;
+      case 0x2c /* , */:
+        expectKey = keysOfOpen.at(-1) !== undefined;
+        break;
+      case 0x22 /* " */: {
+        const end = endOfString(text, at);
+        if (uniqueKeys && expectKey) noteKey(keysOfOpen.at(-1), text.slice(at, end + 1));
+        expectKey = false;
+        at = end;
+        break;
+      }
+    }
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+}
+
+function noteKey(keys: Set<string> | undefined, quoted: string): void {
+  const key = quoted.includes("\\") ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
+  if (keys?.has(key)) throw new SyntaxError(`The key ${JSON.stringify(key.slice(0, 64))} is given twice.`);
+  keys?.add(key);
 }

@@ -1,0 +1,47 @@
+import { cors } from "@connectrpc/connect";
+import type { Exchange, HeaderFields } from "./http/exchange.ts";
+
+const METHODS = [...new Set([...cors.allowedMethods, "GET", "HEAD", "POST", "PUT", "DELETE"])].join(", ");
+const REQUEST_HEADERS = [...cors.allowedHeaders, "Authorization", "X-Session-ID", "Content-Encoding"].join(", ");
+const RESPONSE_HEADERS = [...cors.exposedHeaders, "Location", "Retry-After", "WWW-Authenticate"].join(", ");
+
+/** How long a browser may keep the answer to a preflight, in seconds. */
+const MAX_AGE_SECONDS = "7200";
+
+/** Lets pages of the listed origins call the API. Tokens travel in a header, so credentials stay off. */
+export interface Cors {
+  /** Marks the answers of an exchange; returns true when it was a preflight and is answered. */
+  apply(exchange: Exchange): boolean;
+}
+
+/** Makes the rule for the given origins; undefined when there are none, and then no answer mentions CORS. */
+export function createCors(origins: readonly string[]): Cors | undefined {
+  if (origins.length === 0) return undefined;
+  const allowed = new Set(origins);
+  return {
+    apply: (exchange) => {
+      const { origin } = exchange.headers;
+      const isPreflight = exchange.method === "OPTIONS" && exchange.headers["access-control-request-method"] !== undefined;
+      if (origin === undefined || !allowed.has(origin)) {
+        exchange.alwaysSend = { vary: "Origin" };
+        return false;
+      }
+      const granted: HeaderFields = { "access-control-allow-origin": origin, vary: "Origin" };
+      if (!isPreflight) {
+        exchange.alwaysSend = { ...granted, "access-control-expose-headers": RESPONSE_HEADERS };
+        return false;
+      }
+      exchange.respond(
+        204,
+        {
+          ...granted,
+          "access-control-allow-methods": METHODS,
+          "access-control-allow-headers": REQUEST_HEADERS,
+          "access-control-max-age": MAX_AGE_SECONDS,
+        },
+        "",
+      );
+      return true;
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import type { Exchange } from "../http/exchange.ts";
+
+/**
+ * Whether `Host` or `Authorization` comes twice, or `Host` contradicts `:authority`. Node keeps one of them silently,
+ * and a proxy before us may have kept the other.
+ */
+export function hasDoubledHeader(exchange: Exchange): boolean {
+  const { rawHeaders } = exchange;
+  let hosts = 0;
+  let authorizations = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? "";
+    if (name.length === 4) {
+      if (name.toLowerCase() === "host") hosts += 1;
+    } else if (name.length === 13 && name.toLowerCase() === "authorization") {
+      authorizations += 1;
+    }
+  }
+  if (hosts > 1 || authorizations > 1) return true;
+  const authority = exchange.headers[":authority"];
+  return hosts === 1 && authority !== undefined && exchange.headers.host !== authority;
+}

@@ -1,0 +1,47 @@
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+
+/** How many failed authentications one address may make. */
+export interface FailureLimits {
+  readonly maxFailures: number;
+  readonly windowSeconds: number;
+}
+
+/** Generous: an honest caller fails rarely, and a failure costs us one signature check. */
+export const FAILURE_LIMITS: FailureLimits = { maxFailures: 3_000, windowSeconds: 60 };
+
+/** The rate limit before authentication, per address and replica. Requests with a valid token cost nothing. */
+export interface FailureLimit {
+  /** Seconds until the address may try again, or 0 when it may now. */
+  secondsBlocked(address: string): number;
+  /** Counts a request without valid credentials. */
+  countFailure(address: string): void;
+}
+
+/** How many blocked addresses are remembered at most; the oldest goes first. */
+const MAX_BLOCKED = 10_000;
+
+/** Counts failures in memory; the look-up on the way in is synchronous and free while nobody is blocked. */
+export function createFailureLimit(limits: FailureLimits): FailureLimit {
+  const counter = new RateLimiterMemory({ points: limits.maxFailures, duration: limits.windowSeconds });
+  const blockedUntil = new Map<string, number>();
+
+  return {
+    secondsBlocked: (address) => {
+      if (blockedUntil.size === 0) return 0;
+      const until = blockedUntil.get(address);
+      if (until === undefined) return 0;
+      const leftMs = until - Date.now();
+      if (leftMs > 0) return Math.ceil(leftMs / 1000);
+      blockedUntil.delete(address);
+      return 0;
+    },
+    countFailure: (address) => {
+      counter.consume(address).catch((rejected: unknown) => {
+        if (!(rejected instanceof RateLimiterRes)) return;
+        const [oldest] = blockedUntil.keys();
+        if (blockedUntil.size >= MAX_BLOCKED && oldest !== undefined) blockedUntil.delete(oldest);
+        blockedUntil.set(address, Date.now() + rejected.msBeforeNext);
+      });
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { TransportError } from "../fault.ts";
+
+/** Header names in lower case with their values. */
+export type HeaderFields = Readonly<Record<string, string>>;
+
+/** One request and its answer, over HTTP/1.1 or HTTP/2 alike. Nothing is read before somebody asks for the body. */
+export interface Exchange {
+  readonly httpVersion: "1.1" | "2.0";
+  readonly method: string;
+  /** Path and query as they came, still encoded. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn as they came, so that doubled headers show. */
+  readonly rawHeaders: readonly string[];
+  /** The address of the peer of the socket. Empty when it is gone. */
+  readonly peerAddress: string;
+  /** Whether the request announces a body. */
+  readonly hasBody: boolean;
+  /** Whether the answer can still reach the caller. */
+  readonly isOpen: boolean;
+  /** Whether the answer has begun. */
+  readonly hasAnswered: boolean;
+  /** Headers that every answer of this exchange carries besides its own. */
+  alwaysSend: HeaderFields | undefined;
+  /** The whole body. Throws `too_large` past the limit, and ConnectionLost when the caller goes away first. */
+  readBody(maxBytes: number): Promise<Buffer>;
+  /** Tells a caller that waits for it (`Expect: 100-continue`) to send the body. `readBody` does so itself. */
+  sendContinue(): void;
+  /** Answers in one piece; adds `content-length`. The body is left out for HEAD. */
+  respond(status: number, headers: HeaderFields, body: string | Uint8Array): void;
+  /** Answers in one piece with trailers (HTTP/2 alone). */
+  respondWithTrailers(headers: HeaderFields, body: Uint8Array | undefined, trailers: HeaderFields): void;
+  /** Begins an answer without an end in sight. */
+  open(status: number, headers: HeaderFields): Outlet;
+  /** Calls back once when the exchange is over, answered or not. */
+  onClose(listener: () => void): void;
+  /** Cuts the exchange off. */
+  destroy(): void;
+  /** The same exchange as Node's own pair, for handlers that want it. The exchange must not be used to answer after that. */
+  toNode(): { readonly request: IncomingMessage; readonly response: ServerResponse };
+}
+
+/** The writing end of a streamed answer. */
+export interface Outlet {
+  /** Resolves when more may be written; resolves false when the caller is gone. */
+  write(chunk: string | Uint8Array): Promise<boolean>;
+  end(): void;
+}
+
+/** The caller went away before its request was complete; there is nobody to answer. */
+export class ConnectionLost extends Error {
+  constructor() {
+    super("The connection was lost before the request was complete.");
+    this.name = "ConnectionLost";
+  }
+}
+
+/** A body past its limit. */
+export function bodyTooLarge(maxBytes: number): TransportError {
+  return new TransportError("too_large", `The request body is larger than ${String(maxBytes)} bytes.`);
+}
+
+/** Collects a body from a Node stream up to a limit; what is beyond is discarded, never kept. */
+export function collectBody(source: NodeJS.ReadableStream, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer): void => {
+      size += chunk.byteLength;
+      if (size > maxBytes) {
+        stop();
+        reject(bodyTooLarge(maxBytes));
+        return;
+      }
+      chunks.push(chunk);
+    };
+    const onEnd = (): void => {
+      stop();
+      const [first, second] = chunks;
+      resolve(first !== undefined && second === undefined ? first : Buffer.concat(chunks, size));
+    };
+    const onLost = (): void => {
+      stop();
+      reject(new ConnectionLost());
+    };
+    const stop = (): void => {
+      source.off("data", onData).off("end", onEnd).off("close", onLost).off("aborted", onLost);
+    };
+    source.on("data", onData).on("end", onEnd).on("close", onLost).on("aborted", onLost);
+  });
+}

@@ -1,0 +1,146 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { collectBody, bodyTooLarge, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
+
+const EMPTY = Buffer.alloc(0);
+
+/** What an unread body may still bring after its answer before the connection is cut, in bytes. */
+const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
+
+/** An exchange over HTTP/1.1. */
+export class H1Exchange implements Exchange {
+  readonly httpVersion = "1.1";
+  readonly method: string;
+  readonly target: string;
+  alwaysSend: HeaderFields | undefined;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #awaitsContinue: boolean;
+
+  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
+    this.#request = request;
+    this.#response = response;
+    this.#awaitsContinue = awaitsContinue;
+    this.method = request.method ?? "";
+    this.target = request.url ?? "";
+    response.on("error", ignore);
+  }
+
+  get headers(): IncomingMessage["headers"] {
+    return this.#request.headers;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+
+  get peerAddress(): string {
+    return this.#request.socket.remoteAddress ?? "";
+  }
+
+  get hasBody(): boolean {
+    const { headers } = this.#request;
+    const length = headers["content-length"];
+    return length === undefined ? headers["transfer-encoding"] !== undefined : length !== "0";
+  }
+
+  get isOpen(): boolean {
+    return !this.#response.destroyed && !this.#response.writableEnded;
+  }
+
+  get hasAnswered(): boolean {
+    return this.#response.headersSent;
+  }
+
+  async readBody(maxBytes: number): Promise<Buffer> {
+    if (!this.hasBody) return EMPTY;
+    if (Number(this.#request.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
+    this.sendContinue();
+    return await collectBody(this.#request, maxBytes);
+  }
+
+  sendContinue(): void {
+    if (!this.#awaitsContinue) return;
+    this.#awaitsContinue = false;
+    this.#response.writeContinue();
+  }
+
+  respond(status: number, headers: HeaderFields, body: string | Uint8Array): void {
+    if (!this.isOpen) return;
+    const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+    const fields = this.#flatten(headers);
+    if (status !== 204) fields.push("content-length", String(length));
+    this.#discardRest(fields);
+    this.#response.writeHead(status, fields);
+    this.#response.end(this.method === "HEAD" ? undefined : body);
+  }
+
+  respondWithTrailers(): void {
+    throw new Error("Trailers in one piece are for HTTP/2.");
+  }
+
+  open(status: number, headers: HeaderFields): Outlet {
+    const response = this.#response;
+    if (this.isOpen) {
+      response.writeHead(status, this.#flatten(headers));
+      response.flushHeaders();
+    }
+    return {
+      write: async (chunk) => {
+        if (!this.isOpen) return false;
+        if (response.write(chunk)) return true;
+        await new Promise<void>((resolve) => {
+          const done = (): void => {
+            response.off("drain", done).off("close", done);
+            resolve();
+          };
+          response.on("drain", done).on("close", done);
+        });
+        return this.isOpen;
+      },
+      end: () => {
+        if (this.isOpen) response.end();
+      },
+    };
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.once("close", listener);
+  }
+
+  destroy(): void {
+    this.#request.socket.destroy();
+  }
+
+  toNode(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
+    if (this.alwaysSend !== undefined) {
+      for (const [name, value] of Object.entries(this.alwaysSend)) this.#response.setHeader(name, value);
+    }
+    return { request: this.#request, response: this.#response };
+  }
+
+  #flatten(headers: HeaderFields): string[] {
+    const fields: string[] = [];
+    for (const name in headers) fields.push(name, headers[name] ?? "");
+    if (this.alwaysSend !== undefined) for (const name in this.alwaysSend) fields.push(name, this.alwaysSend[name] ?? "");
+    return fields;
+  }
+
+  /** An answer may come before the body was read. What still comes is thrown away, up to a bound. */
+  #discardRest(fields: string[]): void {
+    const request = this.#request;
+    if (request.complete || !this.hasBody) return;
+    if (this.#awaitsContinue) {
+      fields.push("connection", "close");
+      return;
+    }
+    let discarded = 0;
+    request.on("data", (chunk: Buffer) => {
+      discarded += chunk.byteLength;
+      if (discarded > MAX_DISCARDED_BYTES) request.socket.destroy();
+    });
+  }
+}
+
+function ignore(): void {
+  // The close event tells that the caller is gone; the error adds nothing.
+}

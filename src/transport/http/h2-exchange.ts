@@ -1,0 +1,153 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  constants,
+  Http2ServerRequest,
+  Http2ServerResponse,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { bodyTooLarge, collectBody, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
+
+const EMPTY = Buffer.alloc(0);
+
+/** An exchange over HTTP/2: one stream. Node's compatibility objects are made only for handlers that want them. */
+export class H2Exchange implements Exchange {
+  readonly httpVersion = "2.0";
+  readonly method: string;
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+  readonly hasBody: boolean;
+  alwaysSend: HeaderFields | undefined;
+  readonly #stream: ServerHttp2Stream;
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: readonly string[]) {
+    this.#stream = stream;
+    this.headers = headers;
+    this.rawHeaders = rawHeaders;
+    this.method = headers[":method"] ?? "";
+    this.target = headers[":path"] ?? "";
+    this.hasBody = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0;
+    stream.on("error", ignore);
+  }
+
+  get peerAddress(): string {
+    return this.#stream.session?.socket.remoteAddress ?? "";
+  }
+
+  get isOpen(): boolean {
+    const stream = this.#stream;
+    return !stream.destroyed && !stream.closed && !stream.writableEnded;
+  }
+
+  get hasAnswered(): boolean {
+    return this.#stream.headersSent;
+  }
+
+  async readBody(maxBytes: number): Promise<Buffer> {
+    if (!this.hasBody) return EMPTY;
+    if (Number(this.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
+    this.sendContinue();
+    return await collectBody(this.#stream, maxBytes);
+  }
+
+  sendContinue(): void {
+    if (this.headers.expect !== "100-continue" || !this.isOpen || this.hasAnswered) return;
+    this.#stream.additionalHeaders({ ":status": 100 });
+  }
+
+  respond(status: number, headers: HeaderFields, body: string | Uint8Array): void {
+    if (!this.isOpen) return;
+    const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+    const fields = this.#fields(status, headers);
+    if (status !== 204) fields["content-length"] = length;
+    if (this.method === "HEAD" || length === 0) {
+      this.#stream.respond(fields, { endStream: true });
+    } else {
+      this.#stream.respond(fields);
+      this.#stream.end(body);
+    }
+    this.#refuseRest();
+  }
+
+  respondWithTrailers(headers: HeaderFields, body: Uint8Array | undefined, trailers: HeaderFields): void {
+    const stream = this.#stream;
+    if (!this.isOpen) return;
+    if (body === undefined) {
+      stream.respond({ ...this.#fields(200, headers), ...trailers }, { endStream: true });
+      this.#refuseRest();
+      return;
+    }
+    stream.respond(this.#fields(200, headers), { waitForTrailers: true });
+    stream.once("wantTrailers", () => {
+      stream.sendTrailers(trailers);
+    });
+    stream.end(body);
+  }
+
+  open(status: number, headers: HeaderFields): Outlet {
+    const stream = this.#stream;
+    if (this.isOpen) stream.respond(this.#fields(status, headers));
+    return {
+      write: async (chunk) => {
+        if (!this.isOpen) return false;
+        if (stream.write(chunk)) return true;
+        await new Promise<void>((resolve) => {
+          const done = (): void => {
+            stream.off("drain", done).off("close", done);
+            resolve();
+          };
+          stream.on("drain", done).on("close", done);
+        });
+        return this.isOpen;
+      },
+      end: () => {
+        if (this.isOpen) stream.end();
+      },
+    };
+  }
+
+  onClose(listener: () => void): void {
+    this.#stream.once("close", listener);
+  }
+
+  destroy(): void {
+    if (!this.#stream.destroyed) this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  toNode(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
+    const request = new Http2ServerRequest(this.#stream, this.headers, {}, this.rawHeaders);
+    const response = new Http2ServerResponse(this.#stream);
+    if (this.alwaysSend !== undefined) {
+      for (const [name, value] of Object.entries(this.alwaysSend)) response.setHeader(name, value);
+    }
+    return asNodePair(request, response);
+  }
+
+  #fields(status: number, headers: HeaderFields): OutgoingHttpHeaders {
+    return { ":status": status, ...headers, ...this.alwaysSend };
+  }
+
+  /** An answer may come before the body was read: the stream is then closed without an error, and the rest not taken. */
+  #refuseRest(): void {
+    const stream = this.#stream;
+    if (!this.hasBody || stream.readableEnded) return;
+    stream.resume();
+    stream.once("finish", () => {
+      if (!stream.closed && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+    });
+  }
+}
+
+/** Node documents its HTTP/2 compatibility objects to stand in for the HTTP/1.1 ones; its types do not say so. */
+function asNodePair(
+  request: Http2ServerRequest,
+  response: Http2ServerResponse,
+): { readonly request: IncomingMessage; readonly response: ServerResponse } {
+  return { request, response } as unknown as { readonly request: IncomingMessage; readonly response: ServerResponse };
+}
+
+function ignore(): void {
+  // The close event tells that the caller is gone; the error adds nothing.
+}

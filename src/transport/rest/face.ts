@@ -1,0 +1,77 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { CallContext } from "../call-context.ts";
+import { callUnary, REST } from "../calls.ts";
+import { toFault, type Fault } from "../fault.ts";
+import type { Gate } from "../gate/gate.ts";
+import { ConnectionLost, type Exchange, type HeaderFields } from "../http/exchange.ts";
+import type { Log } from "../log.ts";
+import type { RequestClock } from "../request-clock.ts";
+import { answerFault, JSON_HEADERS } from "./answer.ts";
+import type { Binding, PathParameters } from "./binding.ts";
+import { answerEvents } from "./event-stream.ts";
+import { readJsonBody } from "./read-body.ts";
+import { createMessageWriter } from "./write-message.ts";
+
+/** Serves one binding. Never rejects: whatever goes wrong is answered. */
+export type RestHandler = (exchange: Exchange, parameters: PathParameters, query: string) => Promise<void>;
+
+/** What REST needs. */
+export interface RestDeps {
+  readonly gate: Gate;
+  readonly clock: RequestClock;
+  readonly log: Log;
+  /** Aborts when the server stops, which ends streams. */
+  readonly shutdownSignal: AbortSignal;
+}
+
+/** Makes the handler of a binding: gate, body, message, implementation, JSON. REST is one more protocol, not other handlers. */
+export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler {
+  const { rpc } = binding;
+  const write = createMessageWriter(rpc.method.output);
+  const isStream = rpc.method.methodKind === "server_streaming";
+  const faultOf = (thrown: unknown): Fault => toFault(thrown, rpc, deps.log);
+
+  return async (exchange, parameters, query) => {
+    let context: CallContext | undefined;
+    const stopClock = deps.clock.start(() => {
+      const tooLate = new ConnectError("The request took too long.", Code.DeadlineExceeded);
+      context?.end(tooLate);
+      answerFault(exchange, faultOf(tooLate));
+    });
+    try {
+      const admitted = deps.gate(rpc, exchange);
+      const principal = admitted instanceof Promise ? await admitted : admitted;
+      const body = binding.takesBody ? await readJsonBody(exchange, rpc.maxRequestBytes) : undefined;
+      const message = binding.build(parameters, query, body);
+      context = new CallContext(rpc, exchange, REST, principal);
+      if (isStream) {
+        stopClock();
+        await answerEvents(binding, exchange, message, endedBy(deps.shutdownSignal, context), write, faultOf);
+        return;
+      }
+      const output = await callUnary(rpc, message, context);
+      exchange.respond(rpc.successStatus, headersOf(context), JSON.stringify(write(output)));
+    } catch (thrown) {
+      if (!(thrown instanceof ConnectionLost) && exchange.isOpen) answerFault(exchange, faultOf(context?.endReason ?? thrown));
+    } finally {
+      stopClock();
+      context?.end();
+    }
+  };
+}
+
+function headersOf(context: CallContext): HeaderFields {
+  const own = context.responseHeaderIfSet;
+  return own === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...Object.fromEntries(own) };
+}
+
+/** A stream has no end of its own, so the server's end must be one. */
+function endedBy(shutdown: AbortSignal, context: CallContext): CallContext {
+  const end = (): void => {
+    context.end(new ConnectError("The server is stopping. Connect again.", Code.Unavailable));
+  };
+  if (shutdown.aborted) end();
+  shutdown.addEventListener("abort", end, { once: true });
+  context.signal.addEventListener("abort", () => { shutdown.removeEventListener("abort", end); }, { once: true });
+  return context;
+}

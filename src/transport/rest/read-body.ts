@@ -1,0 +1,66 @@
+import { isUtf8 } from "node:buffer";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { DomainError, invalid } from "../../domain-error.ts";
+import { isJsonObject, parseJson, type JsonObject } from "../../json.ts";
+import { TransportError } from "../fault.ts";
+import { bodyTooLarge, type Exchange } from "../http/exchange.ts";
+import { MAX_JSON_DEPTH } from "../inspect.ts";
+
+const inflate = promisify(gunzip);
+
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+/** Reads the JSON object that a request carries. Undefined when it carries no body; a Content-Type alone is none. */
+export async function readJsonBody(exchange: Exchange, maxBytes: number): Promise<JsonObject | undefined> {
+  if (!exchange.hasBody) return undefined;
+  const { headers } = exchange;
+  if (Number(headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
+  const typeIsJson = JSON_TYPE.test(headers["content-type"] ?? "");
+  // Without a length only reading tells whether there is a body at all.
+  if (!typeIsJson && headers["content-length"] !== undefined) throw notJsonType();
+  const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
+  if (encoding !== "identity" && encoding !== "gzip") {
+    throw new TransportError("invalid", "Content-Encoding must be gzip or identity.", {
+      httpStatus: 415,
+      headers: { "accept-encoding": "gzip, identity" },
+    });
+  }
+  const bytes = await exchange.readBody(maxBytes);
+  if (bytes.byteLength === 0) return undefined;
+  if (!typeIsJson) throw notJsonType();
+  return parseObject(encoding === "gzip" ? await decompress(bytes, maxBytes) : bytes);
+}
+
+async function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer> {
+  try {
+    return await inflate(bytes, { maxOutputLength: maxBytes });
+  } catch (cause) {
+    if (cause instanceof RangeError) throw bodyTooLarge(maxBytes);
+    throw new DomainError("invalid", "The request body is not valid gzip.", { cause });
+  }
+}
+
+function parseObject(bytes: Buffer): JsonObject {
+  if (!isUtf8(bytes)) throw invalid("body", "The request body is not valid UTF-8.");
+  const json = parse(bytes.toString("utf8"));
+  if (!isJsonObject(json)) throw invalid("body", "The request body must be a JSON object.");
+  return json;
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJson(text, { maxDepth: MAX_JSON_DEPTH, uniqueKeys: true });
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    const sentence = cause.cause === undefined ? cause.message : "The request body is not valid JSON.";
+    throw new DomainError("invalid", sentence, { cause, field: "body" });
+  }
+}
+
+function notJsonType(): TransportError {
+  return new TransportError("invalid", "Content-Type must be application/json.", {
+    httpStatus: 415,
+    headers: { accept: "application/json" },
+  });
+}

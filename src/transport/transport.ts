@@ -1,0 +1,180 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { createServiceImplSpec, type ServiceImpl } from "@connectrpc/connect";
+import { Health } from "../../gen/proto/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
+import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
+import { serveRpc, type ServedRpc } from "./calls.ts";
+import { createRpcHandler } from "./connect/face.ts";
+import { createCors } from "./cors.ts";
+import { clientAddress } from "./gate/client-address.ts";
+import { hasDoubledHeader } from "./gate/doubled-header.ts";
+import { createFailureLimit, FAILURE_LIMITS, type FailureLimits } from "./gate/failure-limit.ts";
+import { createGate, type Verifier } from "./gate/gate.ts";
+import { createHealthService } from "./health/grpc-health.ts";
+import { answerProbe } from "./health/probes.ts";
+import { createReflectionService } from "./health/reflection.ts";
+import type { Exchange } from "./http/exchange.ts";
+import { createLane, type Lane, type LaneLimits } from "./lane.ts";
+import type { Log } from "./log.ts";
+import { createRequestClock } from "./request-clock.ts";
+import { answerDetail } from "./rest/answer.ts";
+import { readBindings } from "./rest/binding.ts";
+import { createRestHandler } from "./rest/face.ts";
+import { createNodeRoutes, createRestRouter, type NodeRoute } from "./router.ts";
+import { readRpc } from "./rpc.ts";
+
+/** What bounds the requests of one replica (DESIGN §8, NOTES «Overload»). */
+export interface TransportLimits {
+  /** Calls at work against our own database. */
+  readonly calls: LaneLimits;
+  /** Calls that mostly wait for a third party. */
+  readonly upstreamCalls: LaneLimits;
+  readonly failures: FailureLimits;
+  /** How long a request may take, in milliseconds. Streams are exempt. */
+  readonly requestTimeMs: number;
+}
+
+/** The limits unless configured otherwise. */
+export const TRANSPORT_LIMITS: TransportLimits = {
+  calls: { maxInFlight: 48, maxWaiting: 1_000, maxWaitMs: 50 },
+  upstreamCalls: { maxInFlight: 512, maxWaiting: 1_000, maxWaitMs: 50 },
+  failures: FAILURE_LIMITS,
+  requestTimeMs: 40_000,
+};
+
+/** What the transport serves and what it needs for that. */
+export interface TransportDeps {
+  readonly implementations: {
+    readonly connection: ServiceImpl<typeof ConnectionService>;
+    readonly runtime: ServiceImpl<typeof RuntimeService>;
+  };
+  readonly verifier: Verifier;
+  /** Without a slash at the end. The audience of management tokens; `/mcp` below it is the runtime's. */
+  readonly publicUrl: string;
+  /** Origins whose pages may call the API. Empty: none, and CORS is off. */
+  readonly corsOrigins: readonly string[];
+  /** Whether X-Forwarded-For is believed. */
+  readonly trustProxy: boolean;
+  readonly log: Log;
+  /** Paths that are no RPC: the OAuth server, metadata. `/healthz` and `/readyz` are answered here. */
+  readonly extraRoutes: readonly NodeRoute[];
+  readonly isReady: () => boolean;
+  readonly limits?: Partial<TransportLimits>;
+  /** Whether unary calls may take the short way. Default true; the tests run both. */
+  readonly fastPath?: boolean;
+}
+
+/** The handler for a port, and what ends the streams when the server stops. */
+export interface Transport {
+  readonly handler: (exchange: Exchange) => void;
+  /** Ends every stream with `unavailable`, so that a drain need not wait for them. */
+  endStreams(): void;
+}
+
+/** Builds every face of the service from the descriptors and the implementations. Throws when an RPC declares no access. */
+export function createTransport(deps: TransportDeps): Transport {
+  const limits: TransportLimits = { ...TRANSPORT_LIMITS, ...deps.limits };
+  const shutdown = new AbortController();
+  const { log } = deps;
+  const faceDeps = {
+    gate: createGate({
+      verifier: deps.verifier,
+      failureLimit: createFailureLimit(limits.failures),
+      clientAddress: (exchange) => clientAddress(exchange, deps.trustProxy),
+    }),
+    clock: createRequestClock(limits.requestTimeMs),
+    log,
+    shutdownSignal: shutdown.signal,
+    fastPath: deps.fastPath ?? true,
+  };
+  const rpcs = serveAll(deps, limits);
+  const rpcHandlers = new Map(rpcs.map((rpc) => [rpc.path, createRpcHandler(rpc, faceDeps)]));
+  const restRouter = createRestRouter(
+    rpcs.flatMap((rpc) => readBindings(rpc)).map((binding) => ({ binding, handler: createRestHandler(binding, faceDeps) })),
+  );
+  const findNodeRoute = createNodeRoutes(deps.extraRoutes);
+  const cors = createCors(deps.corsOrigins);
+
+  const handle = async (exchange: Exchange): Promise<void> => {
+    const { target } = exchange;
+    const mark = target.indexOf("?");
+    const path = mark < 0 ? target : target.slice(0, mark);
+    if (hasDoubledHeader(exchange)) {
+      answerDetail(exchange, 400, "Host and Authorization must each be given once.");
+      return;
+    }
+    const serveCall = rpcHandlers.get(path);
+    if (serveCall !== undefined) {
+      if (cors?.apply(exchange) !== true) await serveCall(exchange);
+      return;
+    }
+    const route = restRouter.find(exchange.method, path);
+    if (route.kind !== "unknown" && cors?.apply(exchange) === true) return;
+    if (route.kind === "rest") {
+      await route.handler(exchange, route.parameters, mark < 0 ? "" : target.slice(mark + 1));
+      return;
+    }
+    if (route.kind === "wrong_method") {
+      answerDetail(exchange, 405, "Method not allowed.", { allow: route.allow.join(", ") });
+      return;
+    }
+    if (answerProbe(exchange, path, deps.isReady)) return;
+    const nodeRoute = findNodeRoute(path);
+    if (nodeRoute === undefined) {
+      answerDetail(exchange, 404, "Not found.");
+      return;
+    }
+    exchange.sendContinue();
+    const { request, response } = exchange.toNode();
+    await nodeRoute.handle(request, response);
+  };
+
+  return {
+    handler: (exchange) => {
+      handle(exchange).catch((thrown: unknown) => {
+        log.error({ err: thrown, path: exchange.target.split("?", 1)[0] }, "request failed");
+        if (exchange.hasAnswered) exchange.destroy();
+        else answerDetail(exchange, 500, "Internal error.");
+      });
+    },
+    endStreams: () => {
+      shutdown.abort();
+      faceDeps.clock.stop();
+    },
+  };
+}
+
+/** Every RPC that the port serves, ours and gRPC's own. */
+function serveAll(deps: TransportDeps, limits: TransportLimits): readonly ServedRpc[] {
+  const { publicUrl, implementations, isReady } = deps;
+  const ours = [ConnectionService, RuntimeService];
+  const known = [...ours, Health, ServerReflection, ServerReflectionAlpha];
+  const own = createLane(limits.calls);
+  const upstream = createLane(limits.upstreamCalls);
+  const reflection = createReflectionService(known);
+  const open = { audiences: [], isPublic: true } as const;
+  return [
+    ...serveService(ConnectionService, implementations.connection, { audiences: [publicUrl] }, () => own),
+    ...serveService(RuntimeService, implementations.runtime, { audiences: [publicUrl, `${publicUrl}/mcp`] }, (name) =>
+      name === "Initialize" ? own : upstream,
+    ),
+    ...serveService(Health, createHealthService(ours, isReady), open, () => undefined),
+    ...serveService(ServerReflection, reflection, open, () => undefined),
+    ...serveService(ServerReflectionAlpha, reflection, open, () => undefined),
+  ];
+}
+
+function serveService<Service extends DescService>(
+  service: Service,
+  implementation: Partial<ServiceImpl<Service>>,
+  access: Parameters<typeof readRpc>[1],
+  laneOf: (name: string) => Lane | undefined,
+): readonly ServedRpc[] {
+  const { methods } = createServiceImplSpec(service, implementation);
+  return Object.values(methods).map((spec) => {
+    const lane = spec.kind === "unary" ? laneOf(spec.method.name) : undefined;
+    return serveRpc(readRpc(spec.method, access), spec, lane);
+  });
+}
