@@ -49,7 +49,7 @@ export function createCallHistory(deps: { store: CallRecordStore; log: Log; maxW
         await store.append(batch);
       } catch (error) {
         const isPassing = error instanceof DomainError && (error.kind === "unavailable" || error.kind === "conflict");
-        if (isPassing) putBack(batch);
+        if (isPassing) waiting = [...batch, ...waiting];
         // What the database refuses today it refuses tomorrow; kept, it would block everything behind it.
         else dropped += batch.length;
         log.warn({ err: error, waiting: waiting.length, dropped }, "the history of calls could not be written");
@@ -60,13 +60,8 @@ export function createCallHistory(deps: { store: CallRecordStore; log: Log; maxW
         }
       }
     }
-  }
-
-  /** The oldest records go first when there is no room for all. */
-  function putBack(batch: readonly CallRecord[]): void {
-    const room = Math.max(0, maxWaiting - waiting.length);
-    dropped += Math.max(0, batch.length - room);
-    waiting = [...batch.slice(Math.max(0, batch.length - room)), ...waiting];
+    if (dropped > 0) log.warn({ dropped }, "records of calls were lost");
+    dropped = 0;
   }
 
   function flush(): Promise<void> {

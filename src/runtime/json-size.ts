@@ -14,9 +14,10 @@ export function jsonSize(value: JsonValue): number {
       bytes += 1 + Math.max(1, next.length);
       for (const item of next) open.push(item);
     } else if (isJsonObject(next)) {
-      bytes += 2;
-      for (const key of Object.keys(next)) {
-        bytes += key.length + 4;
+      const keys = Object.keys(next);
+      bytes += 1 + Math.max(1, keys.length);
+      for (const key of keys) {
+        bytes += key.length + 3;
         open.push(next[key] ?? null);
       }
     } else if (typeof next === "number") bytes += Number.isSafeInteger(next) ? digits(next) : 18;

@@ -1,0 +1,245 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+import type { Principal } from "../../src/auth/principal.ts";
+import type { Scope } from "../../src/auth/scopes.ts";
+import { createCachedView } from "../../src/connections/cached-view.ts";
+import type { Connection } from "../../src/connections/connection.ts";
+import { createToolLists } from "../../src/connections/tool-lists.ts";
+import type { Integration } from "../../src/integrations/integration.ts";
+import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { createCallHistory } from "../../src/runtime/call-history.ts";
+import { createToolCaller } from "../../src/runtime/call-tool.ts";
+import { createRuntime } from "../../src/runtime/runtime.ts";
+import { createSessions } from "../../src/runtime/sessions.ts";
+import { createToolViews } from "../../src/runtime/tools-in-view.ts";
+import { openDatabase } from "../../src/storage/database.ts";
+import { createListener } from "../../src/storage/listener.ts";
+import { createSealer } from "../../src/storage/sealing.ts";
+import { createCallRecordStore } from "../../src/storage/stores/call-record.ts";
+import { createChangeFeed } from "../../src/storage/stores/connection-event.ts";
+import { createConnectionStore } from "../../src/storage/stores/connection.ts";
+import { createSessionStore } from "../../src/storage/stores/session.ts";
+import { createToolListStore } from "../../src/storage/stores/tool-list.ts";
+import { createToolNames } from "../../src/storage/stores/tool-name.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+/** A call that reached the third party. */
+export interface ReceivedCall {
+  readonly connectionId: number;
+  readonly tool: string;
+  readonly args: JsonObject;
+  readonly signal: AbortSignal;
+}
+
+/** A third party whose answers a test decides. Its tools are named in each connection's configuration. */
+export interface ThirdParty {
+  readonly integration: Integration;
+  readonly received: ReceivedCall[];
+  /** What it answers; a test may replace it. */
+  answer: (call: ReceivedCall) => Promise<CallResult>;
+}
+
+/** A tool as the third party defines it; names that begin with `get` only read. */
+export function toolNamed(name: string): ToolDefinition {
+  return {
+    name,
+    description: `does ${name}`,
+    inputSchema: { type: "object", properties: { text: { type: "string" } } },
+    annotations: { audience: ["assistant"], requiresAuth: true },
+    readOnly: name.startsWith("get"),
+  };
+}
+
+function createThirdParty(): ThirdParty {
+  const received: ReceivedCall[] = [];
+  const party: ThirdParty = {
+    received,
+    answer: ({ connectionId, tool }) =>
+      Promise.resolve({ content: [{ type: "text", text: `${tool} of ${connectionId}` }], isError: false }),
+    integration: {
+      serverType: "acme",
+      title: "Acme",
+      description: "A third party.",
+      configurationSchema: { type: "object" },
+      secretProperties: ["api_token"],
+      credentialProperty: "api_token",
+      destinationProperties: [],
+      toolSource: "per_connection",
+      async listTools({ configuration }) {
+        if (configuration.hangs === true) await new Promise(() => undefined);
+        const { tools } = configuration;
+        return Array.isArray(tools) ? tools.filter((name) => typeof name === "string").map(toolNamed) : [];
+      },
+      callTool({ connectionId }, { name }, args, { signal }) {
+        const call = { connectionId, tool: name, args, signal };
+        received.push(call);
+        return party.answer(call);
+      },
+      verify: () => Promise.resolve({ outcome: "verified" }),
+    },
+  };
+  return party;
+}
+
+/** A principal of the account; unbound and with every `mcp` scope unless it says otherwise. */
+export function principal(
+  accountId: string,
+  changes: Partial<Omit<Principal, "scopes">> & { scopes?: Scope[] } = {},
+): Principal {
+  return {
+    accountId,
+    clientId: "client_1",
+    connectionId: undefined,
+    tokenId: "token_1",
+    audience: "http://localhost",
+    issuedAt: 0,
+    expiresAt: undefined,
+    ...changes,
+    scopes: new Set(changes.scopes ?? ["mcp.read", "mcp.write"]),
+  };
+}
+
+/** The service without its faces, on a database of its own, with one third party. */
+export async function createWorld(options: { idleSeconds?: number; timeoutMs?: number; maxInFlight?: number } = {}) {
+  const log = pino({ level: "silent" });
+  const testDatabase = await createTestDatabase();
+  const database = await openDatabase({ url: testDatabase.url, poolSize: 8 });
+  const { pool } = database;
+  const party = createThirdParty();
+  const catalog = new Map([[party.integration.serverType, party.integration]]);
+  const store = createConnectionStore({
+    pool,
+    sealer: createSealer([{ version: 1, key: randomBytes(32) }]),
+    hashSecret: (secret) => Buffer.from(secret.length.toString()),
+    maxConnections: 1_000,
+    enqueueVerification: () => Promise.resolve(),
+    enqueuePurge: () => Promise.resolve(),
+  });
+  const lists = createToolListStore(pool);
+  const names = createToolNames(pool);
+  const closing: (() => Promise<void>)[] = [];
+
+  /** One more process of the service on the same database. */
+  async function createReplica() {
+    const listener = createListener({ url: testDatabase.url, log });
+    const feed = await createChangeFeed(listener);
+    const view = createCachedView({ store, feed });
+    const tools = createToolLists({ catalog, view, connections: store, lists, names, feed, log });
+    const sessionStore = createSessionStore(pool);
+    const sessions = createSessions({ store: sessionStore, idleSeconds: options.idleSeconds ?? 86_400, log });
+    const history = createCallHistory({ store: createCallRecordStore(pool), log });
+    const views = createToolViews({ connections: view, tools });
+    const caller = createToolCaller({
+      connections: view,
+      catalog,
+      validator: createSchemaValidator(),
+      history,
+      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+      ...(options.maxInFlight === undefined ? {} : { maxInFlight: options.maxInFlight }),
+    });
+    const runtime = createRuntime({ sessions, views, caller, serverInfo: { name: "patchbay", version: "0.0.0" } });
+    closing.push(async () => {
+      await history.close();
+      await listener.close();
+    });
+    await eventually(() => listener.isHealthy());
+    return { runtime, sessions, history, view, feed };
+  }
+
+  const replica = await createReplica();
+  let accounts = 0;
+
+  return {
+    ...replica,
+    pool,
+    store,
+    party,
+    createReplica,
+
+    async createAccount(): Promise<string> {
+      accounts += 1;
+      const id = `acc_${accounts}`;
+      await pool.query("insert into account (id, email, password_hash) values ($1, $1 || '@example.com', '')", [id]);
+      return id;
+    },
+
+    /** A verified connection that offers the named tools, known to the first replica. */
+    async connect(accountId: string, tools: readonly string[], more: JsonObject = {}): Promise<Connection> {
+      const created = await store.create({
+        accountId,
+        serverType: "acme",
+        name: "Acme",
+        description: "",
+        accessType: "write",
+        configuration: { tools: [...tools], ...more },
+        secrets: { api_token: "secret" },
+        hasCredential: true,
+        statusReason: undefined,
+      });
+      await store.recordVerification(accountId, created.id, 1, "verified", undefined);
+      const isKnown = (one: Connection) => one.id === created.id && one.verificationStatus === "verified";
+      await eventually(async () => (await replica.view.ofAccount(accountId)).some(isKnown));
+      const connection = await store.find(accountId, created.id);
+      if (connection === undefined) throw new Error("the connection just made is gone");
+      return connection;
+    },
+
+    /** Changes a connection and waits until the first replica knows. */
+    async change(before: Connection, changes: Partial<Connection>): Promise<Connection> {
+      const after = await store.save(before, { ...before, ...changes }, {});
+      if (after === undefined) throw new Error("the connection changed meanwhile");
+      const isKnown = (one: Connection) => one.id === after.id && one.updatedAt.getTime() === after.updatedAt.getTime();
+      await eventually(async () => (await replica.view.ofAccount(after.accountId)).some(isKnown));
+      return after;
+    },
+
+    async open(who: Principal): Promise<string> {
+      const clientInfo = { name: "test", version: "1" };
+      const { sessionId } = await replica.runtime.initialize(who, { protocolVersion: "2025-06-18", clientInfo });
+      return sessionId;
+    },
+
+    /** The names on all pages. */
+    async names(who: Principal, sessionId: string): Promise<string[]> {
+      const listed: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await replica.runtime.listTools(who, sessionId, cursor);
+        listed.push(...page.tools.map(({ name }) => name));
+        cursor = page.nextCursor;
+      } while (cursor !== undefined);
+      return listed;
+    },
+
+    /** The text of what a call answered. */
+    async call(who: Principal, sessionId: string, name: string, args: JsonObject = {}): Promise<string> {
+      return textOf(await replica.runtime.callTool(who, sessionId, name, args, {}));
+    },
+
+    async close(): Promise<void> {
+      for (const close of closing) await close();
+      await database.close();
+      await testDatabase.close();
+    },
+  };
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>;
+
+/** The text of a result's first block, with a mark when it is an error. */
+export function textOf({ content, isError }: CallResult): string {
+  const text = content[0]?.text;
+  return `${isError ? "error: " : ""}${typeof text === "string" ? text : JSON.stringify(content)}`;
+}
+
+/** Waits until something holds, at most five seconds. */
+export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    if (await holds()) return;
+    await sleep(10);
+  }
+  throw new Error("it never came to hold");
+}
