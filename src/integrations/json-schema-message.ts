@@ -37,22 +37,22 @@ function describe(error: ErrorObject): string {
       return missing(error, subject);
     case "additionalProperties":
     case "unevaluatedProperties":
-      return unknownProperty(error, text(params["additionalProperty"] ?? params["unevaluatedProperty"]));
+      return unknownProperty(error, text(params.additionalProperty ?? params.unevaluatedProperty));
     case "type":
-      return `${subject} must be ${typeWords(params["type"])}, not ${typeOf(error.data)}.`;
+      return `${subject} must be ${typeWords(params.type)}, not ${typeOf(error.data)}.`;
     case "enum":
-      return `${subject} must be one of ${list(params["allowedValues"])}.`;
+      return `${subject} must be one of ${list(params.allowedValues)}.`;
     case "const":
-      return `${subject} must be ${clip(JSON.stringify(params["allowedValue"]))}.`;
+      return `${subject} must be ${clip(JSON.stringify(params.allowedValue))}.`;
     case "format":
-      return `${subject} must be a valid ${text(params["format"])}${FORMAT_HINTS[text(params["format"])] ?? ""}.`;
+      return `${subject} must be a valid ${text(params.format)}${FORMAT_HINTS[text(params.format)] ?? ""}.`;
     case "pattern":
-      return `${subject} must match the pattern ${clip(text(params["pattern"]))}.`;
+      return `${subject} must match the pattern ${clip(text(params.pattern))}.`;
     case "minimum":
     case "maximum":
     case "exclusiveMinimum":
     case "exclusiveMaximum":
-      return `${subject} must be ${text(params["comparison"])} ${text(params["limit"])}.`;
+      return `${subject} must be ${text(params.comparison)} ${text(params.limit)}.`;
     case "uniqueItems":
       return `${subject} must not hold the same item twice.`;
     case "false schema":
@@ -91,7 +91,7 @@ function missing(error: ErrorObject, subject: string): string {
 }
 
 function unknownProperty(error: ErrorObject, name: string): string {
-  const properties: unknown = error.parentSchema?.["properties"];
+  const properties: unknown = error.parentSchema?.properties;
   const known = isJsonObject(properties) ? Object.keys(properties) : [];
   const place = error.instancePath === "" ? "" : ` in ${subjectOf(error.instancePath).replace("Property", "property")}`;
   const nearest = nearestName(name, known);

@@ -54,7 +54,7 @@ function compile(schema: JsonObject): Check {
   let validate: ValidateFunction;
   try {
     // One Ajv a schema: an Ajv keeps what it compiled for good, and `$id`s of strangers would meet in it.
-    validate = createAjv(schema["$schema"], budget).compile(withoutDialect(schema));
+    validate = createAjv(schema.$schema, budget).compile(withoutDialect(schema));
   } catch {
     return acceptObjects;
   }
@@ -89,7 +89,7 @@ const OPTIONS: Options = {
   code: { regExp: Object.assign(linearPattern, { code: "linearPattern" }) },
 };
 
-function createAjv(dialect: unknown, budget: { steps: number }): Ajv {
+function createAjv(dialect: unknown, budget: { steps: number }): AnyAjv {
   const ajv = newAjv(typeof dialect === "string" ? dialect : "");
   addFormats.default(ajv);
   // Ajv's own check compares every pair of items; this one is linear.
@@ -114,7 +114,9 @@ function createAjv(dialect: unknown, budget: { steps: number }): Ajv {
   return ajv;
 }
 
-function newAjv(dialect: string): Ajv {
+type AnyAjv = Ajv | Ajv2019 | Ajv2020;
+
+function newAjv(dialect: string): AnyAjv {
   if (dialect.includes("2020-12")) return new Ajv2020(OPTIONS);
   if (dialect.includes("2019-09")) return new Ajv2019(OPTIONS);
   return new Ajv(OPTIONS);
@@ -146,7 +148,7 @@ function countReferences(schema: JsonObject): JsonObject {
       key === "enum" || key === "const" || key === "default" || key === "examples" ? value : countInside(value);
     Object.defineProperty(copy, key, { value: inside, enumerable: true, writable: true, configurable: true });
   }
-  if (typeof schema["$ref"] === "string") copy["x-step"] = true;
+  if (typeof schema.$ref === "string") copy["x-step"] = true;
   return copy;
 }
 

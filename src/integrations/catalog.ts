@@ -1,0 +1,56 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Dispatcher } from "undici";
+import { invalid, type DomainError } from "../domain-error.ts";
+import type { Catalog, Integration } from "./integration.ts";
+import { nearestName } from "./nearest-name.ts";
+import { readContract, type IntegrationContract } from "./openapi/contract.ts";
+import { createOpenApiIntegration } from "./openapi/openapi-integration.ts";
+
+/** Where the catalog's integrations come from. */
+export interface CatalogOptions {
+  /** Every `*.yaml` file in it is an integration. */
+  readonly folder: string;
+  readonly dispatcher: Dispatcher;
+  /** `server_type` → address to use instead of the contract's (`INTEGRATION_BASE_URLS`). */
+  readonly baseUrls: ReadonlyMap<string, string>;
+  /** Integrations that are code, such as remote MCP servers. */
+  readonly others: readonly Integration[];
+}
+
+/** Loads every integration. Throws an error naming the file and what is wrong with it, so that the service does not start. */
+export async function loadCatalog(options: CatalogOptions): Promise<Catalog> {
+  const catalog = new Map(options.others.map((integration) => [integration.serverType, integration]));
+  const files = (await readdir(options.folder)).filter((name) => name.endsWith(".yaml")).sort();
+  for (const file of files) {
+    const contract = await readContractFile(join(options.folder, file));
+    const { serverType } = contract;
+    if (catalog.has(serverType)) throw new Error(`${file}: the server_type "${serverType}" is taken already`);
+    const baseUrl = options.baseUrls.get(serverType);
+    const deps = { dispatcher: options.dispatcher, ...(baseUrl === undefined ? {} : { baseUrl }) };
+    catalog.set(serverType, createOpenApiIntegration(contract, deps));
+  }
+  for (const name of options.baseUrls.keys())
+    if (!catalog.has(name)) throw new Error(`INTEGRATION_BASE_URLS: ${unknownServerType(name, catalog).message}`);
+  return catalog;
+}
+
+async function readContractFile(path: string): Promise<IntegrationContract> {
+  try {
+    return readContract(await readFile(path, "utf8"));
+  } catch (error) {
+    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+/** The refusal of a `server_type` that the catalog does not have: it names the nearest one and all others. */
+export function unknownServerType(wrong: string, catalog: Catalog): DomainError {
+  const known = [...catalog.keys()].sort();
+  const nearest = nearestName(wrong, known);
+  const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+  const shown = wrong.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 64);
+  return invalid(
+    "server_type",
+    `unknown server_type "${shown}"${hint === "" ? "." : hint} Known: ${known.join(", ")}.`,
+  );
+}

@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Dispatcher } from "undici";
+import { DomainError } from "../../domain-error.ts";
+import type { JsonObject } from "../../json.ts";
+import { errorResult, type CallResult } from "../tool.ts";
+import { contentOf } from "./answer-content.ts";
+import { MissingCredential } from "./credential.ts";
+import { decompress } from "./decompress.ts";
+import { exchange, type Answer, type ExchangeLimits, type Failure, type Outcome } from "./exchange.ts";
+import type { Operation } from "./operation.ts";
+import { buildRequest, UnsendableArgument, type OutgoingRequest } from "./request.ts";
+import { createScrubber, type Scrubber } from "./scrub.ts";
+import { serverAddress } from "./server-address.ts";
+import { codeOf, failureResult, refusal } from "./upstream-error.ts";
+
+/** DESIGN §8 «upstream answer». */
+const DEFAULT_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: 30_000 };
+const RETRY_DELAY_MS = 200;
+const RETRY_STATUSES = new Set([502, 503, 504]);
+const RETRY_CODES = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
+/** What every call of an integration shares. */
+export interface CallContext {
+  readonly dispatcher: Dispatcher;
+  readonly serverType: string;
+  readonly title: string;
+  readonly secretProperties: readonly string[];
+  /** Headers in which the upstream explains its refusals. */
+  readonly errorHeaders: readonly string[];
+  /** An operator's stand-in for the server's address. */
+  readonly baseUrl: string | undefined;
+  readonly limits?: ExchangeLimits;
+}
+
+/** How a call ended, before it is put into words: for verification, which needs the status. */
+export interface CallOutcome {
+  readonly result: CallResult;
+  /** The upstream's status; undefined when no answer came. */
+  readonly status: number | undefined;
+}
+
+/** Calls an operation with arguments that fit its schema. Throws only when `signal` aborts. */
+export async function callOperation(
+  context: CallContext,
+  operation: Operation,
+  args: JsonObject,
+  configuration: JsonObject,
+  signal: AbortSignal,
+): Promise<CallOutcome> {
+  const request = prepare(context, operation, args, configuration);
+  if ("result" in request) return request;
+  const limits = context.limits ?? DEFAULT_LIMITS;
+  const scrubber = createScrubber(configuration, context.secretProperties, request.secrets);
+  const outcome = await exchangeWithRetry(context.dispatcher, request, limits, operation, signal);
+  if ("failure" in outcome) return failed(context, outcome.failure, operation, limits, scrubber);
+  const { answer } = outcome;
+  const body = await decompress(answer.body, answer.headers["content-encoding"], limits.maxBytes);
+  if (body === "too_large") return failed(context, { kind: "too_large" }, operation, limits, scrubber);
+  if (body === "not_readable")
+    return {
+      status: answer.status,
+      result: errorResult(`${context.title} answered ${answer.status} in a compression that cannot be read.`),
+    };
+  return { status: answer.status, result: resultOf(context, operation, { ...answer, body }, scrubber) };
+}
+
+function resultOf(context: CallContext, operation: Operation, answer: Answer, scrubber: Scrubber): CallResult {
+  if (answer.status < 200 || answer.status >= 300)
+    return refusal(context.title, answer, context.errorHeaders, scrubber);
+  const { tool } = operation;
+  const place = `${context.serverType}/${tool.name}`;
+  return contentOf(
+    { ...answer, title: context.title, place, hasOutputSchema: tool.outputSchema !== undefined },
+    scrubber,
+  );
+}
+
+function prepare(
+  context: CallContext,
+  operation: Operation,
+  args: JsonObject,
+  configuration: JsonObject,
+): OutgoingRequest | CallOutcome {
+  try {
+    return buildRequest(
+      operation,
+      args,
+      serverAddress(operation.server, configuration, context.baseUrl),
+      configuration,
+    );
+  } catch (error) {
+    if (error instanceof UnsendableArgument) return { status: undefined, result: errorResult(error.message) };
+    if (error instanceof MissingCredential)
+      return {
+        status: undefined,
+        result: errorResult("This connection has no usable key yet. Its owner can set one with api_key."),
+      };
+    if (error instanceof DomainError && error.kind === "invalid")
+      return {
+        status: undefined,
+        result: errorResult(`This connection's configuration cannot be used: ${error.message}`),
+      };
+    throw error;
+  }
+}
+
+/** Reads are repeated once after what a moment's wait may mend; changes never are. */
+async function exchangeWithRetry(
+  dispatcher: Dispatcher,
+  request: OutgoingRequest,
+  limits: ExchangeLimits,
+  operation: Operation,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const startedMs = performance.now();
+  const first = await exchange(dispatcher, request, limits, signal);
+  if (!operation.tool.readOnly || !isPassing(first)) return first;
+  const leftMs = limits.timeoutMs - (performance.now() - startedMs) - RETRY_DELAY_MS;
+  if (leftMs <= 0) return first;
+  await sleep(RETRY_DELAY_MS * (1 + Math.random()), undefined, { signal });
+  return exchange(dispatcher, request, { ...limits, timeoutMs: leftMs }, signal);
+}
+
+function isPassing(outcome: Outcome): boolean {
+  // A server that says when to come back does not want to be asked at once.
+  if ("answer" in outcome)
+    return RETRY_STATUSES.has(outcome.answer.status) && outcome.answer.headers["retry-after"] === undefined;
+  return outcome.failure.kind === "broken" && RETRY_CODES.has(codeOf(outcome.failure.error) ?? "");
+}
+
+function failed(
+  context: CallContext,
+  failure: Failure,
+  operation: Operation,
+  limits: ExchangeLimits,
+  scrubber: Scrubber,
+): CallOutcome {
+  return { status: undefined, result: failureResult(context.title, failure, operation, limits, scrubber) };
+}

@@ -1,0 +1,103 @@
+import { isJsonObject, type JsonObject } from "../../json.ts";
+import { arrayOf, objectOf, OpenApiError, parseDocument, textOf } from "./document.ts";
+import type { Operation } from "./operation.ts";
+import { operationsOf } from "./operations.ts";
+
+/**
+ * A third party as its contract describes it: an OpenAPI document whose root carries `x-patchbay-integration`:
+ *
+ * | key | meaning |
+ * |---|---|
+ * | `server_type` | the word on the wire, `^[a-z][a-z0-9_-]{0,62}$` |
+ * | `category` | what kind of product it is; the default category of its tools |
+ * | `documentation_url` | where people read about its API |
+ * | `configuration` | JSON Schema (Draft 7) of a connection's configuration; secrets carry `writeOnly: true` |
+ * | `credential` | the secret property that `api_key` replaces |
+ * | `destination` | the properties that decide where the credential is sent |
+ * | `verification` | the operationId of a read without arguments that succeeds for every good credential |
+ * | `error_headers` | headers in which it explains its refusals (optional) |
+ *
+ * Title and description come from `info`. Server variables are filled from configuration properties of the same name.
+ * See `security.ts` for `x-patchbay-credential` of a security scheme and `operations.ts` for extensions of operations.
+ */
+export interface IntegrationContract {
+  readonly serverType: string;
+  readonly title: string;
+  readonly description: string;
+  readonly category: string | undefined;
+  readonly documentationUrl: string | undefined;
+  readonly configurationSchema: JsonObject;
+  readonly secretProperties: readonly string[];
+  readonly credentialProperty: string | undefined;
+  readonly destinationProperties: readonly string[];
+  readonly errorHeaders: readonly string[];
+  readonly verification: Operation;
+  readonly operations: readonly Operation[];
+}
+
+/** Reads a contract from its YAML or JSON text. Throws OpenApiError that says what is missing or wrong. */
+export function readContract(text: string): IntegrationContract {
+  const document = parseDocument(text);
+  const extension = document.root["x-patchbay-integration"];
+  if (!isJsonObject(extension)) throw new OpenApiError('has no "x-patchbay-integration"');
+  const info = objectOf(document.root.info);
+  const serverType = required(extension, "server_type", /^[a-z][a-z0-9_-]{0,62}$/);
+  const configuration = configurationOf(extension);
+  const properties = objectOf(configuration.properties);
+  const secretProperties = Object.keys(properties).filter((name) => objectOf(properties[name]).writeOnly === true);
+  const credentialProperty = textOf(extension.credential);
+  if (credentialProperty !== undefined && !secretProperties.includes(credentialProperty))
+    throw new OpenApiError(
+      `names the credential "${credentialProperty}", which is no writeOnly property of "configuration"`,
+    );
+  const destinationProperties = wordsOf(extension, "destination");
+  for (const name of destinationProperties)
+    if (!(name in properties))
+      throw new OpenApiError(`names the destination "${name}", which "configuration" does not have`);
+  const category = textOf(extension.category);
+  const operations = operationsOf(document, { category, credentialProperty });
+  if (operations.length === 0) throw new OpenApiError("has no operations");
+  return {
+    serverType,
+    title: required(info, "title", /./),
+    description: required(info, "description", /./),
+    category,
+    documentationUrl: textOf(extension.documentation_url),
+    configurationSchema: configuration,
+    secretProperties,
+    credentialProperty,
+    destinationProperties,
+    errorHeaders: wordsOf(extension, "error_headers").map((name) => name.toLowerCase()),
+    verification: verificationOf(extension, operations),
+    operations,
+  };
+}
+
+function configurationOf(extension: JsonObject): JsonObject {
+  const schema = extension.configuration;
+  if (!isJsonObject(schema) || schema.type !== "object" || !isJsonObject(schema.properties))
+    throw new OpenApiError('"configuration" must be a JSON Schema with type object and properties');
+  if (schema.additionalProperties !== false)
+    throw new OpenApiError('"configuration" must say additionalProperties: false');
+  return schema;
+}
+
+function verificationOf(extension: JsonObject, operations: readonly Operation[]): Operation {
+  const name = required(extension, "verification", /./);
+  const found = operations.find(({ tool }) => tool.name === name);
+  if (found === undefined)
+    throw new OpenApiError(`names the verification "${name}", which is no operationId of its own`);
+  if (!found.tool.readOnly || arrayOf(found.tool.inputSchema.required).length > 0)
+    throw new OpenApiError(`names the verification "${name}", which must only read and need no arguments`);
+  return found;
+}
+
+function required(object: JsonObject, key: string, pattern: RegExp): string {
+  const value = textOf(object[key])?.trim();
+  if (value !== undefined && pattern.test(value)) return value;
+  throw new OpenApiError(`needs "${key}"${value === undefined ? "" : ` in the form ${pattern.source}`}`);
+}
+
+function wordsOf(object: JsonObject, key: string): readonly string[] {
+  return arrayOf(object[key]).filter((word) => typeof word === "string");
+}

@@ -1,0 +1,99 @@
+import { parse } from "yaml";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+
+/** References followed from one to the next before they count as circular. */
+const MAX_HOPS = 32;
+
+/** An OpenAPI document with its references in place: recursive schemas could not be written as JSON without them. */
+export interface OpenApiDocument {
+  readonly root: JsonObject;
+  /** 3.0 has its own dialect of JSON Schema; 3.1 and 3.2 use 2020-12. */
+  readonly dialect: "3.0" | "3.1";
+}
+
+/** A document that cannot be used. The message says what is wrong, for whoever wrote the document. */
+export class OpenApiError extends Error {
+  override readonly name = "OpenApiError";
+}
+
+/** Reads YAML or JSON text as an OpenAPI 3.0, 3.1 or 3.2 document. Throws OpenApiError. */
+export function parseDocument(text: string): OpenApiDocument {
+  const root = text.trimStart().startsWith("{") ? parseJson(text) : parseYaml(text);
+  if (!isJsonObject(root)) throw new OpenApiError("is not an object");
+  const version = root.openapi;
+  if (typeof version !== "string") throw new OpenApiError('has no "openapi" version');
+  if (!/^3\.[012](\.\d+)?$/.test(version)) throw new OpenApiError(`is OpenAPI ${version}; 3.0, 3.1 and 3.2 are read`);
+  if (!isJsonObject(root.paths)) throw new OpenApiError('has no "paths"');
+  return { root, dialect: version.startsWith("3.0") ? "3.0" : "3.1" };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new OpenApiError(`is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function parseYaml(text: string): unknown {
+  try {
+    // Aliases are where a few lines of YAML become gigabytes.
+    return parse(text, { maxAliasCount: 100, prettyErrors: true });
+  } catch (error) {
+    throw new OpenApiError(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/**
+ * What a reference such as `#/components/schemas/Employee` names.
+ *
+ * Only references within the document: following others would let a document make the service fetch addresses.
+ * Throws OpenApiError for others and for dangling ones.
+ */
+export function lookUp(document: OpenApiDocument, reference: string): JsonValue {
+  if (reference === "#") return document.root;
+  if (!reference.startsWith("#/")) throw new OpenApiError(`refers outside itself: ${reference}`);
+  let value: JsonValue | undefined = document.root;
+  for (const step of reference.slice(2).split("/")) {
+    const key = decodeStep(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (Array.isArray(value)) value = value[Number(key)];
+    else value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    if (value === undefined) throw new OpenApiError(`has a dangling reference: ${reference}`);
+  }
+  return value;
+}
+
+function decodeStep(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}
+
+/** The object a value stands for: itself, or what its chain of references ends in. Throws OpenApiError. */
+export function followReference(document: OpenApiDocument, value: JsonValue | undefined): JsonObject {
+  let current = value;
+  for (let hop = 0; hop < MAX_HOPS; hop += 1) {
+    if (!isJsonObject(current)) return {};
+    const reference = current.$ref;
+    if (typeof reference !== "string") return current;
+    current = lookUp(document, reference);
+  }
+  throw new OpenApiError("has references that only lead to each other");
+}
+
+/** The value as an object, or an empty one: documents of others leave out or mistype what they like. */
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** The value as an array, or an empty one. */
+export function arrayOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The value as a string, or undefined. */
+export function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

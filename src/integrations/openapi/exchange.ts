@@ -1,0 +1,130 @@
+import type { Dispatcher } from "undici";
+import type { OutgoingRequest } from "./request.ts";
+
+/** An upstream's whole answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Why there is no answer. */
+export type Failure =
+  | { readonly kind: "too_large" }
+  | { readonly kind: "timeout" }
+  /** `afterStart`: the answer had begun. */
+  | { readonly kind: "broken"; readonly error: Error; readonly afterStart: boolean };
+
+/** What became of a request. */
+export type Outcome = { readonly answer: Answer } | { readonly failure: Failure };
+
+/** Limits of one exchange. */
+export interface ExchangeLimits {
+  readonly maxBytes: number;
+  /** From the first byte sent to the last received. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Sends a request and reads its whole answer, however the upstream behaves.
+ *
+ * Works on `dispatch` itself: a stream and an abort signal for each call would cost more than the rest of the call.
+ * Throws only when `signal` aborts, with its reason.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: OutgoingRequest,
+  limits: ExchangeLimits,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(reasonOf(signal));
+      return;
+    }
+    let controller: Dispatcher.DispatchController | undefined;
+    let isSettled = false;
+    let status = 0;
+    let headers: Readonly<Record<string, string>> = {};
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => stop(() => resolve({ failure: { kind: "timeout" } })), limits.timeoutMs);
+    const onAbort = (): void => stop(() => reject(reasonOf(signal)));
+    signal.addEventListener("abort", onAbort, { once: true });
+
+    function settle(finish: () => void): void {
+      if (isSettled) return;
+      isSettled = true;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      finish();
+    }
+    function stop(finish: () => void): void {
+      settle(finish);
+      controller?.abort(new Error("no longer wanted"));
+    }
+    function broken(error: Error): void {
+      settle(() => resolve({ failure: { kind: "broken", error, afterStart: status !== 0 } }));
+    }
+
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(started) {
+        controller = started;
+        if (isSettled) started.abort(new Error("no longer wanted"));
+      },
+      onResponseStart(_controller, code, received) {
+        // 1xx answers announce the real one.
+        if (code < 200) return;
+        status = code;
+        headers = flatHeaders(received);
+        if (Number(headers["content-length"]) > limits.maxBytes && request.method !== "HEAD")
+          stop(() => resolve({ failure: { kind: "too_large" } }));
+      },
+      onResponseData(_controller, chunk) {
+        size += chunk.length;
+        if (size > limits.maxBytes) stop(() => resolve({ failure: { kind: "too_large" } }));
+        else chunks.push(chunk);
+      },
+      onResponseEnd() {
+        settle(() => resolve({ answer: { status, headers, body: joined(chunks) } }));
+      },
+      onResponseError(_controller, error) {
+        broken(error);
+      },
+    };
+    try {
+      dispatcher.dispatch(
+        {
+          origin: request.origin,
+          path: request.path,
+          method: request.method,
+          headers: request.headers,
+          body: request.body ?? null,
+          headersTimeout: limits.timeoutMs,
+          bodyTimeout: limits.timeoutMs,
+        },
+        handler,
+      );
+    } catch (error) {
+      broken(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}
+
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks;
+  if (first === undefined) return Buffer.alloc(0);
+  return chunks.length === 1 ? first : Buffer.concat(chunks);
+}
+
+function reasonOf(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
+  return reason instanceof Error ? reason : new Error("The call was aborted.");
+}
+
+function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) flat[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
+  return flat;
+}

@@ -1,0 +1,66 @@
+import type { Dispatcher } from "undici";
+import { DomainError } from "../../domain-error.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Integration, Verification } from "../integration.ts";
+import { callOperation, type CallContext } from "./call.ts";
+import type { IntegrationContract } from "./contract.ts";
+import type { ExchangeLimits } from "./exchange.ts";
+import { serverAddress } from "./server-address.ts";
+
+/** What an integration needs of the world. */
+export interface OpenApiIntegrationOptions {
+  /** The way out: a guarded one in production. */
+  readonly dispatcher: Dispatcher;
+  /** Replaces the server's address (its path stays): a stand-in. */
+  readonly baseUrl?: string;
+  /** 5 MiB and 30 s unless told. */
+  readonly limits?: ExchangeLimits;
+}
+
+/** An integration that is its contract: tools, verification and calls all come from the document. */
+export function createOpenApiIntegration(
+  contract: IntegrationContract,
+  options: OpenApiIntegrationOptions,
+): Integration {
+  const { serverType, title, operations, verification, configurationSchema } = contract;
+  const context: CallContext = {
+    dispatcher: options.dispatcher,
+    serverType,
+    title,
+    secretProperties: contract.secretProperties,
+    errorHeaders: contract.errorHeaders,
+    baseUrl: options.baseUrl,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  };
+  const tools = operations.map(({ tool }) => tool);
+  const byName = new Map(operations.map((operation) => [operation.tool.name, operation]));
+  return {
+    serverType,
+    title,
+    description: contract.description,
+    configurationSchema,
+    secretProperties: contract.secretProperties,
+    credentialProperty: contract.credentialProperty,
+    destinationProperties: contract.destinationProperties,
+    toolSource: "fixed",
+    checkConfiguration(configuration: JsonObject) {
+      // Against the real address, so that a stand-in changes nothing about what is accepted.
+      for (const { server } of operations) serverAddress(server, configuration);
+    },
+    listTools: () => Promise.resolve(tools),
+    async callTool(target, tool, args, { signal }) {
+      const operation = byName.get(tool.name);
+      if (operation === undefined) throw new DomainError("not_found", `${title} has no tool ${tool.name}.`);
+      const { result } = await callOperation(context, operation, args, target.configuration, signal);
+      return result;
+    },
+    async verify(target, { signal }): Promise<Verification> {
+      const { result, status } = await callOperation(context, verification, {}, target.configuration, signal);
+      if (status !== undefined && status >= 200 && status < 300) return { outcome: "verified" };
+      const [block] = result.content;
+      const text = block?.text;
+      const reason = typeof text === "string" ? text : `${title} gave no usable answer.`;
+      return { outcome: status === 401 || status === 403 ? "failed" : "retry", reason };
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import type { ToolDefinition } from "../tool.ts";
+import { acceptOf, outputSchemaOf } from "./answers.ts";
+import { credentialsOf } from "./security.ts";
+import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./document.ts";
+import { inputOf } from "./input.ts";
+import type { Operation, ServerPlan } from "./operation.ts";
+import { createSchemaConverter } from "./schema.ts";
+import { toolNames, type NamedOperation } from "./tool-name.ts";
+
+const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"] as const;
+/** Methods that only read, by HTTP's definition; an extension may say otherwise. */
+const READING = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
+const DEFAULT_AUDIENCE = ["user", "assistant"];
+const MAX_DESCRIPTION_LENGTH = 2_000;
+
+/** What the operations of a document have in common, unless they say otherwise. */
+export interface OperationDefaults {
+  readonly category: string | undefined;
+  /** The configuration property that is sent where a security scheme does not say what to send. */
+  readonly credentialProperty: string | undefined;
+}
+
+interface RawOperation extends NamedOperation {
+  readonly item: JsonObject;
+  readonly operation: JsonObject;
+}
+
+/**
+ * Every operation of a document as a tool that can be called.
+ *
+ * Extensions of an operation: `x-patchbay-read-only`, `x-patchbay-category`, `x-patchbay-audience`, and
+ * `x-patchbay-hidden` for one that is no tool. Throws OpenApiError for dangling references.
+ */
+export function operationsOf(document: OpenApiDocument, defaults: OperationDefaults): readonly Operation[] {
+  const raw = rawOperations(document);
+  const names = toolNames(raw);
+  const inputs = createSchemaConverter(document, "input");
+  const outputs = createSchemaConverter(document, "output");
+  return raw.map((entry, index): Operation => {
+    const { operation, item, method, path } = entry;
+    const input = inputOf(document, inputs, [...arrayOf(item.parameters)], operation);
+    const credentials = credentialsOf(document, operation, defaults.credentialProperty);
+    const outputSchema = outputSchemaOf(document, outputs, operation);
+    const category =
+      textOf(operation["x-patchbay-category"]) ?? textOf(arrayOf(operation.tags)[0]) ?? defaults.category;
+    const readOnly = operation["x-patchbay-read-only"];
+    const audience = arrayOf(operation["x-patchbay-audience"]).filter((word) => typeof word === "string");
+    const tool: ToolDefinition = {
+      name: names[index] ?? "",
+      description: descriptionOf(entry),
+      inputSchema: input.schema,
+      ...(outputSchema === undefined ? {} : { outputSchema }),
+      annotations: {
+        audience: audience.length > 0 ? audience : DEFAULT_AUDIENCE,
+        requiresAuth: credentials.length > 0,
+        ...(category === undefined ? {} : { category }),
+      },
+      readOnly: typeof readOnly === "boolean" ? readOnly : READING.has(method),
+    };
+    const server = serverOf(operation.servers ?? item.servers ?? document.root.servers);
+    const { parameters, body } = input;
+    return { tool, method, path, server, parameters, body, accept: acceptOf(document, operation), credentials };
+  });
+}
+
+function rawOperations(document: OpenApiDocument): readonly RawOperation[] {
+  const found: RawOperation[] = [];
+  for (const [path, value] of Object.entries(objectOf(document.root.paths))) {
+    if (!path.startsWith("/")) continue;
+    const item = followReference(document, value);
+    for (const key of METHODS) {
+      const operation = item[key];
+      if (!isJsonObject(operation) || operation["x-patchbay-hidden"] === true) continue;
+      found.push({ item, operation, operationId: textOf(operation.operationId), method: key.toUpperCase(), path });
+    }
+  }
+  return found;
+}
+
+function descriptionOf({ operation, method, path }: RawOperation): string {
+  const summary = textOf(operation.summary)?.trim() ?? "";
+  const description = textOf(operation.description)?.trim() ?? "";
+  const heading = summary === "" || /[.!?]$/.test(summary) ? summary : `${summary}.`;
+  const text =
+    description === "" || description.startsWith(summary) ? description || heading : `${heading} ${description}`;
+  const deprecated = operation.deprecated === true ? "Deprecated. " : "";
+  const whole = `${deprecated}${text === "" ? `${method} ${path}` : text}`;
+  return whole.length > MAX_DESCRIPTION_LENGTH ? `${whole.slice(0, MAX_DESCRIPTION_LENGTH - 1)}…` : whole;
+}
+
+function serverOf(servers: JsonValue | undefined): ServerPlan {
+  const server = objectOf(arrayOf(servers)[0]);
+  const defaults = Object.entries(objectOf(server.variables)).flatMap(([name, variable]): [string, string][] => {
+    const value = textOf(objectOf(variable).default);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { url: textOf(server.url) ?? "/", defaults: new Map(defaults) };
+}

@@ -1,0 +1,42 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** A vendor's stand-in: Prism serving its contract. */
+export interface Prism {
+  readonly url: string;
+  /** Bodies of violations that Prism answered since the last time this was asked. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts `prism mock --errors` on a free port; requests that the contract does not allow become errors. */
+export async function startPrism(contractFile: string): Promise<Prism> {
+  const prism = spawn(
+    "node_modules/.bin/prism",
+    ["mock", "--errors", "--host", "127.0.0.1", "--port", "0", contractFile],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0" },
+    },
+  );
+  let output = "";
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString("utf8");
+      const found = /listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(output)?.[1];
+      if (found !== undefined) resolve(found);
+    };
+    prism.stdout.on("data", read);
+    prism.stderr.on("data", read);
+    prism.once("exit", () => {
+      reject(new Error(`Prism did not start: ${output}`));
+    });
+  });
+  return {
+    url,
+    stop: async () => {
+      if (prism.exitCode !== null) return;
+      prism.kill("SIGKILL");
+      await once(prism, "exit");
+    },
+  };
+}
