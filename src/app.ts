@@ -1,0 +1,205 @@
+import { readFile } from "node:fs/promises";
+import type { Logger } from "pino";
+import { ensureFirstAccount, type FirstAccount } from "./auth/bootstrap.ts";
+import { hashSecret } from "./auth/hash-secret.ts";
+import { createOAuthServer } from "./auth/oauth/server.ts";
+import { createRevocations } from "./auth/revocations.ts";
+import { createTokenVerifier } from "./auth/verifier.ts";
+import { fromVerificationJob, PURGE_QUEUE, startBackground, VERIFY_QUEUE } from "./background.ts";
+import type { Config } from "./config.ts";
+import { createCachedView } from "./connections/cached-view.ts";
+import { createConnections } from "./connections/connections.ts";
+import { createToolLists } from "./connections/tool-lists.ts";
+import { createVerification } from "./connections/verification.ts";
+import { createWatch } from "./connections/watch.ts";
+import { openFoundation } from "./foundation.ts";
+import { loadCatalog } from "./integrations/catalog.ts";
+import { createSchemaValidator } from "./integrations/json-schema.ts";
+import { createMcpIntegration } from "./integrations/mcp/mcp-integration.ts";
+import { checkDestination } from "./outbound/check-destination.ts";
+import { createGuardedDispatcher } from "./outbound/guarded-dispatcher.ts";
+import { createCallHistory } from "./runtime/call-history.ts";
+import { createToolCaller } from "./runtime/call-tool.ts";
+import { createRuntime } from "./runtime/runtime.ts";
+import { createSessions } from "./runtime/sessions.ts";
+import { createToolViews } from "./runtime/tools-in-view.ts";
+import { createJobs } from "./storage/jobs.ts";
+import { createListener } from "./storage/listener.ts";
+import { createCallRecordStore } from "./storage/stores/call-record.ts";
+import { createChangeFeed } from "./storage/stores/connection-event.ts";
+import { createConnectionStore } from "./storage/stores/connection.ts";
+import { createPurge } from "./storage/stores/purge.ts";
+import { createRevocationStore } from "./storage/stores/revocation.ts";
+import { createSessionStore } from "./storage/stores/session.ts";
+import { createToolListStore } from "./storage/stores/tool-list.ts";
+import { createToolNames } from "./storage/stores/tool-name.ts";
+import { createConnectionHandlers } from "./transport/handlers/connections.ts";
+import { createRuntimeHandlers } from "./transport/handlers/runtime.ts";
+import { createPort } from "./transport/port.ts";
+import { createTransport } from "./transport/transport.ts";
+
+/** The service, built and not yet listening. */
+export interface App {
+  /** Resolves once requests are answered. `firstAccount` is there on the very first start alone. */
+  listen(): Promise<{ readonly firstAccount: FirstAccount | undefined }>;
+  /** Drains what is in flight, then closes everything. */
+  close(): Promise<void>;
+}
+
+const POOL_SIZE = 20;
+const DRAIN_MS = 10_000;
+
+/** Builds every object of the service by hand, in the order of their needs. */
+export async function createApp(config: Config, log: Logger): Promise<App> {
+  const foundation = await openFoundation(config, log, POOL_SIZE);
+  const { database, sealer, pepper, keys } = foundation;
+  const { pool } = database;
+  const listener = createListener({ url: foundation.listenUrl, log });
+  const jobs = createJobs({ pool, log, listener });
+  const feed = await createChangeFeed(listener);
+
+  const revocations = createRevocations({ store: createRevocationStore(pool), listener });
+  await revocations.start();
+  const verifier = createTokenVerifier({
+    issuer: config.publicUrl,
+    keys,
+    revocations,
+    personalAccessTokens: foundation.personalAccessTokenStore,
+  });
+  const oauthServer = createOAuthServer({
+    issuer: config.publicUrl,
+    pepper,
+    clients: foundation.clientStore,
+    keys,
+    trustProxy: config.trustProxy,
+    onError: (error) => log.error({ err: error }, "the token endpoint failed"),
+  });
+
+  const mcp = createMcpIntegration({
+    dispatcher: createGuardedDispatcher({ allow: config.outboundAllow }),
+    checkDestination: (url) => checkDestination(url, config.outboundAllow),
+    log,
+  });
+  const catalog = await loadCatalog({
+    folder: new URL("../openapi/integrations/", import.meta.url).pathname,
+    // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
+    dispatcher: createGuardedDispatcher({ allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)] }),
+    baseUrls: config.integrationBaseUrls,
+    others: [mcp],
+  });
+  const validator = createSchemaValidator();
+
+  const store = createConnectionStore({
+    pool,
+    sealer,
+    hashSecret: (secret) => hashSecret(pepper, secret),
+    maxConnections: config.maxConnectionsPerAccount,
+    enqueueVerification: (client, { accountId, id, keyVersion }) =>
+      jobs.send(VERIFY_QUEUE, fromVerificationJob({ accountId, connectionId: id, keyVersion, attempt: 0 }), {}, client),
+    enqueuePurge: (client, accountId, connectionId) => jobs.send(PURGE_QUEUE, { accountId, connectionId }, {}, client),
+  });
+  const view = createCachedView({ store, feed });
+  const tools = createToolLists({
+    catalog,
+    view,
+    connections: store,
+    lists: createToolListStore(pool),
+    names: createToolNames(pool),
+    feed,
+    log,
+  });
+  const connections = createConnections({ catalog, validator, store, view, tools });
+  const verify = createVerification({
+    catalog,
+    connections: store,
+    view,
+    tools,
+    schedule: (job, startAfterSeconds) => jobs.send(VERIFY_QUEUE, fromVerificationJob(job), { startAfterSeconds }),
+  });
+  const watch = createWatch({
+    connections: store,
+    feed,
+    isValid: async (principal) =>
+      (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) && !(await revocations.isRevoked(principal)),
+  });
+
+  const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
+  feed.onChange(({ accountId, event }) => {
+    if (event === "deleted" || event === "updated") sessions.forgetAccount(accountId);
+  });
+  const history = createCallHistory({ store: createCallRecordStore(pool), log });
+  const runtime = createRuntime({
+    sessions,
+    views: createToolViews({ connections: view, tools }),
+    caller: createToolCaller({ connections: view, catalog, validator, history }),
+    serverInfo: { name: "patchbay", version: await ownVersion() },
+  });
+  let ready = false;
+  const transport = createTransport({
+    implementations: {
+      connection: createConnectionHandlers({ connections, watch, catalog }),
+      runtime: createRuntimeHandlers(runtime),
+    },
+    verifier,
+    publicUrl: config.publicUrl,
+    corsOrigins: config.corsOrigins,
+    trustProxy: config.trustProxy,
+    log,
+    extraRoutes: ["/oauth2/*", "/.well-known/*"].map((path) => ({
+      path,
+      handle: (request, response) => void oauthServer.handle(request, response),
+    })),
+    isReady: () => ready && listener.isHealthy(),
+  });
+  const port = createPort({
+    host: config.host,
+    port: config.port,
+    handler: transport.handler,
+    ...(config.tls === undefined ? {} : { tls: await readTls(config.tls) }),
+  });
+  let stopSweep = (): void => {};
+
+  return {
+    async listen() {
+      const firstAccount = await ensureFirstAccount(foundation);
+      stopSweep = await startBackground({
+        jobs,
+        verify,
+        purge: createPurge(pool),
+        endIdleSessions: () => sessions.endIdle(),
+        log,
+      });
+      await port.listen();
+      ready = true;
+      return { firstAccount };
+    },
+    async close() {
+      ready = false;
+      stopSweep();
+      transport.endStreams();
+      await port.close(DRAIN_MS);
+      await jobs.close();
+      await history.close();
+      mcp.close();
+      await listener.close();
+      await foundation.close();
+    },
+  };
+}
+
+async function readTls({ certFile, keyFile }: NonNullable<Config["tls"]>): Promise<{ cert: Buffer; key: Buffer }> {
+  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
+  return { cert, key };
+}
+
+function authorities(addresses: ReadonlyMap<string, string>): string[] {
+  return [...addresses.values()].map((address) => {
+    const { hostname, port, protocol } = new URL(address);
+    return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
+  });
+}
+
+async function ownVersion(): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "0.0.0";
+}
