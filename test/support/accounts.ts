@@ -1,0 +1,62 @@
+import { randomBytes } from "node:crypto";
+import { pino } from "pino";
+import { readConfig } from "../../src/config.ts";
+import { openFoundation } from "../../src/foundation.ts";
+
+/** Every scope but mgmt.admin. */
+export const EVERYDAY_SCOPES = "mgmt.read mgmt.write mcp.read mcp.write";
+
+/** An account of a test. */
+export interface TestAccount {
+  readonly id: string;
+  readonly email: string;
+  /** A personal access token; the same one for the same wish. */
+  token(scope?: string, connectionId?: number): Promise<string>;
+  /** A fresh OAuth client. */
+  client(scope: string): Promise<{ readonly clientId: string; readonly clientSecret: string }>;
+}
+
+/** Makes accounts and tokens in bulk on a service's own database, through the code that the command line runs. */
+export interface TestAccounts {
+  /** A new account, which may have any scope. */
+  create(): Promise<TestAccount>;
+  /** Runs SQL beside the service, to look at what it keeps. */
+  query(text: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+/** Opens the database of a service that runs in `env`. */
+export async function openAccounts(env: Readonly<Record<string, string>>): Promise<TestAccounts> {
+  const foundation = await openFoundation(readConfig(env), pino({ level: "silent" }), 2);
+  const { pool } = foundation.database;
+  return {
+    async create() {
+      const id = `acc_${randomBytes(12).toString("base64url")}`;
+      const email = `${id}@example.com`.toLowerCase();
+      // Straight into its table: hashing a password for each of hundreds of accounts takes a minute.
+      await pool.query("insert into account (id, email, password_hash, is_admin) values ($1, $2, '', true)", [
+        id,
+        email,
+      ]);
+      const account = await foundation.accounts.find(id);
+      const tokens = new Map<string, Promise<string>>();
+      const issue = async (scope: string, connectionId: number | undefined): Promise<string> => {
+        const request = { scope, connectionId, name: "", expiresInDays: undefined };
+        return (await foundation.personalAccessTokens.create(account, request)).token;
+      };
+      return {
+        id,
+        email,
+        token: (scope = EVERYDAY_SCOPES, connectionId) => {
+          const key = `${scope}/${String(connectionId)}`;
+          const known = tokens.get(key) ?? issue(scope, connectionId);
+          tokens.set(key, known);
+          return known;
+        },
+        client: (scope) => foundation.clients.create(account, scope),
+      };
+    },
+    query: async (text, values = []) => (await pool.query<Record<string, unknown>>(text, [...values])).rows,
+    close: () => foundation.close(),
+  };
+}

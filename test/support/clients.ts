@@ -1,0 +1,68 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { FACE_NAMES, type FaceName, type Outcome } from "./outcome.ts";
+import { callRest } from "./rest-client.ts";
+import { callRpc } from "./rpc-client.ts";
+
+/** What a call brings. */
+export interface CallOptions {
+  readonly input?: JsonObject | undefined;
+  readonly token?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The service through one protocol, made from the generated code. */
+export interface Face {
+  readonly name: FaceName;
+  readonly isRest: boolean;
+  call(operation: string, options?: CallOptions): Promise<Outcome>;
+}
+
+/** Every operation of the contract by its name. */
+export const OPERATIONS: ReadonlyMap<string, DescMethod> = new Map(
+  [...ConnectionService.methods, ...RuntimeService.methods].map((method) => [method.name, method]),
+);
+
+/** An operation by its name; fails for one that the contract does not have. */
+export function operationNamed(name: string): DescMethod {
+  const method = OPERATIONS.get(name);
+  if (method === undefined) throw new Error(`The contract has no operation ${name}.`);
+  return method;
+}
+
+/** A client of one protocol. */
+export function createFace(name: FaceName, url: string): Face {
+  const transport = transportOf(name, url);
+  return {
+    name,
+    isRest: transport === undefined,
+    call: (operation, { input = {}, token, headers = {} } = {}) => {
+      const method = operationNamed(operation);
+      const sent = new Headers(headers);
+      if (token !== undefined) sent.set("authorization", `Bearer ${token}`);
+      return transport === undefined ? callRest(url, method, input, sent) : callRpc(transport, method, input, sent);
+    },
+  };
+}
+
+/** Clients of all four protocols. */
+export function createFaces(url: string): readonly Face[] {
+  return FACE_NAMES.map((name) => createFace(name, url));
+}
+
+function transportOf(name: FaceName, url: string): Transport | undefined {
+  switch (name) {
+    case "rest":
+      return undefined;
+    case "connect":
+      return createConnectTransport({ baseUrl: url, httpVersion: "1.1", useBinaryFormat: false });
+    case "grpc":
+      return createGrpcTransport({ baseUrl: url });
+    case "grpc-web":
+      return createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1" });
+  }
+}

@@ -1,0 +1,38 @@
+import { createRequire } from "node:module";
+import { startChild, type Child } from "./child-process.ts";
+import { freePort } from "./free-port.ts";
+
+const ENTRY = createRequire(import.meta.url).resolve("@stoplight/prism-cli/dist/index.js");
+
+/** A Prism in front of a test. */
+export interface Prism {
+  readonly url: string;
+  output(): string;
+  stop(): Promise<void>;
+}
+
+async function startPrism(args: readonly string[]): Promise<Prism> {
+  const port = await freePort();
+  const child: Child = await startChild({
+    command: process.execPath,
+    args: [ENTRY, ...args, "--port", String(port)],
+    ready: /Prism is listening on/,
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    output: () => child.output(),
+    stop: async () => {
+      await child.end("SIGKILL");
+    },
+  };
+}
+
+/** Prism between a client and a server: what breaks the contract on either side becomes an error answer. */
+export function startPrismProxy(contract: string, upstream: string): Promise<Prism> {
+  return startPrism(["proxy", contract, upstream, "--errors"]);
+}
+
+/** Prism in place of a server: it answers from the contract's examples and refuses requests that break the contract. */
+export function startPrismMock(contract: string): Promise<Prism> {
+  return startPrism(["mock", contract, "--errors"]);
+}

@@ -1,0 +1,79 @@
+import { getOption, type DescMethod } from "@bufbuild/protobuf";
+import { http } from "../../gen/proto/google/api/annotations_pb.ts";
+import { rest_source, RestSource } from "../../gen/proto/patchbay/v1/options_pb.ts";
+import type { JsonObject, JsonValue } from "../../src/json.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** Where a call goes over REST. */
+export interface RestTarget {
+  readonly verb: string;
+  readonly path: string;
+  readonly query: string;
+  readonly body: JsonObject | undefined;
+}
+
+/** Turns input into a request by the method's google.api.http binding: path, query, the rest into the body. */
+export function restTarget(method: DescMethod, input: JsonObject): RestTarget {
+  const rule = getOption(method, http);
+  // Where there are several bindings, the one whose path parameters are all supplied.
+  const [chosen = rule] = [rule, ...rule.additionalBindings]
+    .filter((each) => pathParameters(String(each.pattern.value)).every((name) => name in input))
+    .toReversed();
+  const template = String(chosen.pattern.value);
+  const left: JsonObject = { ...input };
+  const path = template.replaceAll(/\{([^}]*)\}/g, (_, name: string) => {
+    const value = left[name];
+    delete left[name];
+    return encodeURIComponent(typeof value === "string" ? value : JSON.stringify(value ?? ""));
+  });
+  const takesBody = chosen.body === "*";
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(left)) {
+    const field = method.input.fields.find(({ jsonName }) => jsonName === name);
+    if (takesBody && (field === undefined || getOption(field, rest_source) !== RestSource.QUERY)) continue;
+    query.set(name, typeof value === "string" ? value : JSON.stringify(value));
+    delete left[name];
+  }
+  const verb = (chosen.pattern.case ?? "").toUpperCase();
+  return { verb, path, query: query.size === 0 ? "" : `?${query.toString()}`, body: takesBody ? left : undefined };
+}
+
+function pathParameters(template: string): readonly string[] {
+  return [...template.matchAll(/\{([^}]*)\}/g)].map((match) => match[1] ?? "");
+}
+
+/** Calls an operation over REST. Of a stream it takes the first event. */
+export async function callRest(url: string, method: DescMethod, input: JsonObject, headers: Headers): Promise<Outcome> {
+  const { verb, path, query, body } = restTarget(method, input);
+  if (body !== undefined) headers.set("content-type", "application/json");
+  const response = await fetch(url + path + query, {
+    method: verb,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    redirect: "manual",
+  });
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  const text = isStream ? await firstEvent(response) : await response.text();
+  const json = parse(text);
+  const detail = typeof json === "object" && json !== null && !Array.isArray(json) ? json["detail"] : undefined;
+  return {
+    status: response.status,
+    body: json,
+    message: typeof detail === "string" ? detail : "",
+    headers: response.headers,
+  };
+}
+
+function parse(text: string): JsonValue {
+  return text === "" ? null : (JSON.parse(text) as JsonValue);
+}
+
+async function firstEvent(response: Response): Promise<string> {
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString();
+    const [event, rest] = text.split("\n\n", 2);
+    if (rest !== undefined) return /^data: (.*)$/m.exec(event ?? "")?.[1] ?? "";
+  }
+  throw new Error(`the stream ended before its first event: ${text}`);
+}

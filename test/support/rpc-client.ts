@@ -1,0 +1,52 @@
+import { fromJson, toJson, type DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import type { JsonObject, JsonValue } from "../../src/json.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** Calls an operation through a Connect transport. Of a stream it takes the first message. */
+export async function callRpc(
+  transport: Transport,
+  method: DescMethod,
+  input: JsonObject,
+  headers: Headers,
+): Promise<Outcome> {
+  const message = fromJson(method.input, input);
+  try {
+    if (method.methodKind === "unary") {
+      const answer = await transport.unary({ ...method, methodKind: "unary" }, undefined, 20_000, headers, message);
+      return { status: "ok", body: print(method, answer.message), message: "", headers: answer.header };
+    }
+    if (method.methodKind !== "server_streaming")
+      throw new Error(`${method.name} is neither unary nor server-streaming`);
+    const controller = new AbortController();
+    const answer = await transport.stream(
+      { ...method, methodKind: "server_streaming" },
+      controller.signal,
+      undefined,
+      headers,
+      only(message),
+    );
+    for await (const event of answer.message) {
+      controller.abort();
+      return { status: "ok", body: print(method, event), message: "", headers: answer.header };
+    }
+    throw new Error("the stream ended before its first message");
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    return { status: codeName(error.code), body: null, message: error.rawMessage, headers: error.metadata };
+  }
+}
+
+/** A code's name as Connect writes it, such as `not_found`. */
+export function codeName(code: Code): string {
+  return Code[code].replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase();
+}
+
+function print(method: DescMethod, message: Parameters<typeof toJson>[1]): JsonValue {
+  return toJson(method.output, message, { alwaysEmitImplicit: true }) as JsonValue;
+}
+
+async function* only<Item>(item: Item): AsyncGenerator<Item> {
+  await Promise.resolve();
+  yield item;
+}
