@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { transaction } from "../../src/storage/transaction.ts";
-import {
-  endSessionsOfAccount,
-  endSessionsOfClient,
-  endSessionsOfConnection,
-} from "../../src/storage/stores/session-ending.ts";
+import { createAccountStore } from "../../src/storage/stores/account.ts";
+import { createClientStore } from "../../src/storage/stores/client.ts";
+import { createPersonalAccessTokenStore } from "../../src/storage/stores/personal-access-token.ts";
 import { createWorld, principal, type World } from "./world.ts";
 
 const HAS_ENDED = { kind: "not_found", message: "Session not found or has ended. Open a new one with initialize." };
@@ -189,16 +186,22 @@ describe("a session", () => {
     }
   });
 
-  it("ends with its client, its connection's deletion or its account, as the transactions of those say", async () => {
+  it("ends when its client or its personal access token is revoked, and when its account is disabled", async () => {
     const account = await world.createAccount();
-    const [a, b] = [principal(account), principal(account, { clientId: "client_2" })];
-    await world.open(a);
-    await world.open(b);
-    await transaction(world.pool, (client) => endSessionsOfClient(client, account, "client_1"));
+    const accountId = account;
+    const clients = createClientStore(world.pool);
+    const tokens = createPersonalAccessTokenStore(world.pool);
+    await clients.insert({ accountId, id: "client_r", secretHash: Buffer.alloc(32), scopes: ["mcp.read"] });
+    await tokens.insert({
+      ...{ accountId, id: "pat_i", clientId: "pat_c", name: "", scopes: ["mcp.read"], connectionId: undefined },
+      ...{ createdAt: new Date(), expiresAt: undefined, revokedAt: undefined },
+    });
+    for (const clientId of ["client_r", "pat_c", "client_1"]) await world.open(principal(account, { clientId }));
+    expect(await clients.revoke("client_r")).toBe(true);
+    expect(await stored(account)).toBe(2);
+    expect(await tokens.revoke("pat_i")).toEqual({ accountId });
     expect(await stored(account)).toBe(1);
-    await transaction(world.pool, (client) => endSessionsOfConnection(client, account, 4711));
-    expect(await stored(account)).toBe(1);
-    await transaction(world.pool, (client) => endSessionsOfAccount(client, account));
+    expect(await createAccountStore(world.pool).disable(account)).toBe(true);
     expect(await stored(account)).toBe(0);
   });
 });

@@ -3,6 +3,7 @@ import type { Account, AccountStore } from "../../auth/accounts.ts";
 import { transaction } from "../transaction.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
+import { endSessionsOfAccount } from "./session-ending.ts";
 
 interface AccountRow {
   id: string;
@@ -34,13 +35,16 @@ export function createAccountStore(pool: pg.Pool): AccountStore {
     },
     async findByEmail(email) {
       const text = `select ${COLUMNS} from account where lower(email) = lower($1)`;
-      return toAccount((await runStatement<AccountRow>(pool, { name: "account_by_email", text, values: [email] })).rows[0]);
+      return toAccount(
+        (await runStatement<AccountRow>(pool, { name: "account_by_email", text, values: [email] })).rows[0],
+      );
     },
     async disable(id) {
       return transaction(pool, async (client) => {
         const text = "update account set disabled_at = coalesce(disabled_at, now()) where id = $1";
         const { rowCount } = await client.query(text, [id]);
         if (rowCount !== 1) return false;
+        await endSessionsOfAccount(client, id);
         await revoke(client, { accountId: id, kind: "account", subject: id, isKeptForEver: true });
         return true;
       });

@@ -4,6 +4,7 @@ import type { Scope } from "../../auth/scopes.ts";
 import { transaction } from "../transaction.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
+import { endSessionsOfClient } from "./session-ending.ts";
 
 interface TokenClientRow {
   account_id: string;
@@ -55,9 +56,11 @@ export function createClientStore(pool: pg.Pool): ClientStore {
     },
     async revoke(clientId) {
       return transaction(pool, async (client) => {
-        const text = "update oauth_client set revoked_at = now() where id = $1 and revoked_at is null returning account_id";
+        const text =
+          "update oauth_client set revoked_at = now() where id = $1 and revoked_at is null returning account_id";
         const accountId = (await client.query<{ account_id: string }>(text, [clientId])).rows[0]?.account_id;
         if (accountId === undefined) return false;
+        await endSessionsOfClient(client, accountId, clientId);
         await revoke(client, { accountId, kind: "client", subject: clientId });
         return true;
       });

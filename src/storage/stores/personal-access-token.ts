@@ -5,6 +5,7 @@ import { errorCode } from "../storage-error.ts";
 import { transaction } from "../transaction.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
+import { endSessionsOfClient } from "./session-ending.ts";
 
 interface TokenRow {
   account_id: string;
@@ -59,9 +60,13 @@ export function createPersonalAccessTokenStore(pool: pg.Pool): PersonalAccessTok
     },
     async revoke(id) {
       return transaction(pool, async (client) => {
-        const text = "update personal_access_token set revoked_at = now() where id = $1 and revoked_at is null returning account_id";
-        const accountId = (await client.query<{ account_id: string }>(text, [id])).rows[0]?.account_id;
-        if (accountId === undefined) return undefined;
+        const text =
+          "update personal_access_token set revoked_at = now() where id = $1 and revoked_at is null returning account_id, client_id";
+        const row = (await client.query<{ account_id: string; client_id: string }>(text, [id])).rows[0];
+        if (row === undefined) return undefined;
+        const { account_id: accountId, client_id: clientId } = row;
+        // The client of a personal access token is that token alone.
+        await endSessionsOfClient(client, accountId, clientId);
         await revoke(client, { accountId, kind: "token", subject: id, isKeptForEver: true });
         return { accountId };
       });
