@@ -14,9 +14,6 @@ import { createSessions } from "./sessions.ts";
 import { argumentHeaders, mirrorHeaders, REQUEST_META } from "./stateless.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
 
-/** For a whole call, listing or verification, in milliseconds (DESIGN §8). */
-const TIMEOUT_MS = 30_000;
-
 /** What the integration needs from outside. */
 export interface McpIntegrationDeps {
   /** The guarded way out. */
@@ -24,12 +21,15 @@ export interface McpIntegrationDeps {
   /** Why a `url` must not become a destination, or undefined. */
   readonly checkDestination: (url: string) => string | undefined;
   readonly log: Logger;
+  /** For a whole call, listing or verification, in milliseconds: 30,000 unless told (DESIGN §8). */
+  readonly timeoutMs?: number;
 }
 
 /** Any remote MCP server over Streamable HTTP. `close` ends the sessions with all upstreams. */
 export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { close(): void } {
+  const { timeoutMs = 30_000 } = deps;
   const requester = createRequester(deps);
-  const sessions = createSessions(requester);
+  const sessions = createSessions(requester, timeoutMs);
 
   return {
     serverType: "mcp",
@@ -44,7 +44,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     checkConfiguration: (configuration) => checkConfiguration(configuration, deps.checkDestination),
 
     listTools: async (target, { signal }) => {
-      const deadlineMs = performance.now() + TIMEOUT_MS;
+      const deadlineMs = performance.now() + timeoutMs;
       try {
         return await sessions.use(target, { repeatable: true, signal }, (session) =>
           listTools({ ...deps, requester }, session, { deadlineMs, signal }),
@@ -56,7 +56,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     },
 
     callTool: async (target, tool, args, { signal }) => {
-      const deadlineMs = performance.now() + TIMEOUT_MS;
+      const deadlineMs = performance.now() + timeoutMs;
       const call = `"name":${JSON.stringify(tool.name)},"arguments":${printJson(args)}`;
       try {
         return await sessions.use(target, { repeatable: tool.readOnly, signal }, async (session) => {
@@ -80,7 +80,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
 
     // In a session of its own: one that was opened with an earlier key would prove nothing about this one.
     verify: async (target, { signal }) => {
-      const deadlineMs = performance.now() + TIMEOUT_MS;
+      const deadlineMs = performance.now() + timeoutMs;
       try {
         const session = await openSession(requester, endpointOf(target.configuration), deadlineMs, signal);
         try {

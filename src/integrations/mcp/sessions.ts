@@ -6,9 +6,8 @@ import type { Requester } from "./request.ts";
 import type { Session } from "./session.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
 
-/** How long a session is kept unused, and how long opening one may take, in milliseconds. */
+/** How long a session is kept unused, in milliseconds. */
 const IDLE_MS = 10 * 60_000;
-const OPEN_TIMEOUT_MS = 30_000;
 const SWEEP_MS = 60_000;
 const MAX_SESSIONS = 10_000;
 
@@ -41,7 +40,7 @@ interface Entry {
 }
 
 /** Sessions in memory, bounded and forgotten when idle. They hold their connection's secrets for that time. */
-export function createSessions(requester: Requester): Sessions {
+export function createSessions(requester: Requester, openTimeoutMs: number): Sessions {
   const entries = new LRUCache<number, Entry>({
     max: MAX_SESSIONS,
     ttl: IDLE_MS,
@@ -66,7 +65,7 @@ export function createSessions(requester: Requester): Sessions {
     const print = fingerprint(configuration);
     if (known?.keyVersion === keyVersion && known.fingerprint === print) return known;
     const open = (): Promise<Session> =>
-      openSession(requester, endpointOf(configuration), performance.now() + OPEN_TIMEOUT_MS);
+      openSession(requester, endpointOf(configuration), performance.now() + openTimeoutMs);
     // A kept-alive connection may close just as it is used again; opening twice does no harm.
     const opened = open().catch((error: unknown) => {
       if (isKind(error, "broken")) return open();

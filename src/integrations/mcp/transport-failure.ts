@@ -22,13 +22,9 @@ export function transportFailure(error: unknown, endpoint: Endpoint): UpstreamFa
   if (error instanceof OutboundRefused) return new UpstreamFailure("refused", error.message, { cause: error });
   if (error instanceof BodyRefused) {
     if (error.kind === "timeout") {
-      return new UpstreamFailure(
-        "timeout",
-        `${server} did not answer within 30 seconds. Try again, or check the server.`,
-        {
-          cause: error,
-        },
-      );
+      return new UpstreamFailure("timeout", `${server} did not answer in time. Try again, or check the server.`, {
+        cause: error,
+      });
     }
     const what =
       error.kind === "too_large"
@@ -54,11 +50,9 @@ export function transportFailure(error: unknown, endpoint: Endpoint): UpstreamFa
     );
   }
   if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT") {
-    return new UpstreamFailure(
-      "timeout",
-      `${server} did not answer within 30 seconds. Try again, or check the server.`,
-      { cause: error },
-    );
+    return new UpstreamFailure("timeout", `${server} did not answer in time. Try again, or check the server.`, {
+      cause: error,
+    });
   }
   return new UpstreamFailure("broken", `${server} broke the connection before its answer was complete.`, {
     cause: error,

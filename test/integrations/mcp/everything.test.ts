@@ -7,7 +7,7 @@ describe("the reference MCP server as an upstream", () => {
   let subject: ReturnType<typeof createSubject>;
   beforeAll(async () => {
     server = await startEverythingServer();
-    subject = createSubject(server.url);
+    subject = createSubject([server.url]);
   });
   afterAll(async () => {
     await subject.close();
@@ -22,7 +22,7 @@ describe("the reference MCP server as an upstream", () => {
     const tools = await subject.integration.listTools(target(server.url), patient());
     const echo = tools.find(({ name }) => name === "echo");
     expect(echo).toMatchObject({
-      description: expect.any(String),
+      description: expect.any(String) as string,
       inputSchema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
       annotations: { audience: ["user", "assistant"], requiresAuth: false },
     });
@@ -47,7 +47,7 @@ describe("the reference MCP server as an upstream", () => {
     const image = await integration.callTool(connection, tool("get-tiny-image"), {}, patient());
     expect(image.content).toContainEqual({
       type: "image",
-      data: expect.stringMatching(/^iVBOR/),
+      data: expect.stringMatching(/^iVBOR/) as string,
       mimeType: "image/png",
     });
     const links = await integration.callTool(connection, tool("get-resource-links"), { count: 2 }, patient());
@@ -58,7 +58,7 @@ describe("the reference MCP server as an upstream", () => {
       { location: "New York" },
       patient(),
     );
-    expect(structured.structuredContent).toMatchObject({ temperature: expect.any(Number) });
+    expect(structured.structuredContent).toMatchObject({ temperature: expect.any(Number) as number });
   });
 
   it("says what is wrong with arguments, as a result", async () => {

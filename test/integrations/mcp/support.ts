@@ -1,18 +1,21 @@
 import { pino } from "pino";
+import { onTestFinished } from "vitest";
 import { createMcpIntegration } from "../../../src/integrations/mcp/mcp-integration.ts";
 import type { Target } from "../../../src/integrations/integration.ts";
-import type { ToolDefinition } from "../../../src/integrations/tool.ts";
+import type { CallResult, ToolDefinition } from "../../../src/integrations/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { checkDestination } from "../../../src/outbound/check-destination.ts";
+import { startScriptedUpstream, type Script, type ScriptedUpstream } from "./scripted-upstream.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 
 /** The integration over a real guarded dispatcher that may call the given upstreams, and what it logged. */
-export function createSubject(...urls: readonly string[]) {
+export function createSubject(urls: readonly string[], timeoutMs?: number) {
   const allow = urls.map((url) => new URL(url).host);
   const lines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
   const dispatcher = createGuardedDispatcher({ allow });
   const integration = createMcpIntegration({
+    ...(timeoutMs !== undefined && { timeoutMs }),
     dispatcher,
     checkDestination: (url) => checkDestination(url, allow),
     log,
@@ -25,6 +28,25 @@ export function createSubject(...urls: readonly string[]) {
       await dispatcher.destroy();
     },
   };
+}
+
+/** A scripted upstream and the integration over it, for the running test. */
+export async function upstream(script: Partial<Record<string, Script>>, timeoutMs?: number): Promise<Subject> {
+  const server = await startScriptedUpstream(script);
+  const subject = createSubject([server.url], timeoutMs);
+  onTestFinished(async () => {
+    await subject.close();
+    server.close();
+  });
+  return { server, ...subject };
+}
+
+/** What `upstream` gives. */
+export type Subject = ReturnType<typeof createSubject> & { readonly server: ScriptedUpstream };
+
+/** Calls a tool named `work` over a connection of its own. */
+export function call(subject: Subject, configuration: JsonObject = {}): Promise<CallResult> {
+  return subject.integration.callTool(target(subject.server.url, configuration), tool("work"), {}, patient());
 }
 
 let lastConnectionId = 0;
@@ -54,5 +76,6 @@ export function patient(): { signal: AbortSignal } {
 
 /** The text of a result's first block. */
 export function textOf(result: { content: readonly JsonObject[] }): string {
-  return String(result.content[0]?.text);
+  const text = result.content[0]?.text;
+  return typeof text === "string" ? text : "";
 }

@@ -1,0 +1,176 @@
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { parseJson, printJson, type JsonObject } from "../../../src/json.ts";
+import { json, result, stream, wellBehaved, type Script } from "./scripted-upstream.ts";
+import { call, patient, target, textOf, tool, upstream } from "./support.ts";
+
+describe("a result is relayed as it came", () => {
+  it("with content of every kind, known or not, and data", async () => {
+    const content = [
+      { type: "text", text: "a", annotations: { audience: ["user"], priority: 0.5 }, _meta: { k: 1 } },
+      { type: "image", data: "AA==", mimeType: "image/png" },
+      { type: "audio", data: "AA==", mimeType: "audio/wav" },
+      { type: "resource", resource: { uri: "x://y", text: "z" } },
+      { type: "resource_link", uri: "x://y", name: "n" },
+      { type: "hologram", depth: [1, { two: null }] },
+    ];
+    const subject = await upstream({ "tools/call": result({ content, structuredContent: { a: [1] }, isError: true }) });
+    expect(await call(subject)).toEqual({ content, structuredContent: { a: [1] }, isError: true });
+  });
+
+  it("integers beyond 2^53 included, both ways", async () => {
+    const subject = await upstream({
+      "tools/call": ({ message }, response) =>
+        json(
+          response,
+          `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":{"content":[],"structuredContent":{"n":12345678901234567890}}}`,
+        ),
+    });
+    const args = parseJson('{"n":98765432109876543210}', { maxDepth: 8 }) as JsonObject;
+    const answer = await subject.integration.callTool(target(subject.server.url), tool("work"), args, patient());
+    expect(printJson(answer.structuredContent ?? null)).toBe('{"n":12345678901234567890}');
+    expect(subject.server.of("tools/call")[0]?.text).toContain('"arguments":{"n":98765432109876543210}');
+  });
+
+  it("and data without content becomes text too, since a result has at least one block", async () => {
+    const subject = await upstream({ "tools/call": result({ structuredContent: { a: 1 } }) });
+    expect(await call(subject)).toEqual({
+      content: [{ type: "text", text: '{"a":1}' }],
+      structuredContent: { a: 1 },
+      isError: false,
+    });
+  });
+});
+
+describe("a stream", () => {
+  it("may carry notifications, pings and other requests before the answer: all of them are answered", async () => {
+    const subject = await upstream({
+      "tools/call": ({ message }, response) => {
+        const { send } = stream(response);
+        response.write(": a comment\nretry: 5\n\n");
+        send({ jsonrpc: "2.0", method: "notifications/progress", params: {} });
+        send({ jsonrpc: "2.0", id: "p", method: "ping" });
+        send({ jsonrpc: "2.0", id: message.id, method: "sampling/createMessage", params: {} });
+        send({ jsonrpc: "2.0", id: 999, result: {} });
+        send({ jsonrpc: "2.0", id: message.id, result: { content: [{ type: "text", text: "ü".repeat(50_000) }] } });
+        response.end();
+      },
+    });
+    expect(textOf(await call(subject))).toBe("ü".repeat(50_000));
+    await subject.server.until("POST", 5);
+    const replies = subject.server.received.map(({ message }) => message).filter(({ method }) => method === undefined);
+    expect(replies).toContainEqual({ jsonrpc: "2.0", id: "p", result: {} });
+    expect(replies).toContainEqual({
+      jsonrpc: "2.0",
+      id: expect.any(Number) as number,
+      error: { code: -32601, message: "sampling/createMessage is not supported by this client" },
+    });
+  });
+
+  it("that stays open does not keep the caller waiting", async () => {
+    const subject = await upstream({
+      "tools/call": ({ message }, response) =>
+        stream(response).send({ jsonrpc: "2.0", id: message.id, result: { content: [{ type: "text", text: "now" }] } }),
+    });
+    expect(textOf(await call(subject))).toBe("now");
+  });
+
+  it("that ends early is resumed where it ended, and the call is not sent again", async () => {
+    let id: unknown;
+    const subject = await upstream({
+      "tools/call": ({ message }, response) => {
+        id = message.id;
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.end("id: e1\nretry: 10\ndata: \n\n");
+      },
+      GET: (_request, response) => {
+        stream(response).send({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "resumed" }] } });
+        response.end();
+      },
+    });
+    expect(textOf(await call(subject))).toBe("resumed");
+    expect(subject.server.of("GET")[0]?.headers).toMatchObject({
+      "last-event-id": "e1",
+      "mcp-session-id": "session-1",
+    });
+    expect(subject.server.of("tools/call")).toHaveLength(1);
+  });
+});
+
+describe("a call that may have been carried out is not sent again", () => {
+  const reset: Script = (_request, response) => void response.socket?.resetAndDestroy();
+  it("when the connection breaks; the result says so", async () => {
+    const subject = await upstream({ "tools/call": reset });
+    const answer = await call(subject);
+    expect(answer.isError).toBe(true);
+    expect(textOf(answer)).toMatch(/broke the connection.*may have been carried out/);
+    expect(subject.server.of("tools/call")).toHaveLength(1);
+  });
+
+  it("but a tool that only reads is asked once more", async () => {
+    let breaks = 1;
+    const subject = await upstream({
+      "tools/call": (request, response) => (breaks-- > 0 ? reset : wellBehaved)(request, response),
+    });
+    const answer = await subject.integration.callTool(
+      target(subject.server.url),
+      tool("look", { readOnly: true }),
+      {},
+      patient(),
+    );
+    expect(textOf(answer)).toBe("done");
+    expect(subject.server.of("tools/call")).toHaveLength(2);
+  });
+});
+
+describe("a caller who leaves", () => {
+  it("ends the request in flight, and the upstream is told", async () => {
+    let hungUp: Promise<unknown> | undefined;
+    const subject = await upstream({
+      "tools/call": (_request, response) => {
+        hungUp = once(response, "close");
+      },
+    });
+    const leaving = new AbortController();
+    const pending = subject.integration.callTool(
+      target(subject.server.url),
+      tool("work"),
+      {},
+      { signal: leaving.signal },
+    );
+    await subject.server.until("tools/call");
+    leaving.abort(new Error("the caller left"));
+    await expect(pending).rejects.toThrow("the caller left");
+    await subject.server.until("notifications/cancelled");
+    await hungUp;
+    const [sent] = subject.server.of("tools/call");
+    expect(subject.server.of("notifications/cancelled")[0]?.message.params).toMatchObject({
+      requestId: sent?.message.id,
+    });
+  });
+
+  it("does not take the handshake away from those who wait for it too", async () => {
+    let answer: (() => void) | undefined;
+    const subject = await upstream({
+      initialize: (request, response) => (answer = () => wellBehaved(request, response)),
+    });
+    const connection = target(subject.server.url);
+    const leaving = new AbortController();
+    const left = subject.integration.callTool(connection, tool("work"), {}, { signal: leaving.signal });
+    const stayed = subject.integration.callTool(connection, tool("work"), {}, patient());
+    await subject.server.until("initialize");
+    leaving.abort(new Error("the caller left"));
+    await expect(left).rejects.toThrow("the caller left");
+    answer?.();
+    expect(textOf(await stayed)).toBe("done");
+  });
+
+  it("before anything was sent, sends nothing", async () => {
+    const subject = await upstream({});
+    const signal = AbortSignal.abort(new Error("already gone"));
+    await expect(
+      subject.integration.callTool(target(subject.server.url), tool("work"), {}, { signal }),
+    ).rejects.toThrow("already gone");
+    expect(subject.server.of("tools/call")).toHaveLength(0);
+  });
+});

@@ -1,0 +1,208 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { json, startScriptedUpstream, status, stream, type Script } from "./scripted-upstream.ts";
+import { call, createSubject, patient, target, textOf, tool, upstream } from "./support.ts";
+
+const CANARY = "canary-3f9a77";
+
+/** Every way to fail, and what a person is told. */
+const FAILURES: readonly (readonly [form: string, script: Script, said: RegExp])[] = [
+  ["401", status(401), /refused the API key \(HTTP 401\).*new api_key/],
+  ["403", status(403), /refused the API key \(HTTP 403\)/],
+  ["405", status(405), /no MCP endpoint at this address \(HTTP 405\).*Check url/],
+  ["429", status(429), /called too often/],
+  ["400", status(400, "nope"), /refused the request \(HTTP 400\)/],
+  ["500", status(500), /failed \(HTTP 500\).*Try again later/],
+  ["503", status(503, "<html>"), /failed \(HTTP 503\)/],
+  [
+    "a redirect",
+    status(307, "", { location: "https://elsewhere.example/mcp?token=x" }),
+    /redirects elsewhere \(to https:\/\/elsewhere\.example\/mcp\).*not followed/,
+  ],
+  [
+    "a page",
+    status(200, "<html>hello</html>", { "content-type": "text/html; charset=utf-8" }),
+    /does not speak MCP: it answered HTTP 200 with text\/html.*Check url/,
+  ],
+  ["nothing", status(200), /does not speak MCP: it answered HTTP 200 without content/],
+  ["202 to a request", status(202), /does not speak MCP/],
+  ["no JSON", status(200, "{", { "content-type": "application/json" }), /does not speak MCP/],
+  ["JSON without end", status(200, "[".repeat(100_000), { "content-type": "application/json" }), /does not speak MCP/],
+  [
+    "JSON too deep",
+    ({ message }, response) =>
+      json(
+        response,
+        `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":{"a":${"[".repeat(100)}${"]".repeat(100)}}}`,
+      ),
+    /does not speak MCP/,
+  ],
+  [
+    "another id",
+    (_request, response) => json(response, { jsonrpc: "2.0", id: "other", result: {} }),
+    /does not speak MCP/,
+  ],
+  [
+    "a result that is none",
+    ({ message }, response) => json(response, { jsonrpc: "2.0", id: message.id, result: 7 }),
+    /does not speak MCP/,
+  ],
+  [
+    "a JSON-RPC error",
+    ({ message }, response) =>
+      json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32602, message: "Unknown tool: work" } }),
+    /answered with an error \(-32602\): Unknown tool: work\.$/,
+  ],
+  [
+    "a JSON-RPC error without id",
+    (_request, response) =>
+      json(response, { jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } }),
+    /error \(-32700\): Parse error/,
+  ],
+  [
+    "a JSON-RPC error with 500",
+    ({ message }, response) =>
+      json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32603, message: "Internal" } }, 500),
+    /failed \(HTTP 500\): Internal/,
+  ],
+  ["compression", status(200, "x", { "content-type": "application/json", "content-encoding": "gzip" }), /compressed/],
+  [
+    "a stream without an answer",
+    (_request, response) => {
+      stream(response).send({ jsonrpc: "2.0", method: "notifications/message" });
+      response.end();
+    },
+    /does not speak MCP/,
+  ],
+  [
+    "a reset",
+    (_request, response) => void response.socket?.resetAndDestroy(),
+    /broke the connection.*may have been carried out/,
+  ],
+  [
+    "a truncated body",
+    (_request, response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "100" }).write("{");
+      setTimeout(() => response.socket?.destroy(), 20);
+    },
+    /broke the connection/,
+  ],
+  ["no HTTP", (_request, response) => void response.socket?.end("SSH-2.0-OpenSSH\r\n"), /broke the connection/],
+  ["silence", () => undefined, /did not answer in time/],
+  ["a drip", drip, /did not answer in time/],
+  ["a stream of pings", pings, /did not answer in time/],
+  ["5 GB", flood, /more than 5 MiB/],
+  ["5 GB in one event", floodStream, /more than 5 MiB/],
+];
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup();
+});
+
+describe("a failing upstream becomes a result that says what to do", () => {
+  it.each(FAILURES)("%s", async (_form, script, said) => {
+    const subject = await upstream({ "tools/call": script }, 700);
+    const answer = await call(subject, { api_token: CANARY, headers: { "X-Key": `${CANARY}-2` } });
+    expect(answer.isError).toBe(true);
+    expect(answer.content).toHaveLength(1);
+    expect(textOf(answer)).toMatch(said);
+    expect(textOf(answer)).toContain(new URL(subject.server.url).host);
+  });
+
+  it.each([401, 403])("%i without a key asks for one", async (code) => {
+    const subject = await upstream({ "tools/call": status(code) });
+    expect(textOf(await call(subject))).toMatch(/asks for credentials.*api_key/);
+  });
+
+  it("404 from a server without sessions is a wrong address, not a lost session", async () => {
+    const subject = await upstream({ initialize: status(404) });
+    expect(textOf(await call(subject))).toMatch(/no MCP endpoint at this address \(HTTP 404\)/);
+    expect(subject.server.of("initialize")).toHaveLength(1);
+  });
+
+  it("an unreachable host and a name that does not exist", async () => {
+    const gone = await startScriptedUpstream({});
+    gone.close();
+    const subject = createSubject([gone.url]);
+    const ask = (url: string) => subject.integration.callTool(target(url), tool("work"), {}, patient());
+    expect(textOf(await ask(gone.url))).toMatch(/cannot be reached: it refuses connections/);
+    expect(textOf(await ask("https://does-not-exist.invalid/"))).toMatch(/cannot be reached: its name/);
+    await subject.close();
+  });
+
+  it("a host that the guard refuses, with what the operator can do", async () => {
+    const subject = createSubject([]);
+    const answer = await subject.integration.callTool(
+      target("https://169.254.169.254/mcp"),
+      tool("work"),
+      {},
+      patient(),
+    );
+    expect(textOf(answer)).toMatch(
+      /169\.254\.169\.254:443 are refused because it is a cloud metadata address.*OUTBOUND_ALLOW/,
+    );
+    await subject.close();
+  });
+
+  it("a revision that nobody knows", async () => {
+    const subject = await upstream({
+      initialize: ({ message }, response) =>
+        json(response, { jsonrpc: "2.0", id: message.id, result: { protocolVersion: "1999-01-01" } }),
+    });
+    expect(textOf(await call(subject))).toMatch(/offers no protocol revision.*1999-01-01/);
+  });
+});
+
+describe("a secret", () => {
+  it("that the upstream repeats in an error is struck out, in the result and in the log", async () => {
+    const subject = await upstream({
+      "tools/call": ({ message, headers }, response) =>
+        json(response, {
+          jsonrpc: "2.0",
+          id: message.id,
+          error: { code: -32000, message: `bad ${headers.authorization} and ${String(headers["x-key"])}` },
+        }),
+    });
+    const text = textOf(await call(subject, { api_token: CANARY, headers: { "X-Key": `${CANARY}-2` } }));
+    expect(text).toContain("bad Bearer [secret] and [secret]");
+    expect(text + subject.logged()).not.toContain(CANARY);
+  });
+});
+
+it("memory stays bounded while an upstream floods", async () => {
+  const subject = await upstream({ "tools/call": flood }, 10_000);
+  const before = process.memoryUsage().arrayBuffers;
+  await Promise.all(Array.from({ length: 4 }, () => call(subject)));
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(200 * 1024 * 1024);
+});
+
+function drip(_request: Parameters<Script>[0], response: Parameters<Script>[1]): void {
+  response.writeHead(200, { "content-type": "application/json" });
+  const timer = setInterval(() => response.write(" "), 50);
+  cleanups.push(() => clearInterval(timer));
+}
+
+function pings(_request: Parameters<Script>[0], response: Parameters<Script>[1]): void {
+  const { send } = stream(response);
+  const timer = setInterval(() => send({ jsonrpc: "2.0", id: "p", method: "ping" }), 50);
+  cleanups.push(() => clearInterval(timer));
+}
+
+function flood(_request: Parameters<Script>[0], response: Parameters<Script>[1]): void {
+  response.writeHead(200, { "content-type": "application/json", "content-length": String(5 * 1024 ** 3) });
+  pour(response);
+}
+
+function floodStream(_request: Parameters<Script>[0], response: Parameters<Script>[1]): void {
+  response.writeHead(200, { "content-type": "text/event-stream" }).write("data: ");
+  pour(response);
+}
+
+function pour(response: Parameters<Script>[1]): void {
+  const block = Buffer.alloc(256 * 1024, "x");
+  const more = (): void => {
+    while (!response.destroyed && response.write(block));
+  };
+  response.on("drain", more);
+  more();
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { json, result, status, wellBehaved, type Script } from "./scripted-upstream.ts";
+import { call, patient, target, textOf, tool, upstream } from "./support.ts";
+
+describe("what the upstream receives", () => {
+  it("is the key, the extra headers, the session and the version", async () => {
+    const subject = await upstream({});
+    await call(subject, { api_token: "key-1", headers: { "X-Tenant": "t 1" } });
+    expect(subject.server.of("initialize")[0]?.headers).not.toHaveProperty("mcp-protocol-version");
+    expect(subject.server.of("tools/call")[0]?.headers).toMatchObject({
+      authorization: "Bearer key-1",
+      "x-tenant": "t 1",
+      "mcp-session-id": "session-1",
+      "mcp-protocol-version": "2025-11-25",
+      accept: "application/json, text/event-stream",
+      "accept-encoding": "identity",
+      "content-type": "application/json",
+    });
+  });
+
+  it("is one handshake for concurrent calls, and notifications/initialized before any of them", async () => {
+    const subject = await upstream({});
+    const connection = target(subject.server.url);
+    await Promise.all(
+      Array.from({ length: 10 }, () => subject.integration.callTool(connection, tool("work"), {}, patient())),
+    );
+    const methods = subject.server.received.map(({ message }) => message.method);
+    expect(methods.slice(0, 2)).toEqual(["initialize", "notifications/initialized"]);
+    expect(methods.filter((method) => method === "initialize")).toHaveLength(1);
+  });
+
+  it.each(["2025-06-18", "2025-03-26", "2024-11-05"])(
+    "is the revision it chose (%s), without a session where it keeps none",
+    async (protocolVersion) => {
+      const subject = await upstream({ initialize: result({ protocolVersion, capabilities: {} }) });
+      expect(textOf(await call(subject))).toBe("done");
+      const headers = subject.server.of("tools/call")[0]?.headers;
+      expect(headers?.["mcp-protocol-version"]).toBe(protocolVersion);
+      expect(headers).not.toHaveProperty("mcp-session-id");
+    },
+  );
+
+  it("is a new handshake with the new key once the key has changed, and the end of the old session", async () => {
+    const subject = await upstream({});
+    const before = target(subject.server.url, { api_token: "old" });
+    await subject.integration.callTool(before, tool("work"), {}, patient());
+    const after = { ...before, keyVersion: 2, configuration: { ...before.configuration, api_token: "new" } };
+    await subject.integration.callTool(after, tool("work"), {}, patient());
+    expect(subject.server.of("initialize").map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer old",
+      "Bearer new",
+    ]);
+    await subject.server.until("DELETE");
+    expect(subject.server.of("DELETE")[0]?.headers).toMatchObject({
+      authorization: "Bearer old",
+      "mcp-session-id": "session-1",
+    });
+  });
+
+  it("is a DELETE when the connection is forgotten", async () => {
+    const subject = await upstream({});
+    const connection = target(subject.server.url);
+    await subject.integration.callTool(connection, tool("work"), {}, patient());
+    subject.integration.forget?.(connection.connectionId);
+    await subject.server.until("DELETE");
+  });
+});
+
+describe("a lost session", () => {
+  const lost: readonly (readonly [string, Script])[] = [
+    ["404", status(404)],
+    [
+      "400 that names the session",
+      (_request, response) =>
+        json(
+          response,
+          { jsonrpc: "2.0", error: { code: -32000, message: "Bad Request: No valid session ID provided" }, id: null },
+          400,
+        ),
+    ],
+    [
+      "an error that names the session",
+      ({ message }, response) =>
+        json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32001, message: "Session not found" } }),
+    ],
+  ];
+  it.each(lost)("(%s) is opened anew, invisibly, and the call sent once more", async (_form, loss) => {
+    let losses = 1;
+    const subject = await upstream({
+      "tools/call": (request, response) => {
+        losses -= 1;
+        (losses === 0 ? loss : wellBehaved)(request, response);
+      },
+    });
+    expect(textOf(await call(subject))).toBe("done");
+    expect(subject.server.of("initialize")).toHaveLength(2);
+    expect(subject.server.of("tools/call")).toHaveLength(2);
+  });
+
+  it("is opened anew once, not for ever", async () => {
+    const subject = await upstream({ "tools/call": status(404) });
+    const answer = await call(subject);
+    expect(answer.isError).toBe(true);
+    expect(textOf(answer)).toMatch(/ended the session/);
+    expect(subject.server.of("tools/call")).toHaveLength(2);
+  });
+
+  it("of many concurrent calls is opened anew by one of them", async () => {
+    const ended = new Set<unknown>();
+    let sessions = 0;
+    const subject = await upstream({
+      initialize: (request, response) => {
+        sessions += 1;
+        response.setHeader("mcp-session-id", `session-${sessions}`);
+        result({ protocolVersion: "2025-11-25", capabilities: {} })(request, response);
+      },
+      "tools/call": (request, response) =>
+        (ended.has(request.headers["mcp-session-id"]) ? status(404) : wellBehaved)(request, response),
+    });
+    const connection = target(subject.server.url);
+    const once = () => subject.integration.callTool(connection, tool("work"), {}, patient());
+    await once();
+    ended.add("session-1");
+    const answers = await Promise.all(Array.from({ length: 8 }, once));
+    expect(answers.map(textOf)).toEqual(Array.from({ length: 8 }, () => "done"));
+    expect(sessions).toBe(2);
+  });
+});

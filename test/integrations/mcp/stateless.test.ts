@@ -1,0 +1,106 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { json, startScriptedUpstream, type Script } from "./scripted-upstream.ts";
+import { createSubject, patient, target, textOf, tool } from "./support.ts";
+import type { JsonObject } from "../../../src/json.ts";
+
+const VERSION = "2026-07-28";
+
+/** A server of the 2026-07-28 revision alone, which checks what the revision makes a client send. */
+async function modernUpstream(tools: JsonObject[] = []) {
+  const checked =
+    (answer: JsonObject): Script =>
+    ({ message, headers }, response) => {
+      const params = message.params as { name?: string; _meta?: JsonObject } | undefined;
+      const meta = params?._meta;
+      const isModern =
+        headers["mcp-protocol-version"] === VERSION &&
+        meta?.["io.modelcontextprotocol/protocolVersion"] === VERSION &&
+        headers["mcp-method"] === message.method &&
+        (message.method !== "tools/call" || headers["mcp-name"] === params?.name);
+      if (!isModern)
+        json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32020, message: "mismatch" } }, 400);
+      else json(response, { jsonrpc: "2.0", id: message.id, result: { resultType: "complete", ...answer } });
+    };
+  const unknown: Script = ({ message }, response) =>
+    json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "Method not found" } }, 404);
+  const server = await startScriptedUpstream({
+    initialize: unknown,
+    "server/discover": checked({
+      supportedVersions: [VERSION],
+      capabilities: {},
+      serverInfo: { name: "m", version: "1" },
+    }),
+    "tools/list": checked({ tools, ttlMs: 0, cacheScope: "private" }),
+    "tools/call": checked({ content: [{ type: "text", text: "modern" }] }),
+    DELETE: unknown,
+  });
+  const subject = createSubject([server.url]);
+  onTestFinished(async () => {
+    await subject.close();
+    server.close();
+  });
+  return { server, ...subject };
+}
+
+describe("a server of the 2026-07-28 revision alone", () => {
+  it("is verified, listed and called, without sessions and cancellations", async () => {
+    const subject = await modernUpstream([{ name: "work", inputSchema: { type: "object" } }]);
+    const connection = target(subject.server.url);
+    expect(await subject.integration.verify(connection, patient())).toEqual({ outcome: "verified" });
+    expect(await subject.integration.listTools(connection, patient())).toHaveLength(1);
+    expect(textOf(await subject.integration.callTool(connection, tool("work"), { a: 1 }, patient()))).toBe("modern");
+    expect(subject.server.of("tools/call")[0]?.headers).not.toHaveProperty("mcp-session-id");
+    expect(subject.server.of("notifications/initialized")).toHaveLength(0);
+  });
+
+  it("gets marked arguments as headers, encoded where a header cannot carry them", async () => {
+    const subject = await modernUpstream();
+    const inputSchema: JsonObject = {
+      type: "object",
+      properties: {
+        region: { type: "string", "x-mcp-header": "Region" },
+        count: { type: "integer", "x-mcp-header": "Count" },
+        absent: { type: "string", "x-mcp-header": "Absent" },
+        nested: { type: "object", properties: { text: { type: "string", "x-mcp-header": "Text" } } },
+      },
+    };
+    const args = { region: "us-west1", count: 42, nested: { text: "line1\nline2" } };
+    await subject.integration.callTool(target(subject.server.url), tool("work", { inputSchema }), args, patient());
+    const headers = subject.server.of("tools/call")[0]?.headers;
+    expect(headers).toMatchObject({
+      "mcp-param-region": "us-west1",
+      "mcp-param-count": "42",
+      "mcp-param-text": "=?base64?bGluZTEKbGluZTI=?=",
+    });
+    expect(headers).not.toHaveProperty("mcp-param-absent");
+  });
+
+  it("is not offered with tools whose marks break the revision's rules", async () => {
+    const mark = (name: string, properties: JsonObject): JsonObject => ({
+      name,
+      inputSchema: { type: "object", properties },
+    });
+    const subject = await modernUpstream([
+      mark("fine", { a: { type: "string", "x-mcp-header": "A" }, "x-mcp-header": { type: "string" } }),
+      mark("number", { a: { type: "number", "x-mcp-header": "A" } }),
+      mark("twice", { a: { type: "string", "x-mcp-header": "A" }, b: { type: "string", "x-mcp-header": "a" } }),
+      mark("injection", { a: { type: "string", "x-mcp-header": "A\r\nX: y" } }),
+      mark("hidden", { a: { type: "array", items: { type: "string", "x-mcp-header": "A" } } }),
+    ]);
+    const tools = await subject.integration.listTools(target(subject.server.url), patient());
+    expect(tools.map(({ name }) => name)).toEqual(["fine"]);
+  });
+
+  it("that asks a person for input gets no further, and the result says so", async () => {
+    const server = await startScriptedUpstream({
+      "tools/call": ({ message }, response) =>
+        json(response, { jsonrpc: "2.0", id: message.id, result: { resultType: "input_required", inputRequests: {} } }),
+    });
+    const other = createSubject([server.url]);
+    const answer = await other.integration.callTool(target(server.url), tool("work"), {}, patient());
+    expect(answer.isError).toBe(true);
+    expect(textOf(answer)).toMatch(/asks for further input/);
+    await other.close();
+    server.close();
+  });
+});

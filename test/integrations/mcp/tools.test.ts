@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../../src/json.ts";
+import { json, result, status, stream, wellBehaved, type Script } from "./scripted-upstream.ts";
+import { patient, target, upstream, type Subject } from "./support.ts";
+
+const list = (subject: Subject, configuration: JsonObject = {}) =>
+  subject.integration.listTools(target(subject.server.url, configuration), patient());
+
+const offering = (...tools: unknown[]): Partial<Record<string, Script>> => ({
+  "tools/list": ({ message }, response) => json(response, { jsonrpc: "2.0", id: message.id, result: { tools } }),
+});
+
+describe("the tools of a server", () => {
+  it("come from all pages, in order, and of two with one name the first counts", async () => {
+    const pages: Record<string, JsonObject> = {
+      first: { tools: [{ name: "a", description: "first" }, { name: "b" }], nextCursor: "2" },
+      "2": { tools: [{ name: "a", description: "second" }, { name: "c" }], nextCursor: "3" },
+      "3": { tools: [{ name: "d" }] },
+    };
+    const subject = await upstream({
+      "tools/list": (request, response) => {
+        const { cursor } = request.message.params as { cursor?: string };
+        result(pages[cursor ?? "first"] ?? {})(request, response);
+      },
+    });
+    const tools = await list(subject);
+    expect(tools.map(({ name }) => name)).toEqual(["a", "b", "c", "d"]);
+    expect(tools[0]?.description).toBe("first");
+  });
+
+  it("may come as a stream", async () => {
+    const subject = await upstream({
+      "tools/list": ({ message }, response) => {
+        stream(response).send({ jsonrpc: "2.0", id: message.id, result: { tools: [{ name: "a" }] } });
+        response.end();
+      },
+    });
+    expect((await list(subject)).map(({ name }) => name)).toEqual(["a"]);
+  });
+
+  it("are read-only only where readOnlyHint is true", async () => {
+    const subject = await upstream(
+      offering(
+        { name: "reads", annotations: { readOnlyHint: true } },
+        { name: "writes", annotations: { readOnlyHint: false } },
+        { name: "silent" },
+        { name: "vague", annotations: { readOnlyHint: "true" } },
+        { name: "broken", annotations: null },
+      ),
+    );
+    const tools = await list(subject);
+    expect(tools.filter(({ readOnly }) => readOnly).map(({ name }) => name)).toEqual(["reads"]);
+    expect(tools).toHaveLength(5);
+  });
+
+  it("keep their schemas, and every input schema is one of an object", async () => {
+    const inputSchema = { type: "object", properties: { a: { $ref: "#/$defs/a" } }, required: ["a"], $defs: { a: {} } };
+    const outputSchema = { type: "object", properties: { b: {} } };
+    const subject = await upstream(
+      offering(
+        { name: "whole", description: "d", inputSchema, outputSchema, _meta: { category: "files" } },
+        { name: "none" },
+        { name: "bare", inputSchema: {} },
+        { name: "odd", inputSchema: { type: ["object", "null"] } },
+        { name: "wrong", inputSchema: [], outputSchema: "x" },
+        { name: "titled", title: "A title" },
+      ),
+    );
+    const [whole, ...others] = await list(subject);
+    expect(whole).toEqual({
+      name: "whole",
+      description: "d",
+      inputSchema,
+      outputSchema,
+      annotations: { audience: ["user", "assistant"], requiresAuth: false, category: "files" },
+      readOnly: false,
+    });
+    for (const { inputSchema: schema } of others)
+      expect(schema).toEqual({ type: "object", properties: {}, required: [] });
+    expect(others.map(({ description }) => description)).toEqual(["", "", "", "", "A title"]);
+  });
+
+  it("need authentication where the connection has a key or headers", async () => {
+    const subject = await upstream(offering({ name: "a" }));
+    for (const configuration of [{ api_token: "key-1" }, { headers: { "x-key": "key-2" } }]) {
+      expect((await list(subject, configuration))[0]?.annotations.requiresAuth).toBe(true);
+    }
+  });
+
+  it("whose names cannot be used are left out, and the log says why", async () => {
+    const subject = await upstream(
+      offering(
+        ...["", " padded ", "a\u0000b", "line\nbreak", "\ud800", "rtl\u202e", "x".repeat(129), 7, null].map((name) => ({
+          name,
+        })),
+        "no object",
+        { name: "nul", inputSchema: { description: "\u0000" } },
+        { name: "fine/one.two-three_4" },
+        { name: "x".repeat(128) },
+      ),
+    );
+    const tools = await list(subject);
+    expect(tools.map(({ name }) => name)).toEqual(["fine/one.two-three_4", "x".repeat(128)]);
+    expect(subject.logged()).toContain("its name cannot be used");
+  });
+
+  it("are none for a server that knows no tools", async () => {
+    const subject = await upstream({
+      "tools/list": ({ message }, response) =>
+        json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "Method not found" } }),
+    });
+    expect(await list(subject)).toEqual([]);
+  });
+
+  it("end where a server repeats its cursor, or never ends", async () => {
+    const circle = await upstream({ "tools/list": result({ tools: [{ name: "a" }], nextCursor: "again" }) });
+    expect(await list(circle)).toHaveLength(1);
+    expect(circle.server.of("tools/list")).toHaveLength(2);
+
+    let page = 0;
+    const endless = await upstream({
+      "tools/list": (request, response) => {
+        page += 1;
+        result({ tools: Array.from({ length: 100 }, (_, i) => ({ name: `t${page}-${i}` })), nextCursor: String(page) })(
+          request,
+          response,
+        );
+      },
+    });
+    expect(await list(endless)).toHaveLength(5_000);
+    expect(endless.logged()).toContain("cut short");
+  });
+
+  it("cannot be had while the server fails: unavailable, with the cause", async () => {
+    for (const [script, said] of [
+      [status(500), /HTTP 500/],
+      [result({ tools: "none" }), /without a list of tools/],
+    ] as const) {
+      const subject = await upstream({ "tools/list": script });
+      await expect(list(subject)).rejects.toMatchObject({
+        kind: "unavailable",
+        message: expect.stringMatching(said) as string,
+      });
+    }
+  });
+});
+
+describe("verification", () => {
+  const verify = (subject: Subject, configuration: JsonObject = {}) =>
+    subject.integration.verify(target(subject.server.url, configuration), patient());
+
+  it("is a real listing, in a session of its own that is ended", async () => {
+    const subject = await upstream({});
+    expect(await verify(subject, { api_token: "key-1" })).toEqual({ outcome: "verified" });
+    expect(subject.server.of("tools/list")).toHaveLength(1);
+    await subject.server.until("DELETE");
+  });
+
+  it("reads the first page alone", async () => {
+    const subject = await upstream({ "tools/list": result({ tools: [], nextCursor: "2" }) });
+    expect(await verify(subject)).toEqual({ outcome: "verified" });
+    expect(subject.server.of("tools/list")).toHaveLength(1);
+  });
+
+  it.each(["initialize", "tools/list"])("fails when %s is refused with 401 or 403", async (method) => {
+    for (const code of [401, 403]) {
+      const subject = await upstream({ [method]: status(code) });
+      expect(await verify(subject, { api_token: "key-1" })).toEqual({
+        outcome: "failed",
+        reason: expect.stringContaining(`(HTTP ${code})`) as string,
+      });
+    }
+  });
+
+  it.each<[string, Script]>([
+    ["500", status(500)],
+    ["404", status(404)],
+    ["a page", status(200, "<html>", { "content-type": "text/html" })],
+    ["a broken connection", (_request, response) => void response.socket?.destroy()],
+    ["silence", () => undefined],
+  ])("says nothing of the key after %s: it is to be tried again", async (_form, script) => {
+    const subject = await upstream({ initialize: script }, 300);
+    expect(await verify(subject, { api_token: "key-1" })).toEqual({
+      outcome: "retry",
+      reason: expect.any(String) as string,
+    });
+  });
+
+  it("does not lean on a session that was opened with an earlier key", async () => {
+    const subject = await upstream({
+      initialize: (request, response) =>
+        (request.headers.authorization === "Bearer good" ? wellBehaved : status(401))(request, response),
+    });
+    const good = target(subject.server.url, { api_token: "good" });
+    await subject.integration.listTools(good, patient());
+    const bad = { ...good, keyVersion: 2, configuration: { ...good.configuration, api_token: "bad" } };
+    expect(await subject.integration.verify(bad, patient())).toMatchObject({ outcome: "failed" });
+  });
+});
