@@ -2,6 +2,8 @@ import type { JsonObject } from "../json.ts";
 
 /** How far a connection's access goes (SPEC «Access types»). */
 export const ACCESS_TYPES = ["read", "write", "individual"] as const;
+
+/** One of them. */
 export type AccessType = (typeof ACCESS_TYPES)[number];
 
 /** What is known of a connection's key. */
