@@ -46,7 +46,8 @@ export interface Clients {
 export function createClients({ store, pepper }: { store: ClientStore; pepper: Uint8Array }): Clients {
   return {
     async create(account, scope) {
-      if (account.disabledAt !== undefined) throw new DomainError("conflict", `The account ${account.email} is disabled.`);
+      if (account.disabledAt !== undefined)
+        throw new DomainError("conflict", `The account ${account.email} is disabled.`);
       const clientId = randomId("client_");
       const clientSecret = randomSecret();
       await store.insert({

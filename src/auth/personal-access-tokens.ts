@@ -47,7 +47,10 @@ export interface PersonalAccessTokenRequest {
 /** The use cases of personal access tokens. */
 export interface PersonalAccessTokens {
   /** The token's text is in no other place and cannot be shown again. */
-  create(account: Account, request: PersonalAccessTokenRequest): Promise<{ readonly id: string; readonly token: string }>;
+  create(
+    account: Account,
+    request: PersonalAccessTokenRequest,
+  ): Promise<{ readonly id: string; readonly token: string }>;
   list(account: Account): Promise<readonly PersonalAccessToken[]>;
   /** `not_found` when there is none in use. */
   revoke(id: string): Promise<void>;
@@ -83,7 +86,8 @@ export function createPersonalAccessTokens(deps: {
   }
   return {
     async create(account, { scope, name, connectionId, expiresInDays }) {
-      if (account.disabledAt !== undefined) throw new DomainError("conflict", `The account ${account.email} is disabled.`);
+      if (account.disabledAt !== undefined)
+        throw new DomainError("conflict", `The account ${account.email} is disabled.`);
       if (name.length > 255) throw invalid("name", "A name has at most 255 characters.");
       const now = Date.now();
       const token: PersonalAccessToken = {

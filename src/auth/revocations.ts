@@ -54,7 +54,8 @@ function parsePayload(payload: string): Revocation | undefined {
   const { kind, subject } = row;
   if (kind !== "token" && kind !== "client" && kind !== "connection" && kind !== "account") return undefined;
   if (typeof subject !== "string") return undefined;
-  const before = "issuedBefore" in row && typeof row.issuedBefore === "string" ? parseMicros(row.issuedBefore) : undefined;
+  const before =
+    "issuedBefore" in row && typeof row.issuedBefore === "string" ? parseMicros(row.issuedBefore) : undefined;
   return { kind, subject, before };
 }
 
@@ -74,7 +75,9 @@ function refuses(bounds: Bounds, principal: Principal): boolean {
     bounds.token.get(principal.tokenId) ?? -Infinity,
     bounds.client.get(principal.clientId) ?? -Infinity,
     bounds.account.get(principal.accountId) ?? -Infinity,
-    principal.connectionId === undefined ? -Infinity : (bounds.connection.get(String(principal.connectionId)) ?? -Infinity),
+    principal.connectionId === undefined
+      ? -Infinity
+      : (bounds.connection.get(String(principal.connectionId)) ?? -Infinity),
   );
   return bound > -Infinity && issuedAtMicros(principal.tokenId, principal.issuedAt) <= bound;
 }
@@ -114,10 +117,15 @@ export function createRevocations(deps: {
     }
   }
 
+  function loadInBackground(): void {
+    // A failure has already set the time of the next try.
+    load().catch(() => undefined);
+  }
+
   function loadAgainIn(delayMs: number): void {
     clearTimeout(timer);
     if (isClosed) return;
-    timer = setTimeout(() => void load().catch(() => {}), delayMs).unref();
+    timer = setTimeout(loadInBackground, delayMs).unref();
   }
 
   async function askDatabase(principal: Principal): Promise<boolean> {
@@ -126,7 +134,10 @@ export function createRevocations(deps: {
       for (const row of await deps.store.listFor(principal)) add(asked, row);
       return refuses(asked, principal);
     } catch (cause) {
-      throw new DomainError("unavailable", "The service cannot check tokens at the moment.", { cause, retryAfterSeconds: 1 });
+      throw new DomainError("unavailable", "The service cannot check tokens at the moment.", {
+        cause,
+        retryAfterSeconds: 1,
+      });
     }
   }
 
@@ -134,7 +145,7 @@ export function createRevocations(deps: {
     async start() {
       deps.listener.onReconnect(() => {
         isComplete = false;
-        void load().catch(() => {});
+        loadInBackground();
       });
       await deps.listener.listen(REVOCATION_CHANNEL, (payload) => {
         const revocation = parsePayload(payload);

@@ -36,7 +36,9 @@ export function personalAccessTokenId(moment: Micros): string {
 export function issuedAtMicros(tokenId: string, iatSeconds: number): Micros {
   const hex = (tokenId.startsWith("pat_") ? tokenId.slice(4) : tokenId).replaceAll("-", "");
   if (!HEX_UUID.test(hex) || hex[12] !== "7") return iatSeconds * 1_000_000;
-  return Number.parseInt(hex.slice(0, 12), 16) * 1_000 + Math.floor((Number.parseInt(hex.slice(13, 16), 16) * 1_000) / 4_096);
+  return (
+    Number.parseInt(hex.slice(0, 12), 16) * 1_000 + Math.floor((Number.parseInt(hex.slice(13, 16), 16) * 1_000) / 4_096)
+  );
 }
 
 /** Parses PostgreSQL's or JavaScript's ISO 8601 text, keeping the microseconds that `Date` would drop. */

@@ -47,8 +47,9 @@ function isConnectionId(value: unknown): value is number {
 function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number): Principal | undefined {
   const { sub, aud, iat, exp, jti, client_id: clientId, scopes, mcp_server_id: connectionId } = claims;
   const isPersonal = purpose === "personal_access_token";
-  if (claims["token_use"] !== "access" || claims["token_type"] !== (isPersonal ? "pat" : "oauth")) return undefined;
-  if (typeof sub !== "string" || typeof aud !== "string" || typeof jti !== "string" || typeof clientId !== "string") return undefined;
+  if (claims.token_use !== "access" || claims.token_type !== (isPersonal ? "pat" : "oauth")) return undefined;
+  if (typeof sub !== "string" || typeof aud !== "string" || typeof jti !== "string" || typeof clientId !== "string")
+    return undefined;
   if (!Number.isInteger(iat) || iat === undefined || iat > nowSeconds + CLOCK_SKEW_SECONDS) return undefined;
   if (exp === undefined ? !isPersonal : !Number.isInteger(exp) || exp <= nowSeconds) return undefined;
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string")) return undefined;

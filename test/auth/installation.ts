@@ -103,7 +103,11 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
     },
     async token(client, form = {}) {
       const body = new URLSearchParams({ grant_type: "client_credentials", ...form });
-      const response = await fetch(`${issuer}/oauth2/token`, { method: "POST", body, headers: { authorization: basic(client) } });
+      const response = await fetch(`${issuer}/oauth2/token`, {
+        method: "POST",
+        body,
+        headers: { authorization: basic(client) },
+      });
       const answer = (await response.json()) as { access_token?: string };
       if (answer.access_token === undefined) throw new Error(`no token: ${JSON.stringify(answer)}`);
       return answer.access_token;

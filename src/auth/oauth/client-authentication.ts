@@ -45,7 +45,8 @@ export async function authenticateClient(
   const client = isPossibleId ? await deps.clients.findForToken(clientId) : undefined;
   const expected = client?.secretHash ?? NO_SECRET;
   const given = hashSecret(deps.pepper, clientSecret);
+  // No secret hashes to NO_SECRET, so an unknown client takes the same path as a wrong secret.
   const isRight = expected.length === given.length && timingSafeEqual(expected, given);
-  if (client === undefined || client.secretHash === undefined || !isRight) throw wrong;
+  if (client === undefined || !isRight) throw wrong;
   return client;
 }

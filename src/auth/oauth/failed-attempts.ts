@@ -28,7 +28,11 @@ export function createFailedAttempts(): FailedAttempts {
   return {
     async check(address, clientId) {
       const [client, caller] = await Promise.all([byClient.get(`${address} ${clientId}`), byAddress.get(address)]);
-      const spent = isSpent(client, FAILURES_PER_CLIENT) ? client : isSpent(caller, FAILURES_PER_ADDRESS) ? caller : undefined;
+      const spent = isSpent(client, FAILURES_PER_CLIENT)
+        ? client
+        : isSpent(caller, FAILURES_PER_ADDRESS)
+          ? caller
+          : undefined;
       if (spent === undefined) return;
       throw new OAuthError(429, "temporarily_unavailable", "Too many failed attempts. Try again later.", {
         "retry-after": String(Math.max(1, Math.ceil(spent.msBeforeNext / 1_000))),

@@ -20,7 +20,7 @@ function isLoopback(address: string | undefined): boolean {
  * the caller used https. What the trusted proxy says counts more than that it is on this machine.
  */
 export function isConfidential(request: HttpRequest, trustProxy: boolean): boolean {
-  if ("encrypted" in request.socket && request.socket.encrypted === true) return true;
+  if ("encrypted" in request.socket) return true;
   const forwarded = trustProxy ? singleHeader(request, "x-forwarded-proto") : undefined;
   if (forwarded !== undefined) return forwarded.split(",").at(-1)?.trim() === "https";
   return isLoopback(request.socket.remoteAddress);
@@ -29,7 +29,9 @@ export function isConfidential(request: HttpRequest, trustProxy: boolean): boole
 /** The caller's address for counting attempts; IPv6 by the /64 that one customer commonly holds. */
 export function callerAddress(request: HttpRequest, trustProxy: boolean): string {
   const forwarded = trustProxy ? singleHeader(request, "x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
-  const address = withoutMapping(forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : (request.socket.remoteAddress ?? ""));
+  const address = withoutMapping(
+    forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : (request.socket.remoteAddress ?? ""),
+  );
   return isIP(address) === 6 ? ipv6Prefix(address) : address;
 }
 

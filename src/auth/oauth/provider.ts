@@ -42,7 +42,11 @@ function shownSecret(client: TokenClient): string {
 }
 
 /** The claims of an access token: SPEC «Personal access token» has the table, DESIGN §6 «claims» what is added. */
-function claimsOf({ client, scopes, audience }: Grant, issuer: string, issued: JWTStructured["payload"]): JWTStructured["payload"] {
+function claimsOf(
+  { client, scopes, audience }: Grant,
+  issuer: string,
+  issued: JWTStructured["payload"],
+): JWTStructured["payload"] {
   return {
     iss: issuer,
     aud: audience,
@@ -53,8 +57,8 @@ function claimsOf({ client, scopes, audience }: Grant, issuer: string, issued: J
     token_use: "access",
     token_type: "oauth",
     ...(client.connectionId === undefined ? {} : { mcp_server_id: client.connectionId }),
-    iat: issued["iat"],
-    exp: issued["exp"],
+    iat: issued.iat,
+    exp: issued.exp,
     jti: accessTokenId(client.moment),
   };
 }
@@ -109,7 +113,12 @@ function configure(issuer: string, keys: SigningKeys, grants: Grants): Configura
         enabled: true,
         getResourceServerInfo: (ctx, resource) => {
           if (grants.get(ctx.req)?.audience !== resource) throw new InvalidTarget();
-          return { scope: SCOPES.join(" "), audience: resource, accessTokenFormat: "jwt", jwt: { sign: { alg: "ES256", kid } } };
+          return {
+            scope: SCOPES.join(" "),
+            audience: resource,
+            accessTokenFormat: "jwt",
+            jwt: { sign: { alg: "ES256", kid } },
+          };
         },
       },
     },
@@ -128,9 +137,13 @@ function configure(issuer: string, keys: SigningKeys, grants: Grants): Configura
 function parseTokenResponse(status: number, body: unknown): TokenResponse {
   if (!isJsonObject(body)) throw new Error(`the provider answered ${status} without JSON`);
   const { access_token, token_type, expires_in, scope, error, error_description } = body;
-  if (typeof error === "string") throw new OAuthError(status, error, String(error_description ?? error));
-  if (typeof access_token !== "string" || typeof token_type !== "string") throw new Error("the provider answered without a token");
-  if (typeof expires_in !== "number" || typeof scope !== "string") throw new Error("the provider answered without expires_in or scope");
+  if (typeof error === "string") {
+    throw new OAuthError(status, error, typeof error_description === "string" ? error_description : error);
+  }
+  if (typeof access_token !== "string" || typeof token_type !== "string")
+    throw new Error("the provider answered without a token");
+  if (typeof expires_in !== "number" || typeof scope !== "string")
+    throw new Error("the provider answered without expires_in or scope");
   return { access_token, token_type, expires_in, scope };
 }
 
@@ -140,7 +153,13 @@ function parseTokenResponse(status: number, body: unknown): TokenResponse {
  * The provider is given requests that are made here from checked values, and its answer is read instead of sent: what it
  * would do with unknown scopes, HTML callers, Origin headers or paths in other letters therefore reaches nobody.
  */
-export function createIssueToken({ issuer, keys }: { readonly issuer: string; readonly keys: SigningKeys }): IssueToken {
+export function createIssueToken({
+  issuer,
+  keys,
+}: {
+  readonly issuer: string;
+  readonly keys: SigningKeys;
+}): IssueToken {
   const grants: Grants = new WeakMap();
   const answers = new WeakMap<IncomingMessage, (status: number, body: unknown) => void>();
   const provider = new Provider(issuer, configure(issuer, keys, grants));
@@ -153,7 +172,11 @@ export function createIssueToken({ issuer, keys }: { readonly issuer: string; re
   const socket = new Socket();
 
   return async (grant) => {
-    const form = new URLSearchParams({ grant_type: "client_credentials", scope: grant.scopes.join(" "), resource: grant.audience });
+    const form = new URLSearchParams({
+      grant_type: "client_credentials",
+      scope: grant.scopes.join(" "),
+      resource: grant.audience,
+    });
     const body = Buffer.from(form.toString());
     const basic = Buffer.from(`${grant.client.clientId}:${shownSecret(grant.client)}`).toString("base64");
     const request = new IncomingMessage(socket);

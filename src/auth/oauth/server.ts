@@ -47,7 +47,7 @@ export function createOAuthServer(deps: OAuthServerDeps): OAuthServer {
   const attempts = createFailedAttempts();
   const issueToken = createIssueToken(deps);
   const documents = new Map<string, () => unknown>([
-    [KEYS_PATH, deps.keys.publicKeys],
+    [KEYS_PATH, () => deps.keys.publicKeys()],
     [METADATA_PATH, () => authorizationServerMetadata(deps.issuer)],
   ]);
 
@@ -63,7 +63,8 @@ export function createOAuthServer(deps: OAuthServerDeps): OAuthServer {
   }
 
   async function grantToken(request: HttpRequest): Promise<TokenResponse> {
-    if (!isConfidential(request, deps.trustProxy)) throw invalidRequest("Token requests are accepted over HTTPS alone.");
+    if (!isConfidential(request, deps.trustProxy))
+      throw invalidRequest("Token requests are accepted over HTTPS alone.");
     const credentials = parseBasic(singleHeader(request, "authorization"));
     if (credentials === undefined) throw invalidClient(deps.issuer, "The client authenticates with HTTP Basic.");
     const client = await authenticate(request, credentials);
@@ -97,7 +98,12 @@ export function createOAuthServer(deps: OAuthServerDeps): OAuthServer {
       if (document === undefined && path !== "/oauth2" && !path.startsWith("/oauth2/")) return false;
       if (document !== undefined) {
         if (request.method === "GET" || request.method === "HEAD") sendJson(response, 200, document(), ONE_HOUR);
-        else refuse(request, response, new OAuthError(405, "invalid_request", "The method is GET.", { allow: "GET, HEAD" }));
+        else
+          refuse(
+            request,
+            response,
+            new OAuthError(405, "invalid_request", "The method is GET.", { allow: "GET, HEAD" }),
+          );
       } else if (path !== TOKEN_PATH) {
         refuse(request, response, new OAuthError(404, "invalid_request", "There is nothing at this path."));
       } else if (request.method !== "POST") {

@@ -29,7 +29,11 @@ function grantedScopes(client: TokenClient, scope: string | undefined): readonly
   const granted = new Set<string>(client.scopes);
   return words.map((word) => {
     if (isScope(word) && satisfies(granted, [word])) return word;
-    throw new OAuthError(400, "invalid_scope", `The client may not have the scope ${JSON.stringify(word.slice(0, 64))}.`);
+    throw new OAuthError(
+      400,
+      "invalid_scope",
+      `The client may not have the scope ${JSON.stringify(word.slice(0, 64))}.`,
+    );
   });
 }
 

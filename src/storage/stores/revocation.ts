@@ -1,6 +1,11 @@
 import type pg from "pg";
 import type { Principal } from "../../auth/principal.ts";
-import { REVOCATION_CHANNEL, type Revocation, type RevocationKind, type RevocationStore } from "../../auth/revocations.ts";
+import {
+  REVOCATION_CHANNEL,
+  type Revocation,
+  type RevocationKind,
+  type RevocationStore,
+} from "../../auth/revocations.ts";
 import { runStatement } from "./run-statement.ts";
 
 /** What to revoke. */

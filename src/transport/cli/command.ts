@@ -63,7 +63,10 @@ export interface GivenOptions {
 }
 
 /** Runs a command's work on the services and closes them, whatever comes. */
-export async function withServices<Result>(deps: CommandDeps, work: (services: CommandServices) => Promise<Result>): Promise<Result> {
+export async function withServices<Result>(
+  deps: CommandDeps,
+  work: (services: CommandServices) => Promise<Result>,
+): Promise<Result> {
   const services = await deps.openServices();
   try {
     return await work(services);

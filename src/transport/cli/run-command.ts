@@ -25,9 +25,14 @@ const helpCommand: Command = {
   summary: "prints this",
   options: {},
   async run() {
-    const text = COMMANDS.map(({ name, synopsis, summary }) => `  ${`${name} ${synopsis}`.trimEnd()}\n      ${summary}`).join("\n");
+    const text = COMMANDS.map(
+      ({ name, synopsis, summary }) => `  ${`${name} ${synopsis}`.trimEnd()}\n      ${summary}`,
+    ).join("\n");
     const commands = COMMANDS.map(({ name, synopsis }) => `${name} ${synopsis}`.trimEnd());
-    return { json: { commands }, text: `Write ${PROGRAM} and one of these; with --json the answer is one JSON object.\n\n${text}` };
+    return {
+      json: { commands },
+      text: `Write ${PROGRAM} and one of these; with --json the answer is one JSON object.\n\n${text}`,
+    };
   },
 };
 
@@ -49,7 +54,10 @@ function findCommand(args: readonly string[]): { command: Command; rest: readonl
     const length = command.name.split(" ").length;
     if (words.slice(0, length).join(" ") === command.name) return { command, rest: words.slice(length) };
   }
-  const asked = words.slice(0, 2).filter((word) => !word.startsWith("-")).join(" ");
+  const asked = words
+    .slice(0, 2)
+    .filter((word) => !word.startsWith("-"))
+    .join(" ");
   const near = COMMANDS.filter(({ name }) => name.split(" ")[0] === words[0]).map(({ name }) => name);
   const advice = near.length === 0 ? `Write: ${PROGRAM} help` : `Write one of: ${near.join(", ")}.`;
   throw new UsageError(`There is no command ${JSON.stringify(asked)}. ${advice}`);
@@ -80,7 +88,8 @@ function readOptions(command: Command, args: readonly string[]): GivenOptions {
     text,
     required(...names) {
       const value = text(...names);
-      if (value === undefined || value === "") throw new UsageError(`--${names.join(" or --")} is missing. ${usageOf(command)}`);
+      if (value === undefined || value === "")
+        throw new UsageError(`--${names.join(" or --")} is missing. ${usageOf(command)}`);
       return value;
     },
     count(name, max) {
