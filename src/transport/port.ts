@@ -14,6 +14,7 @@ import { H1Exchange } from "./http/h1-exchange.ts";
 import { H2Exchange } from "./http/h2-exchange.ts";
 import { protocolOf } from "./http/preface.ts";
 import { guardAgainstResets } from "./http/reset-flood.ts";
+import { answerDetail } from "./rest/answer.ts";
 
 /** What bounds a connection (DESIGN §8). Times in milliseconds, sizes in bytes. */
 export interface PortLimits {
@@ -61,12 +62,18 @@ const RESET_WINDOW_MS = 10_000;
 export function createPort(deps: PortDeps): Port {
   const limits: PortLimits = { ...PORT_LIMITS, ...deps.limits };
   const sockets = new Set<Socket>();
+  const undecided = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   let draining = false;
 
   const h1 = createH1(deps, limits);
   const serveH1 = takeConnectionListener(h1, deps.tls === undefined ? "connection" : "secureConnection");
-  const h2 = createH2(deps, limits, sessions);
+  const h2 = createH2(deps, limits);
+  h2.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    if (draining) session.close();
+  });
 
   const accept = (socket: Socket): void => {
     sockets.add(socket);
@@ -81,7 +88,10 @@ export function createPort(deps: PortDeps): Port {
   if (deps.tls === undefined) {
     h1.on("connection", (socket: Socket) => {
       accept(socket);
+      undecided.add(socket);
+      socket.once("close", () => undecided.delete(socket));
       peek(socket, limits.headerTimeoutMs, (protocol) => {
+        undecided.delete(socket);
         serve(socket, protocol);
       });
     });
@@ -115,6 +125,7 @@ export function createPort(deps: PortDeps): Port {
           resolve();
         });
       });
+      for (const socket of undecided) socket.destroy();
       for (const session of sessions) session.close();
       const idleSweep = setInterval(() => {
         h1.closeIdleConnections();
@@ -152,7 +163,7 @@ function createH1(deps: PortDeps, limits: PortLimits): Server {
   return server;
 }
 
-function createH2(deps: PortDeps, limits: PortLimits, sessions: Set<ServerHttp2Session>): Http2Server {
+function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
   const server = createH2Server({
     settings: { maxConcurrentStreams: limits.maxStreamsPerSession, maxHeaderListSize: limits.maxHeaderBytes },
     maxSendHeaderBlockLength: 64 * 1024,
@@ -160,8 +171,6 @@ function createH2(deps: PortDeps, limits: PortLimits, sessions: Set<ServerHttp2S
     maxSettings: 32,
   });
   server.on("session", (session) => {
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
     session.on("error", ignore);
     session.setTimeout(limits.keepAliveTimeoutMs, () => {
       session.close();
@@ -170,7 +179,10 @@ function createH2(deps: PortDeps, limits: PortLimits, sessions: Set<ServerHttp2S
   });
   server.on("sessionError", ignore);
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => {
-    deps.handler(new H2Exchange(stream, headers, flags, rawHeaders));
+    const exchange = new H2Exchange(stream, headers, flags, rawHeaders);
+    // The setting above is advice to the peer; this is the limit.
+    if (sizeOf(rawHeaders) > limits.maxHeaderBytes) answerDetail(exchange, 431, HEADERS_TOO_LARGE);
+    else deps.handler(exchange);
   });
   return server;
 }
@@ -209,8 +221,16 @@ function peek(socket: Socket, timeoutMs: number, decide: (protocol: "h2" | "http
   socket.on("data", onData).on("close", stop).on("end", onEnd);
 }
 
+const HEADERS_TOO_LARGE = "The request headers are too large.";
+
+function sizeOf(rawHeaders: readonly string[]): number {
+  let size = 0;
+  for (const text of rawHeaders) size += text.length;
+  return size;
+}
+
 const REFUSALS: Readonly<Record<string, readonly [status: string, detail: string]>> = {
-  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "The request headers are too large."],
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", HEADERS_TOO_LARGE],
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request took too long to arrive."],
 };
 
