@@ -101,10 +101,12 @@ export async function startEmbeddedPostgres(options: {
       stopping = true;
       await restarting;
       try {
-        // Granted only when no other process holds it. Whoever comes from now on waits for it and is sent away by the shutdown.
-        const { rows } = await presence.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [
-          PRESENCE_LOCK,
-        ]);
+        // In this order, so that of several that stop at once the last one finds itself alone. Whoever comes while the
+        // lock is held waits for it, is sent away by the shutdown, and starts the database again.
+        const { rows } = await presence.query<{ alone: boolean }>(
+          "select pg_advisory_unlock_shared($1), pg_try_advisory_lock($1) as alone",
+          [PRESENCE_LOCK],
+        );
         if (rows[0]?.alone === true) await shutDown(cluster);
       } catch (error) {
         log.warn({ err: error }, "the embedded PostgreSQL was not stopped cleanly");

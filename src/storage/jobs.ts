@@ -126,7 +126,7 @@ export function createJobs(options: {
         deleteAfterSeconds: 3_600,
         notify: listener !== undefined,
       };
-      await boss.createQueue(queue, { ...queueOptions, policy: "short" });
+      await boss.createQueue(queue, { ...queueOptions, policy: "short", heartbeatSeconds: 10 });
       await boss.updateQueue(queue, queueOptions);
       // pg-boss lets a dead worker's job lie for 10 seconds at least (its lower bound for this setting), which is longer
       // than a person waits for a key to be verified. Nothing but the bound stands against less.

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmod, chown, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { SYSTEM_FOLDER, findBinaries, type Binaries } from "./binaries.ts";
@@ -134,12 +134,15 @@ async function chooseUser(pgdata: string): Promise<OsUser | undefined> {
 /** The cluster in `<dataDir>/postgres`, made on the first call. Safe with several processes at once. */
 export async function prepareCluster(dataDir: string): Promise<Cluster> {
   const home = join(resolve(dataDir), "postgres");
-  const pgdata = join(home, "data");
+  const made = await exists(join(home, "data"));
   if (!(await exists(dataDir))) await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
-  const user = await chooseUser(pgdata);
+  const user = await chooseUser(join(home, "data"));
   const binaries = await findBinaries(user);
-  if (!(await exists(pgdata))) await initialise(home, binaries, user);
-  else await assertSameVersion(pgdata, binaries, user);
-  const password = (await readFile(join(home, "password"), "utf8")).trim();
-  return { pgdata, logFile: join(home, "postgres.log"), portFile: join(home, "port"), password, binaries, user };
+  if (!made) await initialise(home, binaries, user);
+  // The home may be a link out of a folder that the database's user cannot pass.
+  const place = await realpath(home);
+  const pgdata = join(place, "data");
+  if (made) await assertSameVersion(pgdata, binaries, user);
+  const password = (await readFile(join(place, "password"), "utf8")).trim();
+  return { pgdata, logFile: join(place, "postgres.log"), portFile: join(place, "port"), password, binaries, user };
 }

@@ -17,6 +17,8 @@ const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 /** Recovery after a crash is the longest thing a start may wait for. */
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 20;
+/** How long a lock file must stand in the way before it is looked into; the remains of a killed postmaster go sooner. */
+const STALE_LOCK_MS = 1_000;
 
 /** Settings of the embedded database; the rest is PostgreSQL's own default. */
 function settings(port: number): readonly string[] {
@@ -120,10 +122,13 @@ async function launch(cluster: Cluster, port: number): Promise<{ exited: () => P
   }
 }
 
-/** Whether the process that `postmaster.pid` names is something else by now, its number having been given away again. */
+/**
+ * Whether the process that `postmaster.pid` names is no PostgreSQL: its number has been given away again, or it is a
+ * zombie that nobody collects (a container's first process often does not), which PostgreSQL takes for alive.
+ */
 async function isForeign(pid: number): Promise<boolean> {
   const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => undefined);
-  return command !== undefined && command !== "" && !command.includes("postgres");
+  return command !== undefined && !command.includes("postgres");
 }
 
 /**
@@ -157,7 +162,7 @@ export async function ensureRunning(cluster: Cluster): Promise<{ client: pg.Clie
       if (/lock file|shared memory block/.test(ended)) {
         // Another starter, or what a killed postmaster left behind: the next round connects or tries again.
         lockedSince ??= Date.now();
-        if (running !== undefined && Date.now() - lockedSince > 2_000 && (await isForeign(running.pid))) {
+        if (running !== undefined && Date.now() - lockedSince > STALE_LOCK_MS && (await isForeign(running.pid))) {
           await rm(join(cluster.pgdata, "postmaster.pid"), { force: true });
         }
         await sleep(100);

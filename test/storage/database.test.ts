@@ -1,0 +1,133 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { DomainError } from "../../src/domain-error.ts";
+import { openDatabase, type Database } from "../../src/storage/database.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import { migrations } from "../../src/storage/migrations/index.ts";
+import { translateDatabaseError } from "../../src/storage/storage-error.ts";
+import { transaction } from "../../src/storage/transaction.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+describe("a migrated database", () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+
+  beforeEach(async () => {
+    testDatabase = await createTestDatabase();
+    database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
+  });
+
+  afterEach(async () => {
+    await database.close();
+    await testDatabase.close();
+  });
+
+  test("has the schema that the entities describe", async () => {
+    const difference = await database.orm.schema.getUpdateSchemaSQL({ wrap: false });
+    expect(difference).toBe("");
+  });
+
+  test("takes no migration twice", async () => {
+    expect(await migrate(database)).toEqual([]);
+  });
+
+  test("gives 64-bit numbers as numbers and times as dates", async () => {
+    const { rows } = await database.pool.query<{ time: unknown }>(
+      "select 7::int8 as big, now() as time, '{\"a\": [1]}'::jsonb as json",
+    );
+    expect(rows).toMatchObject([{ big: 7, json: { a: [1] } }]);
+    expect(rows[0]?.time).toBeInstanceOf(Date);
+  });
+
+  test("keeps what a transaction did, all of it or, when it throws, nothing", async () => {
+    const insert = "insert into account (id, email, password_hash) values ($1, $1, '')";
+    await transaction(database.pool, (client) => client.query(insert, ["kept"]));
+    const failure = new Error("changed my mind");
+    await expect(
+      transaction(database.pool, async (client) => {
+        await client.query(insert, ["dropped"]);
+        throw failure;
+      }),
+    ).rejects.toBe(failure);
+    expect((await database.pool.query("select id from account")).rows).toEqual([{ id: "kept" }]);
+  });
+
+  test("gives no broken connection to the next caller", async () => {
+    await expect(
+      transaction(database.pool, async (client) => {
+        await client.query("select pg_terminate_backend(pg_backend_pid())");
+      }),
+    ).rejects.toMatchObject({ kind: "unavailable" });
+    for (let round = 0; round < 5; round += 1) {
+      expect((await database.pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    }
+  });
+
+  test("is used again after it dropped every connection, idle or between two statements of a transaction", async () => {
+    await Promise.all([1, 2, 3].map(() => database.pool.query("select pg_sleep(0.02)")));
+    const other = new pg.Client({ connectionString: testDatabase.url });
+    await other.connect();
+    const drop =
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+    await expect(
+      transaction(database.pool, async (client) => {
+        await other.query(drop);
+        await vi.waitFor(() => expect(database.pool.idleCount).toBe(0));
+        await client.query("select 1");
+      }),
+    ).rejects.toMatchObject({ kind: "unavailable" });
+    await other.end();
+    expect((await database.pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+  });
+});
+
+test("processes that migrate an empty database at once run each migration once", async () => {
+  const testDatabase = await createTestDatabase({ empty: true });
+  const script = new URL("../support/migrate-process.ts", import.meta.url).pathname;
+  const exitCodes = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const child = spawn(process.execPath, [script, testDatabase.url], { stdio: "inherit" });
+      await once(child, "exit");
+      return child.exitCode;
+    }),
+  );
+  expect(exitCodes).toEqual([0, 0, 0]);
+  const client = new pg.Client({ connectionString: testDatabase.url });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>("select name from migration order by id");
+  await client.end();
+  expect(rows.map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
+  await testDatabase.close();
+});
+
+describe("a database error", () => {
+  test("of a server that cannot be reached says unavailable and when to try again", async () => {
+    const database = await openDatabase({ url: "postgres://nobody:x@127.0.0.1:1/none", poolSize: 1 });
+    await expect(transaction(database.pool, (client) => client.query("select 1"))).rejects.toMatchObject({
+      kind: "unavailable",
+      retryAfterSeconds: 1,
+    });
+    await database.close();
+  });
+
+  test("of a faulty statement stays what it is", () => {
+    const error = Object.assign(new Error("syntax error"), { code: "42601" });
+    expect(translateDatabaseError(error)).toBe(error);
+  });
+
+  test("of the domain passes through", () => {
+    const error = new DomainError("not_found", "MCP server connection not found");
+    expect(translateDatabaseError(error)).toBe(error);
+  });
+
+  test.each(["57P01", "57P03", "53300", "08006", "ECONNREFUSED", "ECONNRESET"])(
+    "%s says unavailable and shows no detail",
+    (code) => {
+      const translated = translateDatabaseError(Object.assign(new Error("host=db.internal"), { code }));
+      expect(translated).toMatchObject({ kind: "unavailable" });
+      expect(translated).not.toMatchObject({ message: expect.stringContaining("db.internal") as unknown });
+    },
+  );
+});
