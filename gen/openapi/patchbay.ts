@@ -744,6 +744,7 @@ export interface components {
         /** @description The token lacks the scope. */
         readonly ForbiddenToView: {
             headers: {
+                readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                 readonly [name: string]: unknown;
             };
             content: {
@@ -753,6 +754,7 @@ export interface components {
         /** @description The token lacks the scope. */
         readonly ForbiddenToAccess: {
             headers: {
+                readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                 readonly [name: string]: unknown;
             };
             content: {
@@ -777,6 +779,15 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description There is a query parameter that the operation does not have. */
+        readonly InvalidQuery: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description A query parameter is wrong. */
         readonly InvalidPage: {
             headers: {
@@ -786,7 +797,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Another change of the same connection came in between. Nothing changed; try again. */
+        /** @description Another change came in between. Nothing changed; try again. */
         readonly Conflict: {
             headers: {
                 readonly [name: string]: unknown;
@@ -807,13 +818,18 @@ export interface components {
         /** @description The body is not `application/json`. */
         readonly UnsupportedMediaType: {
             headers: {
+                /**
+                 * @description What the body may be.
+                 * @example application/json
+                 */
+                readonly Accept?: string;
                 readonly [name: string]: unknown;
             };
             content: {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Too many requests, or more of something than an account may have. */
+        /** @description Too many requests. */
         readonly TooMany: {
             headers: {
                 readonly "Retry-After": components["headers"]["RetryAfter"];
@@ -875,7 +891,7 @@ export interface components {
         readonly Offset: number;
         /**
          * @description The `sessionId` that initialize answered.
-         * @example 3nq0cVQ8m1W5xkZr7uT2yA
+         * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
          */
         readonly SessionId: string;
     };
@@ -891,6 +907,11 @@ export interface components {
          * @example Bearer realm="patchbay"
          */
         readonly BearerChallenge: string;
+        /**
+         * @description The scopes of which one is needed, as in RFC 6750. Absent where another scope would not help.
+         * @example Bearer realm="patchbay", error="insufficient_scope", scope="mgmt.write"
+         */
+        readonly ScopeChallenge: string;
     };
     pathItems: never;
 }
@@ -975,15 +996,26 @@ export interface operations {
             /** @description The token lacks the scope, or is bound to one connection. */
             readonly 403: {
                 headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
+            readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 429: components["responses"]["TooMany"];
+            /** @description Too many requests, or as many connections as an account may have. */
+            readonly 429: {
+                headers: {
+                    readonly "Retry-After": components["headers"]["RetryAfter"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The service failed. Nothing was created. */
             readonly 500: {
                 headers: {
@@ -1084,6 +1116,7 @@ export interface operations {
             /** @description The token lacks the scope. */
             readonly 403: {
                 headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -1139,6 +1172,7 @@ export interface operations {
             /** @description The token lacks the scope. */
             readonly 403: {
                 headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -1146,6 +1180,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["ConnectionNotFound"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 429: components["responses"]["TooMany"];
             /** @description The service failed. Nothing was deleted. */
             readonly 500: {
@@ -1225,6 +1260,7 @@ export interface operations {
         readonly requestBody?: never;
         readonly responses: {
             readonly 200: components["responses"]["Events"];
+            readonly 400: components["responses"]["InvalidQuery"];
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["ForbiddenToView"];
             readonly 429: components["responses"]["TooMany"];
@@ -1248,6 +1284,7 @@ export interface operations {
         readonly requestBody?: never;
         readonly responses: {
             readonly 200: components["responses"]["Events"];
+            readonly 400: components["responses"]["InvalidQuery"];
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["ForbiddenToView"];
             readonly 404: components["responses"]["ConnectionNotFound"];
@@ -1263,7 +1300,7 @@ export interface operations {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly requestBody: {
+        readonly requestBody?: {
             readonly content: {
                 readonly "application/json": components["schemas"]["InitializeRequest"];
             };
@@ -1283,12 +1320,14 @@ export interface operations {
             /** @description The token carries none of the scopes. */
             readonly 403: {
                 headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
+            readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooMany"];
@@ -1310,14 +1349,14 @@ export interface operations {
             readonly header: {
                 /**
                  * @description The `sessionId` that initialize answered.
-                 * @example 3nq0cVQ8m1W5xkZr7uT2yA
+                 * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
                  */
                 readonly "X-Session-ID": components["parameters"]["SessionId"];
             };
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly requestBody: {
+        readonly requestBody?: {
             readonly content: {
                 readonly "application/json": components["schemas"]["ListToolsRequest"];
             };
@@ -1337,6 +1376,7 @@ export interface operations {
             /** @description The token carries none of the scopes. */
             readonly 403: {
                 headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -1373,7 +1413,7 @@ export interface operations {
             readonly header: {
                 /**
                  * @description The `sessionId` that initialize answered.
-                 * @example 3nq0cVQ8m1W5xkZr7uT2yA
+                 * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
                  */
                 readonly "X-Session-ID": components["parameters"]["SessionId"];
             };
@@ -1400,6 +1440,7 @@ export interface operations {
             /** @description The token carries none of the scopes. */
             readonly 403: {
                 headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -1471,7 +1512,7 @@ export interface operations {
                 headers: {
                     /**
                      * @description How to authenticate.
-                     * @example Basic realm="patchbay"
+                     * @example Basic realm="http://127.0.0.1:8080", error="invalid_client", charset="UTF-8"
                      */
                     readonly "WWW-Authenticate": string;
                     readonly [name: string]: unknown;
@@ -1482,6 +1523,15 @@ export interface operations {
             };
             /** @description The body is too large. */
             readonly 413: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OAuthError"];
+                };
+            };
+            /** @description The body is not a form. */
+            readonly 415: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -1538,7 +1588,6 @@ export interface operations {
                     readonly "application/json": components["schemas"]["JsonWebKeySet"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly getAuthorizationServerMetadata: {
@@ -1559,7 +1608,6 @@ export interface operations {
                     readonly "application/json": components["schemas"]["AuthorizationServerMetadata"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly getLiveness: {
@@ -1600,7 +1648,16 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Health"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            /** @description It cannot, for now. */
+            readonly 503: {
+                headers: {
+                    readonly "Retry-After": components["headers"]["RetryAfter"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
 }

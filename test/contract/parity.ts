@@ -33,6 +33,10 @@ export function findDifferences(document: Document): string[] {
   const bindings = listBindings();
   const operations = listOperations(document);
 
+  function commentOf(field: DescField): string {
+    return comments.get(commentKey(field.parent, field)) ?? "";
+  }
+
   function expectSame(where: string, what: string, proto: unknown, openapi: unknown): void {
     const [left, right] = [proto, openapi].map((value) => (value === undefined ? "absent" : JSON.stringify(value)));
     if (left !== right) differences.push(`${where}: ${what} is ${left} in proto, ${right} in OpenAPI`);
@@ -40,7 +44,7 @@ export function findDifferences(document: Document): string[] {
 
   function compareField(where: string, field: DescField, reference: Schema, direction: Direction): void {
     const schema = resolve(document, reference);
-    const comment = comments.get(commentKey(field.parent, field)) ?? "";
+    const comment = commentOf(field);
     const element = field.fieldKind === "list" ? resolve(document, schema.items ?? {}) : schema;
     if (field.fieldKind === "list") expectSame(where, "type", "array", schema.type);
     expectSame(where, "type", jsonType(field), element.oneOf === undefined ? element.type : "object");
@@ -65,7 +69,7 @@ export function findDifferences(document: Document): string[] {
       const property = schema.properties[field.jsonName];
       if (property === undefined) continue;
       const key = commentKey(field.parent, field);
-      const inProto = isRequired(field, comments.get(key) ?? "", direction);
+      const inProto = isRequired(field, commentOf(field), direction);
       if (!(key in REQUIRED_ELSEWHERE)) {
         expectSame(`${where}.${field.jsonName}`, "required", inProto, schema.required.includes(field.jsonName));
       }
@@ -86,8 +90,7 @@ export function findDifferences(document: Document): string[] {
       for (const parameter of inPlace) {
         const field = fields.find(({ name }) => name === parameter.name);
         if (field === undefined) continue;
-        const required =
-          place === "path" || isRequired(field, comments.get(commentKey(field.parent, field)) ?? "", "request");
+        const required = place === "path" || isRequired(field, commentOf(field), "request");
         expectSame(`${where} ${field.name}`, "required", required, parameter.required === true);
         compareField(`${where} ${field.name}`, field, parameter.schema, "request");
       }
@@ -119,6 +122,9 @@ export function findDifferences(document: Document): string[] {
     expectSame(where, "request body", binding.bodyFields !== undefined, body !== undefined);
     if (body !== undefined && binding.bodyFields !== undefined) {
       compareMessage(`${where} body`, binding.bodyFields, body, "request");
+      const needsBody =
+        !binding.isLenient || binding.bodyFields.some((field) => isRequired(field, commentOf(field), "request"));
+      expectSame(`${where} body`, "required", needsBody, operation.requestBody?.required === true);
       expectSame(where, "unknown fields", binding.isLenient, resolve(document, body).additionalProperties !== false);
     }
     const success = resolve(document, operation.responses[binding.successStatus] ?? {}).content;

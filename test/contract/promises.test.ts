@@ -25,6 +25,7 @@ describe("a client of the last landed contract breaks, and we notice:", () => {
     ["an answer has a further word", [...schema("ConnectionDetails"), "properties", "status", "enum", 3], "paused"],
     ["a request field becomes required", [...schema("CreateConnectionRequest"), "required"], ["server_type", "name"]],
     ["a lenient body becomes strict", [...schema("InitializeRequest"), "additionalProperties"], false],
+    ["a body becomes required", ["paths", "/mcp/tools/list", "post", "requestBody", "required"], true],
     ["a limit changes", ["components", "parameters", "Limit", "schema", "maximum"], 100],
   ];
   test.each(breaking)("%s", (_title, place, value) => {

@@ -61,6 +61,7 @@ export function listPromises(document: Document): string[] {
       if (parameter.required !== true) promises.add(`${place}: may be left out`);
       walk("accepts", place, parameter.schema);
     }
+    if (operation.requestBody?.required !== true) promises.add(`${where} body: may be left out`);
     for (const [type, media] of Object.entries(operation.requestBody?.content ?? {})) {
       walk("accepts", `${where} body ${type}`, media.schema);
     }
