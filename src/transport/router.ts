@@ -41,6 +41,8 @@ export function createRestRouter(handlers: readonly { readonly binding: Binding;
   }
 
   const findInTree = (method: HTTPMethod, path: string): Route => {
+    // An empty segment is no parameter: `/things/` and `/things//parts` are nowhere.
+    if (path.endsWith("/") || path.includes("//")) return UNKNOWN;
     const found = tree.find(method, path);
     return found === null ? UNKNOWN : { kind: "rest", handler: handlerIn(found.store), parameters: found.params };
   };

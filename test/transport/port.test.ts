@@ -72,7 +72,7 @@ describe("one port", () => {
 describe("limits of a connection", () => {
   test("a client that sends nothing is cut off", async () => {
     const { port } = await start({ portLimits: { headerTimeoutMs: 100 } });
-    expect(await sendRaw(port, "")).toBe("");
+    expect(await readToEnd(await openSocket(port))).toBe("");
   });
 
   test("a client that stalls within the preface is cut off", async () => {
@@ -217,7 +217,7 @@ describe("closing", () => {
   test("an idle HTTP/2 session does not hold up the end", async () => {
     const { url, listener } = await start();
     const session = connectH2(url);
-    await new Promise((resolve) => session.once("connect", resolve));
+    await new Promise((resolve) => session.once("remoteSettings", resolve));
     const goaway = new Promise((resolve) => session.once("goaway", resolve));
     await listener.close(10_000);
     await goaway;
