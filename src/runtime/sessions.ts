@@ -18,8 +18,12 @@ import type { SessionClaim, SessionStore } from "./session-store.ts";
 const REREAD_AFTER_MS = 500;
 /** No call is served by what was read longer ago than this, in milliseconds: an end elsewhere is seen within a second. */
 const STALE_AFTER_MS = 900;
-/** Sessions kept in memory, about 1 kB each. */
-const MAX_CACHED = 10_000;
+/** What the sessions in memory may weigh together, in names they remember; a name takes some 40 bytes. */
+const MAX_WEIGHT = 500_000;
+/** What a session weighs beside its names. */
+const SESSION_WEIGHT = 20;
+/** Accounts whose sessions were forgotten lately. */
+const MAX_FORGOTTEN = 10_000;
 /** Sessions ended by one statement of the sweep. */
 const SWEEP_BATCH = 500;
 
@@ -52,8 +56,11 @@ interface Entry {
 export function createSessions(deps: { store: SessionStore; idleSeconds: number; log: Log }): Sessions {
   const { store, idleSeconds, log } = deps;
   const touchAfterMs = touchIntervalMs(idleSeconds);
-  const entries = new LRUCache<string, Entry>({ max: MAX_CACHED });
-  const forgottenAt = new LRUCache<string, number>({ max: MAX_CACHED });
+  const entries = new LRUCache<string, Entry>({
+    maxSize: MAX_WEIGHT,
+    sizeCalculation: ({ session }) => SESSION_WEIGHT + session.bareNameOwners.size,
+  });
+  const forgottenAt = new LRUCache<string, number>({ max: MAX_FORGOTTEN });
 
   async function read(accountId: string, id: string, known: Entry | undefined): Promise<Entry | undefined> {
     const readAt = performance.now();

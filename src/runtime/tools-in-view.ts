@@ -59,7 +59,8 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
     sizeCalculation: ({ lists }) => lists.reduce((sum, list) => sum + list.length, 1),
   });
   const scopeWords = new WeakMap<ReadonlySet<string>, string>();
-  const late = new WeakSet<Connection>();
+  /** Connections whose first list did not come in time, and whether it is being asked for. */
+  const late = new WeakMap<Connection, "asked" | "unasked">();
 
   function keyOf({ accountId, connectionId, scopes }: Principal): string {
     let words = scopeWords.get(scopes);
@@ -74,7 +75,7 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
     let timer: NodeJS.Timeout | undefined;
     const nothing = new Promise<ToolList>((resolve) => {
       timer = setTimeout(() => {
-        late.add(connection);
+        late.set(connection, "unasked");
         resolve(NO_TOOLS);
       }, FIRST_LIST_WAIT_MS);
     });
@@ -87,11 +88,17 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
 
   /** The list of a connection, or an empty one while its upstream keeps everybody waiting. */
   function listOf(connection: Connection): ToolList | Promise<ToolList> {
+    if (late.get(connection) === "asked") return NO_TOOLS;
     const list = deps.tools.of(connection);
-    if (!(list instanceof Promise)) return list;
+    if (!(list instanceof Promise)) {
+      late.delete(connection);
+      return list;
+    }
     if (!late.has(connection)) return withinPatience(connection, list);
-    // Still on its way: whoever fetches it keeps it for the next time.
-    list.catch(() => undefined);
+    // Whoever fetches it keeps it; until then it is asked for once at a time and nobody waits.
+    const unasked = (): void => void late.set(connection, "unasked");
+    late.set(connection, "asked");
+    list.then(unasked, unasked);
     return NO_TOOLS;
   }
 

@@ -12,7 +12,7 @@ export class CreateSession extends Migration {
         protocol_version text not null,
         client_info jsonb not null,
         called_connection_ids integer[] not null default '{}',
-        -- {"<connection id>": [tool ids]}: which connection a bare name means for as long as the session lives.
+        -- {"<tool id>": connection id}: which connection a bare name means for as long as the session lives.
         bare_names jsonb not null default '{}',
         created_at timestamptz not null default now(),
         last_used_at timestamptz not null default now(),
