@@ -10,9 +10,9 @@ export interface FailedAttempts {
 }
 
 const WINDOW_SECONDS = 60;
-const FAILURES_PER_CLIENT = 20;
+const FAILURES_PER_CLIENT = 60;
 /** Also bounds how many clients one address can make us count. */
-const FAILURES_PER_ADDRESS = 200;
+const FAILURES_PER_ADDRESS = 600;
 
 /**
  * Counts failures in this replica's memory.

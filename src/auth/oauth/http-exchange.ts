@@ -11,10 +11,11 @@ export type HttpResponse = ServerResponse | Http2ServerResponse;
 /** Bytes of the largest form that the token endpoint reads. */
 const MAX_FORM_BYTES = 16 * 1_024;
 
-/** A header that may appear once; several are as good as none. */
+/** A header that may appear once. Node would take the first of several; here several are as good as none. */
 export function singleHeader(request: HttpRequest, name: string): string | undefined {
+  const times = request.rawHeaders.filter((word, at) => at % 2 === 0 && word.toLowerCase() === name).length;
   const value = request.headers[name];
-  return typeof value === "string" ? value : undefined;
+  return times === 1 && typeof value === "string" ? value : undefined;
 }
 
 /** Reads a form of at most 16 KiB; more is a 413. */

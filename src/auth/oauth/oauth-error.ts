@@ -5,8 +5,14 @@ export class OAuthError extends Error {
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, code: string, description: string, headers: Readonly<Record<string, string>> = {}) {
-    super(description);
+  constructor(
+    status: number,
+    code: string,
+    description: string,
+    headers: Readonly<Record<string, string>> = {},
+    cause?: unknown,
+  ) {
+    super(description, { cause });
     this.name = "OAuthError";
     this.status = status;
     this.code = code;

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { type HttpRequest, singleHeader } from "./http-exchange.ts";
+import type { HttpRequest } from "./http-exchange.ts";
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
@@ -7,6 +7,12 @@ LOOPBACK.addAddress("::1", "ipv6");
 
 function withoutMapping(address: string): string {
   return address.startsWith("::ffff:") ? address.slice(7) : address;
+}
+
+/** What the nearest proxy says: each adds its word at the end. */
+function lastForwarded(request: HttpRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === "string" ? value.split(",").at(-1)?.trim() : undefined;
 }
 
 function isLoopback(address: string | undefined): boolean {
@@ -21,14 +27,14 @@ function isLoopback(address: string | undefined): boolean {
  */
 export function isConfidential(request: HttpRequest, trustProxy: boolean): boolean {
   if ("encrypted" in request.socket) return true;
-  const forwarded = trustProxy ? singleHeader(request, "x-forwarded-proto") : undefined;
-  if (forwarded !== undefined) return forwarded.split(",").at(-1)?.trim() === "https";
+  const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-proto") : undefined;
+  if (forwarded !== undefined) return forwarded === "https";
   return isLoopback(request.socket.remoteAddress);
 }
 
 /** The caller's address for counting attempts; IPv6 by the /64 that one customer commonly holds. */
 export function callerAddress(request: HttpRequest, trustProxy: boolean): string {
-  const forwarded = trustProxy ? singleHeader(request, "x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
+  const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-for") : undefined;
   const address = withoutMapping(
     forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : (request.socket.remoteAddress ?? ""),
   );

@@ -134,17 +134,26 @@ function configure(issuer: string, keys: SigningKeys, grants: Grants): Configura
   };
 }
 
-function parseTokenResponse(status: number, body: unknown): TokenResponse {
-  if (!isJsonObject(body)) throw new Error(`the provider answered ${status} without JSON`);
+/** What the provider made of a request. */
+interface ProviderAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  /** For the log: the error behind a `server_error`. */
+  readonly cause: unknown;
+}
+
+function parseTokenResponse({ status, body, cause }: ProviderAnswer): TokenResponse {
+  if (!isJsonObject(body)) throw new Error(`the provider answered ${status} without JSON`, { cause });
   const { access_token, token_type, expires_in, scope, error, error_description } = body;
   if (typeof error === "string") {
-    throw new OAuthError(status, error, typeof error_description === "string" ? error_description : error);
+    const description = typeof error_description === "string" ? error_description : error;
+    throw new OAuthError(status, error, description, {}, cause);
   }
-  if (typeof access_token !== "string" || typeof token_type !== "string")
-    throw new Error("the provider answered without a token");
-  if (typeof expires_in !== "number" || typeof scope !== "string")
-    throw new Error("the provider answered without expires_in or scope");
-  return { access_token, token_type, expires_in, scope };
+  if (typeof access_token === "string" && typeof token_type === "string") {
+    if (typeof expires_in === "number" && typeof scope === "string")
+      return { access_token, token_type, expires_in, scope };
+  }
+  throw new Error("the provider's answer lacks a member");
 }
 
 /**
@@ -161,13 +170,17 @@ export function createIssueToken({
   readonly keys: SigningKeys;
 }): IssueToken {
   const grants: Grants = new WeakMap();
-  const answers = new WeakMap<IncomingMessage, (status: number, body: unknown) => void>();
+  const answers = new WeakMap<IncomingMessage, ProviderAnswer>();
+  const causes = new WeakMap<IncomingMessage, Error>();
   const provider = new Provider(issuer, configure(issuer, keys, grants));
   provider.use(async (ctx, next) => {
     await next();
     ctx.respond = false;
-    answers.get(ctx.req)?.(ctx.status, ctx.body);
+    answers.set(ctx.req, { status: ctx.status, body: ctx.body, cause: causes.get(ctx.req) });
   });
+  provider.on("server_error", (ctx, error) => causes.set(ctx.req, error));
+  // Koa would print to standard error; what fails there has no answer and so is thrown below.
+  provider.silent = true;
   const handle = provider.callback();
   const socket = new Socket();
 
@@ -192,11 +205,7 @@ export function createIssueToken({
     request.push(body);
     request.push(null);
     grants.set(request, grant);
-    let answer: readonly [status: number, body: unknown] = [500, undefined];
-    answers.set(request, (...given) => {
-      answer = given;
-    });
     await handle(request, new ServerResponse(request));
-    return parseTokenResponse(...answer);
+    return parseTokenResponse(answers.get(request) ?? { status: 500, body: undefined, cause: causes.get(request) });
   };
 }

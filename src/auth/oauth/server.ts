@@ -87,7 +87,8 @@ export function createOAuthServer(deps: OAuthServerDeps): OAuthServer {
     try {
       sendJson(response, 200, await grantToken(request), NO_STORE);
     } catch (error) {
-      refuse(request, response, error);
+      const hasLeft = request.destroyed && !request.complete;
+      if (!hasLeft) refuse(request, response, error);
     }
   }
 
