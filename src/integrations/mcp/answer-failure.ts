@@ -26,8 +26,10 @@ export function answerFailure(answer: Answer, error: JsonObject | undefined, ses
       : `asks for credentials (HTTP ${status})${said}. Update the connection with an api_key.`;
     return failure("unauthorized", `${server} ${advice}`);
   }
-  if (isSessionLost(answer, error, session))
-    return failure("session_lost", `${server} ended the session (HTTP ${status})${said}.`);
+  if (isSessionLost(answer, error, session)) {
+    const what = session.era === "stateless" ? "no longer takes protocol revision 2026-07-28" : "ended the session";
+    return failure("session_lost", `${server} ${what} (HTTP ${status})${said}.`);
+  }
   if (error !== undefined && (status < 300 || code === METHOD_NOT_FOUND)) {
     return failure("rpc", `${server} answered with an error${code === undefined ? "" : ` (${code})`}${said}.`);
   }

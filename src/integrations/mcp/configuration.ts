@@ -1,6 +1,9 @@
 import { invalid } from "../../domain-error.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 
+/** The properties that are sealed. */
+export const SECRET_PROPERTIES = ["api_token", "headers"] as const;
+
 /** JSON Schema of the configuration of type `mcp`. */
 export const CONFIGURATION_SCHEMA: JsonObject = {
   $schema: "http://json-schema.org/draft-07/schema#",

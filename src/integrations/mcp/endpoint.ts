@@ -1,4 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
+import { createScrubber, type Scrubber } from "../openapi/scrub.ts";
+import { SECRET_PROPERTIES } from "./configuration.ts";
 
 /** Where an MCP server is reached and with what: a connection's configuration, made ready once for many requests. */
 export interface Endpoint {
@@ -9,9 +11,11 @@ export interface Endpoint {
   readonly label: string;
   /** Names and values in turn, as undici takes them; content negotiation and credentials included. */
   readonly headers: readonly string[];
-  /** Values that must not appear in a sentence of ours. */
-  readonly secrets: readonly string[];
+  /** Takes the configured secrets out of what the server says. */
+  readonly scrubber: Scrubber;
   readonly hasToken: boolean;
+  /** Whether it is given a key or headers, and so presumably asks for them. */
+  readonly hasSecrets: boolean;
   /** Tells whether a later configuration is still this one. */
   readonly fingerprint: string;
 }
@@ -40,7 +44,8 @@ export function endpointOf(configuration: JsonObject): Endpoint {
       ...(hasToken ? ["authorization", `Bearer ${token}`] : []),
       ...extra.flat(),
     ],
-    secrets: [...(hasToken ? [token] : []), ...extra.map(([, value]) => value)].filter((secret) => secret.length >= 4),
+    scrubber: createScrubber(configuration, SECRET_PROPERTIES, []),
+    hasSecrets: hasToken || extra.length > 0,
     hasToken,
     fingerprint: fingerprint(configuration),
   };
@@ -48,9 +53,8 @@ export function endpointOf(configuration: JsonObject): Endpoint {
 
 /** Text of the upstream's for a sentence of ours: configured secrets struck out, one line, at most 300 characters. */
 export function quote(text: string, endpoint: Endpoint): string {
-  const bounded = text.slice(0, 20_000);
-  const scrubbed = endpoint.secrets.reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), bounded);
-  const line = scrubbed
+  const line = endpoint.scrubber
+    .text(text)
     .toWellFormed()
     .replace(/[\s\p{Cc}]+/gu, " ")
     .trim();

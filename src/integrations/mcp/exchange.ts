@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { BodyRefused } from "../read-body.ts";
+import { AnswerRefused } from "./answer-refused.ts";
 import { createEventStreamReader, type StreamEvent } from "./event-stream.ts";
 
 /** The largest answer that is read, in bytes; a stream counts as one answer. */
@@ -41,7 +41,7 @@ type Headers = Record<string, string | string[] | undefined>;
  * Sends one request and reads its answer within the limits. A handler of our own instead of undici's `request`: it needs no
  * stream object, one timer does for all phases, and events are heard while the stream is still open.
  *
- * Rejects with BodyRefused past a limit, with the signal's reason, or with what the dispatcher reports.
+ * Rejects with AnswerRefused past a limit, with the signal's reason, or with what the dispatcher reports.
  */
 export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Promise<Answer> {
   return new Promise((resolve, reject) => {
@@ -61,7 +61,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       if (settle()) reject(stopped);
     };
     const onAbort = (): void => stop(abortReason(signal));
-    let timer = setTimeout(() => stop(new BodyRefused("timeout", "no complete answer in time")), request.timeoutMs);
+    let timer = setTimeout(() => stop(new AnswerRefused("timeout", "no complete answer in time")), request.timeoutMs);
     const settle = (): boolean => {
       if (settled) return false;
       settled = true;
@@ -108,7 +108,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           headers = received;
           const encoding = single(headers["content-encoding"]);
           if (encoding !== undefined && encoding !== "" && encoding !== "identity") {
-            stop(new BodyRefused("encoded", "compressed although identity was asked for"));
+            stop(new AnswerRefused("encoded", "compressed although identity was asked for"));
           } else if (status < 300 && mediaType(headers) === "text/event-stream" && request.onEvent !== undefined) {
             events = createEventStreamReader();
           }
@@ -116,7 +116,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
         onResponseData: (_controller, chunk) => {
           size += chunk.length;
           if (size > MAX_ANSWER_BYTES) {
-            stop(new BodyRefused("too_large", "more than 5 MiB"));
+            stop(new AnswerRefused("too_large", "more than 5 MiB"));
             return;
           }
           if (events === undefined) {

@@ -12,6 +12,9 @@ const MAX_PAGES = 200;
 const MAX_TOOLS = 5_000;
 const MAX_BYTES = 20 * 1024 * 1024;
 
+/** How many of the tools that were left out a log line names. */
+const MAX_EXAMPLES = 5;
+
 /** How a list is asked for. `deadlineMs` is on the clock of `performance.now()`. */
 export interface ListOptions {
   readonly deadlineMs: number;
@@ -29,12 +32,9 @@ export async function listTools(
   options: ListOptions,
 ): Promise<readonly ToolDefinition[]> {
   const { endpoint, era } = session;
-  const requiresAuth = endpoint.secrets.length > 0;
+  const requiresAuth = endpoint.hasSecrets;
   const tools = new Map<string, ToolDefinition>();
-  const skip = (tool: JsonValue, reason: string): void => {
-    const name = isJsonObject(tool) && typeof tool.name === "string" ? tool.name.slice(0, 128) : undefined;
-    log.warn({ host: endpoint.label, tool: name, reason }, "tool of an MCP server left out");
-  };
+  const leftOut: { name: JsonValue | undefined; reason: string }[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
   let bytes = 0;
@@ -65,8 +65,8 @@ export async function listTools(
     }
     for (const value of listed) {
       const tool = readTool(value, requiresAuth);
-      if (typeof tool === "string") skip(value, tool);
-      else if (tools.has(tool.name)) skip(value, "its name is taken");
+      if (typeof tool === "string") leftOut.push({ name: nameOf(value), reason: tool });
+      else if (tools.has(tool.name)) leftOut.push({ name: tool.name, reason: "its name is taken" });
       else if (tools.size < MAX_TOOLS) tools.set(tool.name, tool);
     }
     bytes += reply.bytes;
@@ -79,5 +79,13 @@ export async function listTools(
     seen.add(next);
     cursor = next;
   }
+  if (leftOut.length > 0) {
+    const examples = leftOut.slice(0, MAX_EXAMPLES);
+    log.warn({ host: endpoint.label, count: leftOut.length, examples }, "tools of an MCP server left out");
+  }
   return [...tools.values()];
+}
+
+function nameOf(value: JsonValue): string | undefined {
+  return isJsonObject(value) && typeof value.name === "string" ? value.name.slice(0, 128) : undefined;
 }

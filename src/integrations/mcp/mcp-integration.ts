@@ -5,7 +5,7 @@ import { printJson } from "../../json.ts";
 import type { Integration } from "../integration.ts";
 import { errorResult } from "../tool.ts";
 import { readCallResult } from "./call-result.ts";
-import { checkConfiguration, CONFIGURATION_SCHEMA } from "./configuration.ts";
+import { checkConfiguration, CONFIGURATION_SCHEMA, SECRET_PROPERTIES } from "./configuration.ts";
 import { endpointOf } from "./endpoint.ts";
 import { listTools } from "./list-tools.ts";
 import { openSession } from "./open-session.ts";
@@ -36,7 +36,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     title: "MCP server",
     description: "Any remote MCP server over Streamable HTTP.",
     configurationSchema: CONFIGURATION_SCHEMA,
-    secretProperties: ["api_token", "headers"],
+    secretProperties: SECRET_PROPERTIES,
     credentialProperty: "api_token",
     destinationProperties: ["url"],
     toolSource: "per_connection",

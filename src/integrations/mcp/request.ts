@@ -47,8 +47,8 @@ export interface Requester {
   request(session: Session, request: Request): Promise<Reply>;
   /** Sends what has no result, and awaits its delivery. Never throws: the next request tells what is wrong. */
   notify(session: Session, message: JsonObject): Promise<void>;
-  /** Tells the upstream that a session is over. Never throws: it is a courtesy. */
-  close(session: Session): void;
+  /** Tells the upstream that a session is over, within so many milliseconds. Never throws: it is a courtesy. */
+  close(session: Session, timeoutMs?: number): void;
 }
 
 /** A requester over the guarded dispatcher. */
@@ -111,9 +111,9 @@ export function createRequester({ dispatcher, log }: { dispatcher: Dispatcher; l
       }
     },
     notify,
-    close: (session) => {
+    close: (session, timeoutMs = COURTESY_TIMEOUT_MS) => {
       if (session.id === undefined) return;
-      send(session, { method: "DELETE" }).catch((error: unknown) => {
+      send(session, { method: "DELETE", timeoutMs }).catch((error: unknown) => {
         log.debug({ err: error, host: session.endpoint.label }, "MCP session not closed");
       });
     },

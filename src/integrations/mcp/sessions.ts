@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import type { JsonObject } from "../../json.ts";
 import type { Target } from "../integration.ts";
 import { endpointOf, fingerprint } from "./endpoint.ts";
 import { openSession } from "./open-session.ts";
@@ -9,6 +10,9 @@ import { UpstreamFailure } from "./upstream-failure.ts";
 /** How long a session is kept unused, in milliseconds. */
 const IDLE_MS = 10 * 60_000;
 const SWEEP_MS = 60_000;
+
+/** How long the end of the process may wait for upstreams to hear of it, in milliseconds. */
+const FAREWELL_MS = 1_000;
 const MAX_SESSIONS = 10_000;
 
 /** How one piece of work uses a session. */
@@ -34,23 +38,31 @@ export interface Sessions {
 interface Entry {
   readonly keyVersion: number;
   readonly fingerprint: string;
+  /** The configuration it was last used with: the same object needs no second look. */
+  configuration: JsonObject;
   readonly opened: Promise<Session>;
+  /** The session once it is open. */
+  session: Session | undefined;
   /** Set when the upstream has ended it already. */
   lost: boolean;
+  /** Set when the connection is gone: nothing more may be sent for it. */
+  forgotten: boolean;
 }
 
 /** Sessions in memory, bounded and forgotten when idle. They hold their connection's secrets for that time. */
 export function createSessions(requester: Requester, openTimeoutMs: number): Sessions {
+  let isClosing = false;
   const entries = new LRUCache<number, Entry>({
     max: MAX_SESSIONS,
     ttl: IDLE_MS,
     updateAgeOnGet: true,
     dispose: (entry) => {
-      if (!entry.lost)
-        entry.opened.then(
-          (session) => requester.close(session),
-          () => undefined,
-        );
+      if (entry.lost) return;
+      const farewellMs = isClosing ? FAREWELL_MS : undefined;
+      entry.opened.then(
+        (session) => requester.close(session, farewellMs),
+        () => undefined,
+      );
     },
   });
   const sweep = setInterval(() => entries.purgeStale(), SWEEP_MS).unref();
@@ -62,8 +74,12 @@ export function createSessions(requester: Requester, openTimeoutMs: number): Ses
 
   const acquire = ({ connectionId, keyVersion, configuration }: Target): Entry => {
     const known = entries.get(connectionId);
+    if (known?.configuration === configuration && known.keyVersion === keyVersion) return known;
     const print = fingerprint(configuration);
-    if (known?.keyVersion === keyVersion && known.fingerprint === print) return known;
+    if (known?.fingerprint === print && known.keyVersion === keyVersion) {
+      known.configuration = configuration;
+      return known;
+    }
     const open = (): Promise<Session> =>
       openSession(requester, endpointOf(configuration), performance.now() + openTimeoutMs);
     // A kept-alive connection may close just as it is used again; opening twice does no harm.
@@ -71,8 +87,21 @@ export function createSessions(requester: Requester, openTimeoutMs: number): Ses
       if (isKind(error, "broken")) return open();
       throw error;
     });
-    const entry: Entry = { keyVersion, fingerprint: print, opened, lost: false };
-    opened.catch(() => drop(connectionId, entry));
+    const entry: Entry = {
+      keyVersion,
+      fingerprint: print,
+      configuration,
+      opened,
+      session: undefined,
+      lost: false,
+      forgotten: false,
+    };
+    opened.then(
+      (session) => {
+        entry.session = session;
+      },
+      () => drop(connectionId, entry),
+    );
     entries.set(connectionId, entry);
     return entry;
   };
@@ -81,21 +110,25 @@ export function createSessions(requester: Requester, openTimeoutMs: number): Ses
     use: async (target, { repeatable, signal }, work) => {
       for (let isFirst = true; ; isFirst = false) {
         const entry = acquire(target);
-        const session = await unlessAborted(entry.opened, signal);
+        const session = entry.session ?? (await unlessAborted(entry.opened, signal));
         try {
           return await work(session);
         } catch (error) {
           const isLost = isKind(error, "session_lost");
           if (isLost) drop(target.connectionId, entry);
-          if (!isFirst || !(isLost || (repeatable && isKind(error, "broken")))) throw error;
+          const mayRepeat = isFirst && !entry.forgotten;
+          if (!mayRepeat || !(isLost || (repeatable && isKind(error, "broken")))) throw error;
         }
       }
     },
     forget: (connectionId) => {
+      const entry = entries.peek(connectionId);
+      if (entry !== undefined) entry.forgotten = true;
       entries.delete(connectionId);
     },
     close: () => {
       clearInterval(sweep);
+      isClosing = true;
       entries.clear();
     },
   };

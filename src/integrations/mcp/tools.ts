@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { isJsonObject, roundNumbers, type JsonObject, type JsonValue } from "../../json.ts";
 import type { ToolDefinition } from "../tool.ts";
 import { mirroredParameters } from "./stateless.ts";
 
@@ -25,7 +25,7 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
     name,
     description: plain(typeof description === "string" && description !== "" ? description : title),
     inputSchema: schema,
-    ...(isJsonObject(outputSchema) ? { outputSchema } : {}),
+    ...(isJsonObject(outputSchema) ? { outputSchema: roundNumbers(outputSchema) } : {}),
     annotations: {
       // MCP says of content whom it is for, not of tools: both, then.
       audience: ["user", "assistant"],
@@ -38,10 +38,10 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
   };
 }
 
-/** The schema as given, made an object schema with `properties` and `required` where it says nothing of them. */
+/** The schema as given, its numbers those that validators know, made an object schema with `properties` and `required` where it says nothing of them. */
 function readInputSchema(value: JsonValue | undefined): JsonObject {
   if (!isJsonObject(value)) return { type: "object", properties: {}, required: [] };
-  return { properties: {}, required: [], ...value, type: "object" };
+  return { properties: {}, required: [], ...roundNumbers(value), type: "object" };
 }
 
 function plain(text: JsonValue | undefined): string {

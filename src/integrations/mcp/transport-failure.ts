@@ -1,5 +1,5 @@
 import { OutboundRefused } from "../outbound-refused.ts";
-import { BodyRefused } from "../read-body.ts";
+import { AnswerRefused } from "./answer-refused.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
 
@@ -20,7 +20,7 @@ export function transportFailure(error: unknown, endpoint: Endpoint): UpstreamFa
   const server = `The MCP server at ${endpoint.label}`;
   if (error instanceof UpstreamFailure) return error;
   if (error instanceof OutboundRefused) return new UpstreamFailure("refused", error.message, { cause: error });
-  if (error instanceof BodyRefused) {
+  if (error instanceof AnswerRefused) {
     if (error.kind === "timeout") {
       return new UpstreamFailure("timeout", `${server} did not answer in time. Try again, or check the server.`, {
         cause: error,

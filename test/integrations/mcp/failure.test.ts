@@ -164,7 +164,7 @@ describe("a secret", () => {
         }),
     });
     const text = textOf(await call(subject, { api_token: CANARY, headers: { "X-Key": `${CANARY}-2` } }));
-    expect(text).toContain("bad Bearer [secret] and [secret]");
+    expect(text).toContain("bad Bearer [redacted] and [redacted]");
     expect(text + subject.logged()).not.toContain(CANARY);
   });
 });

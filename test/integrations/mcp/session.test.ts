@@ -126,3 +126,18 @@ describe("a lost session", () => {
     expect(sessions).toBe(2);
   });
 });
+
+it("a call in flight is not sent again once its connection is forgotten", async () => {
+  let answer: (() => void) | undefined;
+  const subject = await upstream({
+    "tools/call": (request, response) => (answer = () => status(404)(request, response)),
+  });
+  const connection = target(subject.server.url);
+  const pending = subject.integration.callTool(connection, tool("work"), {}, patient());
+  await subject.server.until("tools/call");
+  subject.integration.forget?.(connection.connectionId);
+  answer?.();
+  expect((await pending).isError).toBe(true);
+  expect(subject.server.of("tools/call")).toHaveLength(1);
+  expect(subject.server.of("initialize")).toHaveLength(1);
+});
