@@ -1,0 +1,79 @@
+import type { JsonValue } from "../../src/json.ts";
+import type { TestAccount } from "../support/accounts.ts";
+import { operationNamed, type Face } from "../support/clients.ts";
+import type { Outcome } from "../support/outcome.ts";
+import { until } from "../support/until.ts";
+import { type Case, ERRORS, type Step } from "./case.ts";
+import { at, difference, fill, fillObject, stands, type Variables } from "./match.ts";
+
+/** Plays a case through one protocol as an account of its own. Throws with the first difference. */
+export async function play(played: Case, face: Face, account: TestAccount, given: Variables): Promise<void> {
+  const variables: Variables = new Map(given);
+  for (const [index, step] of played.steps.entries()) {
+    const where = `step ${String(index + 1)} (${step.call})`;
+    const outcome = await perform(step, face, account, variables, where);
+    for (const [name, path] of Object.entries(step.save)) {
+      const value = at(outcome.body, String(path));
+      if (value === undefined) throw new Error(`${where}: nothing at ${String(path)} in ${JSON.stringify(outcome.body)}`);
+      variables.set(name, value);
+    }
+  }
+}
+
+async function perform(step: Step, face: Face, account: TestAccount, variables: Variables, where: string): Promise<Outcome> {
+  const call = async (): Promise<Outcome> =>
+    face.call(step.call, {
+      input: fillObject(step.input, variables),
+      headers: Object.fromEntries(Object.entries(fillObject(step.headers, variables)).map(([name, value]) => [name, String(value)])),
+      token: await tokenFor(step, account, variables),
+    });
+  const { until: wanted } = step;
+  if (wanted !== undefined) {
+    return until(
+      async () => {
+        const outcome = await call();
+        const problem = difference(fill(wanted, variables), outcome.body, true);
+        if (problem !== undefined) throw new Error(`${problem} (${outcome.message})`);
+        return outcome;
+      },
+      { what: where },
+    );
+  }
+  const outcome = await call();
+  const problem = complaint(step, face, outcome, variables);
+  if (problem !== undefined) throw new Error(`${where}: ${problem}`);
+  return outcome;
+}
+
+async function tokenFor({ token }: Step, account: TestAccount, variables: Variables): Promise<string | undefined> {
+  if (token === "none") return undefined;
+  const bound = token.bound === undefined ? undefined : Number(fill(token.bound, variables));
+  return account.token(token.scope, bound);
+}
+
+function complaint(step: Step, face: Face, outcome: Outcome, variables: Variables): string | undefined {
+  if (step.error !== undefined) {
+    const [status, code] = ERRORS[step.error.kind];
+    const wanted = face.isRest ? status : code;
+    if (outcome.status !== wanted) return `status ${outcome.status} ("${outcome.message}") instead of ${wanted}`;
+    const detail = String(fill(step.error.detail, variables));
+    if (!stands(detail, outcome.message)) return `"${outcome.message}" instead of "${detail}"`;
+    const body: JsonValue = face.isRest ? { detail: outcome.message } : null;
+    return difference(body, outcome.body);
+  }
+  const wanted = face.isRest ? step.status : "ok";
+  if (outcome.status !== wanted) return `status ${outcome.status} ("${outcome.message}") instead of ${wanted}`;
+  if (face.isRest) {
+    for (const [name, value] of Object.entries(fillObject(step.restHeaders, variables))) {
+      const header = outcome.headers.get(name);
+      if (!stands(String(value), header)) return `header ${name} is ${String(header)} instead of ${String(value)}`;
+    }
+  }
+  if (step.ok !== undefined) return difference(fill(step.ok, variables), outcome.body);
+  return step.has === undefined ? undefined : difference(fill(step.has, variables), outcome.body, true);
+}
+
+/** Fails for a case that no operation of the contract is played in. */
+export function checkOperations({ steps }: Case): void {
+  for (const { call } of steps) operationNamed(call);
+}
