@@ -35,7 +35,9 @@ function typeParsers(): pg.CustomTypesConfig {
 /** The ORM with our entities and migrations; connects when first used. */
 async function openOrm(url: string) {
   return await MikroORM.init({
-    clientUrl: url,
+    // The driver reads the whole address; MikroORM would leave out sslmode, a socket as host, and so on.
+    dbName: new pg.Client({ connectionString: url }).database,
+    driverOptions: { connectionString: url },
     entities,
     extensions: [Migrator],
     pool: { min: 0, max: ORM_POOL_SIZE, idleTimeoutMillis: 10_000 },
@@ -57,7 +59,7 @@ async function openOrm(url: string) {
 }
 
 /**
- * Opens the pool (`poolSize` connections at most) and the ORM on one database; connects lazily.
+ * Opens the pool (`poolSize` connections at most, 2 at least) and the ORM on one database; connects lazily.
  *
  * Both outlive a restart of PostgreSQL: a connection that breaks is discarded and the next caller gets a new one.
  */

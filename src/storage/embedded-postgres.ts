@@ -67,7 +67,7 @@ export async function startEmbeddedPostgres(options: {
   readonly log: Logger;
 }): Promise<EmbeddedPostgres> {
   const { log } = options;
-  const cluster = await prepareCluster(options.dataDir);
+  const cluster = await prepareCluster(options.dataDir, log);
   let stopping = false;
   let presence: pg.Client;
   let restarting: Promise<void> | undefined;
@@ -82,7 +82,10 @@ export async function startEmbeddedPostgres(options: {
     for (let waitMs = 100; !stopping; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
         log.warn("the embedded PostgreSQL went away; starting it again");
-        watch((await join(cluster)).client);
+        const again = await join(cluster);
+        watch(again.client);
+        if (again.port !== first.port)
+          log.error("the embedded PostgreSQL had to move to another port; restart the service");
         return;
       } catch (error) {
         log.error({ err: error }, "the embedded PostgreSQL does not come back");

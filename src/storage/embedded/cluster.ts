@@ -1,8 +1,22 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmod, chown, lstat, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
+import type { Logger } from "pino";
+import { ignoreError } from "../ignore-error.ts";
 import { SYSTEM_FOLDER, findBinaries, type Binaries } from "./binaries.ts";
 import { canEnter, findUnprivilegedUser, isRoot, ownerOf, type OsUser } from "./os-user.ts";
 
@@ -81,7 +95,10 @@ async function placeFor(home: string, user: OsUser | undefined): Promise<string>
 }
 
 /** Builds the cluster beside its place and moves it there in one step, so that a half-made one is never seen. */
-async function initialise(home: string, binaries: Binaries, user: OsUser | undefined): Promise<void> {
+async function initialise(home: string, binaries: Binaries, user: OsUser | undefined, log: Logger): Promise<void> {
+  const lost = await readlink(home).catch(ignoreError);
+  if (lost !== undefined)
+    throw new Error(`${home} points to ${lost}, where no database is; remove the link to begin anew`);
   const place = await placeFor(home, user);
   const draft = place === home ? `${home}.${randomBytes(6).toString("hex")}` : place;
   await mkdir(dirname(draft), { recursive: true, mode: 0o755 });
@@ -90,7 +107,10 @@ async function initialise(home: string, binaries: Binaries, user: OsUser | undef
   try {
     await runInitdb(draft, binaries, user);
     if (place === home) await rename(draft, home);
-    else await symlink(place, home);
+    else {
+      await symlink(place, home);
+      log.warn(`the database's user cannot enter ${dirname(home)}; the database is kept in ${place}`);
+    }
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     // Another process was faster; its cluster is as good as ours.
@@ -132,13 +152,13 @@ async function chooseUser(pgdata: string): Promise<OsUser | undefined> {
 }
 
 /** The cluster in `<dataDir>/postgres`, made on the first call. Safe with several processes at once. */
-export async function prepareCluster(dataDir: string): Promise<Cluster> {
+export async function prepareCluster(dataDir: string, log: Logger): Promise<Cluster> {
   const home = join(resolve(dataDir), "postgres");
   const made = await exists(join(home, "data"));
   if (!(await exists(dataDir))) await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
   const user = await chooseUser(join(home, "data"));
   const binaries = await findBinaries(user);
-  if (!made) await initialise(home, binaries, user);
+  if (!made) await initialise(home, binaries, user, log);
   // The home may be a link out of a folder that the database's user cannot pass.
   const place = await realpath(home);
   const pgdata = join(place, "data");
