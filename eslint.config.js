@@ -62,6 +62,7 @@ export default defineConfig(
       "@typescript-eslint/no-unsafe-member-access": "off",
       "@typescript-eslint/no-unsafe-return": "off",
       "@typescript-eslint/no-base-to-string": "off",
+      "@typescript-eslint/unbound-method": "off",
     },
   },
   {

@@ -1,49 +1,25 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
+import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/json.ts";
+import { type Child, startChild } from "../support/child-process.ts";
+import { freePort } from "../support/free-port.ts";
 import { type LocatedOperation, listExamples, listOperations, readDocument, resolve } from "./document.ts";
 
 const document = await readDocument();
-let prism: ChildProcess;
+let prism: Child | undefined;
 let origin: string;
 
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
+// As `npm run mock` starts it, on another port.
 beforeAll(async () => {
-  const port = await findFreePort();
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  const arguments_ = [
-    "node_modules/@stoplight/prism-cli/dist/index.js",
-    "mock",
-    "openapi/patchbay.yaml",
-    "--port",
-    String(port),
-  ];
-  prism = spawn(process.execPath, arguments_, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  const port = await freePort();
+  const entry = createRequire(import.meta.url).resolve("@stoplight/prism-cli/dist/index.js");
+  const args = [entry, "mock", "openapi/patchbay.yaml", "--port", String(port)];
+  prism = await startChild({ command: process.execPath, args, ready: /is listening/ });
   origin = `http://127.0.0.1:${port}`;
-  await new Promise<void>((listening, failed) => {
-    prism.once("exit", (code) => failed(new Error(`prism ended with ${String(code)}`)));
-    prism.stdout?.on("data", (chunk: Buffer) => {
-      if (chunk.includes("is listening")) listening();
-    });
-  });
 });
 
 afterAll(async () => {
-  if (prism.exitCode !== null) return;
-  prism.kill();
-  await once(prism, "exit");
+  await prism?.end("SIGKILL");
 });
 
 /** Asks the mock for one documented answer with a request that is right in every other way. */
