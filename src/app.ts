@@ -83,7 +83,9 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
   const catalog = await loadCatalog({
     folder: new URL("../openapi/integrations/", import.meta.url).pathname,
     // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
-    dispatcher: createGuardedDispatcher({ allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)] }),
+    dispatcher: createGuardedDispatcher({
+      allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
+    }),
     baseUrls: config.integrationBaseUrls,
     others: [mcp],
   });
@@ -120,7 +122,8 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     connections: store,
     feed,
     isValid: async (principal) =>
-      (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) && !(await revocations.isRevoked(principal)),
+      (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) &&
+      !(await revocations.isRevoked(principal)),
   });
 
   const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
@@ -201,5 +204,7 @@ function authorities(addresses: ReadonlyMap<string, string>): string[] {
 
 async function ownVersion(): Promise<string> {
   const manifest: unknown = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
-  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "0.0.0";
+  return typeof manifest === "object" && manifest !== null && "version" in manifest
+    ? String(manifest.version)
+    : "0.0.0";
 }

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { JsonObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 import type { VerificationJob } from "./connections/verification.ts";
 import type { Jobs } from "./storage/jobs.ts";
 import type { Purge } from "./storage/stores/purge.ts";
@@ -23,9 +23,12 @@ export interface BackgroundDeps {
 /** Starts the workers of the queues and the sweep of what has expired; answers how to stop the sweep. */
 export async function startBackground(deps: BackgroundDeps): Promise<() => void> {
   await deps.jobs.start();
-  await deps.jobs.work(VERIFY_QUEUE, { concurrency: 8, expireInSeconds: 60 }, (payload) => deps.verify(toVerificationJob(payload)));
-  await deps.jobs.work(PURGE_QUEUE, { concurrency: 1, expireInSeconds: 300 }, async ({ accountId, connectionId }) => {
-    await deps.purge.connection(String(accountId), Number(connectionId));
+  await deps.jobs.work(VERIFY_QUEUE, { concurrency: 8, expireInSeconds: 60 }, (payload) =>
+    deps.verify(toVerificationJob(payload)),
+  );
+  await deps.jobs.work(PURGE_QUEUE, { concurrency: 1, expireInSeconds: 300 }, async (payload) => {
+    const { accountId, connectionId } = toConnectionRef(payload);
+    await deps.purge.connection(accountId, connectionId);
   });
   let timer: NodeJS.Timeout | undefined;
   const sweep = async (): Promise<void> => {
@@ -50,11 +53,20 @@ export function fromVerificationJob({ accountId, connectionId, keyVersion, attem
   return { accountId, connectionId, keyVersion, attempt };
 }
 
-function toVerificationJob({ accountId, connectionId, keyVersion, attempt }: JsonObject): VerificationJob {
+function toVerificationJob(payload: JsonObject): VerificationJob {
   return {
-    accountId: String(accountId),
-    connectionId: Number(connectionId),
-    keyVersion: Number(keyVersion),
-    attempt: Number(attempt),
+    ...toConnectionRef(payload),
+    keyVersion: wholeNumber(payload["keyVersion"]),
+    attempt: wholeNumber(payload["attempt"]),
   };
+}
+
+function toConnectionRef({ accountId, connectionId }: JsonObject): Pick<VerificationJob, "accountId" | "connectionId"> {
+  if (typeof accountId !== "string") throw new TypeError("a job names no account");
+  return { accountId, connectionId: wholeNumber(connectionId) };
+}
+
+function wholeNumber(value: JsonValue | undefined): number {
+  if (typeof value !== "number") throw new TypeError("a job's payload lacks a number");
+  return value;
 }

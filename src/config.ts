@@ -80,7 +80,10 @@ function text(environment: Environment, name: string): string | undefined {
 }
 
 function list(environment: Environment, name: string): string[] {
-  return (text(environment, name) ?? "").split(",").map((item) => item.trim()).filter((item) => item !== "");
+  return (text(environment, name) ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
 }
 
 function integer(environment: Environment, name: string, fallback: number, min: number, max: number): number {
@@ -92,10 +95,15 @@ function integer(environment: Environment, name: string, fallback: number, min: 
 }
 
 function flag(environment: Environment, name: string): boolean {
-  return word(environment, name, ["true", "false", "1", "0"], "false").match(/true|1/) !== null;
+  return ["true", "1"].includes(word(environment, name, ["true", "false", "1", "0"], "false"));
 }
 
-function word<Word extends string>(environment: Environment, name: string, words: readonly Word[], fallback: Word): Word {
+function word<Word extends string>(
+  environment: Environment,
+  name: string,
+  words: readonly Word[],
+  fallback: Word,
+): Word {
   const value = text(environment, name);
   if (value === undefined) return fallback;
   const known = words.find((one) => one === value);
@@ -107,7 +115,9 @@ function parsedUrl(name: string, value: string, schemes: readonly string[]): URL
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url !== undefined && schemes.includes(url.protocol)) return url;
   // The value is not echoed: an address may hold a password.
-  throw new ConfigError(`${name} must be an address that starts with ${schemes.map((one) => `${one}//`).join(" or ")}.`);
+  throw new ConfigError(
+    `${name} must be an address that starts with ${schemes.map((one) => `${one}//`).join(" or ")}.`,
+  );
 }
 
 function webAddress(environment: Environment, name: string): string | undefined {
@@ -156,7 +166,9 @@ function integrationBaseUrls(environment: Environment): ReadonlyMap<string, stri
 function corsOrigins(environment: Environment): readonly string[] {
   return list(environment, "CORS_ORIGINS").map((item) => {
     const url = URL.canParse(item) ? new URL(item) : undefined;
-    if (url !== undefined && url.origin === item) return item;
-    throw new ConfigError(`CORS_ORIGINS holds ${JSON.stringify(item)}; each item must be an origin such as https://app.example.com.`);
+    if (url?.origin === item) return item;
+    throw new ConfigError(
+      `CORS_ORIGINS holds ${JSON.stringify(item)}; each item must be an origin such as https://app.example.com.`,
+    );
   });
 }

@@ -36,7 +36,8 @@ export interface Foundation {
 
 /** Opens the database (starting the embedded one where none is configured), migrates it and reads the keys. */
 export async function openFoundation(config: Config, log: Logger, poolSize: number): Promise<Foundation> {
-  const embedded = config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, log }) : undefined;
+  const embedded =
+    config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, log }) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? "";
   const database = await openDatabase({ url, poolSize });
   const close = async (): Promise<void> => {
@@ -46,7 +47,9 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
   try {
     const migrations = await migrate(database);
     const masterKeys =
-      config.masterKeys === undefined ? await loadOrCreateMasterKeys(config.dataDir) : parseMasterKeys(config.masterKeys);
+      config.masterKeys === undefined
+        ? await loadOrCreateMasterKeys(config.dataDir)
+        : parseMasterKeys(config.masterKeys);
     const sealer = createSealer(masterKeys);
     const { pepper } = await openInstallation(database, sealer);
     const keys = await loadSigningKeys(createSigningKeyStore(database.pool, sealer));
@@ -65,7 +68,11 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
       clientStore,
       clients: createClients({ store: clientStore, pepper }),
       personalAccessTokenStore,
-      personalAccessTokens: createPersonalAccessTokens({ store: personalAccessTokenStore, keys, issuer: config.publicUrl }),
+      personalAccessTokens: createPersonalAccessTokens({
+        store: personalAccessTokenStore,
+        keys,
+        issuer: config.publicUrl,
+      }),
       close,
     };
   } catch (error) {

@@ -2,7 +2,16 @@ import { type Logger, pino } from "pino";
 import type { LogLevel } from "./config.ts";
 
 /** Names that must not reach a log even by mistake, wherever they stand in what is logged. */
-const SECRET_NAMES = ["authorization", "api_key", "apiKey", "api_token", "password", "secret", "client_secret", "cookie"];
+const SECRET_NAMES = [
+  "authorization",
+  "api_key",
+  "apiKey",
+  "api_token",
+  "password",
+  "secret",
+  "client_secret",
+  "cookie",
+];
 
 /** The process's log: JSON lines on standard error, so that standard output stays for what the operator is told. */
 export function createLog(level: LogLevel): Logger {

@@ -1,3 +1,5 @@
+import process from "node:process";
+
 // Plain JavaScript, because it has to run on whatever Node is at hand to say that it is the wrong one.
 if (process.features.typescript) {
   await import("./main.ts");

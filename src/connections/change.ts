@@ -5,7 +5,12 @@ import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { JsonObject } from "../json.ts";
 import { ACCESS_TYPES, connectionScopes, type AccessType, type Connection } from "./connection.ts";
 import type { ChangeEffects } from "./connection-store.ts";
-import { checkConfiguration, mergeConfiguration, missingCredentialReason, splitConfiguration } from "./configuration.ts";
+import {
+  checkConfiguration,
+  mergeConfiguration,
+  missingCredentialReason,
+  splitConfiguration,
+} from "./configuration.ts";
 import { checkApiKey, checkClientSecret, checkDescription, checkName } from "./text.ts";
 
 /** What an update may bring; absent fields keep their values (SPEC «PUT», rule 1). */
@@ -59,7 +64,8 @@ export function applyChange(before: Connection, change: ConnectionChange, ground
     ...(change.description === undefined ? {} : { description: checkDescription(change.description) }),
   };
   let effects: ChangeEffects = {};
-  if (change.accessType !== undefined) ({ after, effects } = withAccess(after, checkAccessType(change.accessType), ground));
+  if (change.accessType !== undefined)
+    ({ after, effects } = withAccess(after, checkAccessType(change.accessType), ground));
   if (change.disabledTools !== undefined) after = withDisabledTools(after, change.disabledTools, ground.toolIds);
   if (change.clientSecret !== undefined) effects = { ...effects, clientSecret: checkClientSecret(change.clientSecret) };
   if (change.apiKey !== undefined || change.configuration !== undefined) {

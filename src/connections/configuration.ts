@@ -62,7 +62,7 @@ function withoutRequiredSecrets(integration: Integration): JsonObject {
   const known = relaxed.get(schema);
   if (known !== undefined) return known;
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  const kept = required.filter((name: JsonValue) => !integration.secretProperties.includes(String(name)));
+  const kept = required.filter((name: JsonValue) => !integration.secretProperties.some((secret) => secret === name));
   const result = { ...schema, required: kept };
   relaxed.set(schema, result);
   return result;

@@ -27,7 +27,11 @@ export interface Connections {
   get(principal: Principal, serverId: string): Promise<Connection>;
   update(principal: Principal, serverId: string, change: ConnectionChange): Promise<Connection>;
   delete(principal: Principal, serverId: string): Promise<void>;
-  listTools(principal: Principal, serverId: string, query: ToolQuery): Promise<ToolPage & { readonly connectionId: number }>;
+  listTools(
+    principal: Principal,
+    serverId: string,
+    query: ToolQuery,
+  ): Promise<ToolPage & { readonly connectionId: number }>;
 }
 
 /** What the use cases need. */
@@ -124,7 +128,9 @@ async function decideOn(
 ): Promise<ReturnType<typeof applyChange>> {
   const needsSecrets = change.apiKey !== undefined || change.configuration !== undefined;
   const needsTools = change.disabledTools !== undefined || change.accessType === "individual";
-  const sealed = needsSecrets ? await deps.store.sealedSecrets(before.accountId, before.id, before.keyVersion) : undefined;
+  const sealed = needsSecrets
+    ? await deps.store.sealedSecrets(before.accountId, before.id, before.keyVersion)
+    : undefined;
   const secrets = sealed === undefined ? {} : deps.store.openSecrets(before.accountId, before.id, sealed);
   const toolIds = needsTools ? (await deps.tools.of(before)).map(({ id }) => id) : [];
   return applyChange(before, change, { integration, validator: deps.validator, secrets, toolIds });

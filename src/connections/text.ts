@@ -8,7 +8,8 @@ const MAX_KEY = 4_096;
 
 /** A name of 1 to 255 characters without control characters, or throws `invalid`. */
 export function checkName(name: string): string {
-  if (name.trim() === "" || name.length > MAX_NAME) throw invalid("name", `name must have 1 to ${MAX_NAME} characters.`);
+  if (name.trim() === "" || name.length > MAX_NAME)
+    throw invalid("name", `name must have 1 to ${MAX_NAME} characters.`);
   if (/\p{Cc}/u.test(name)) throw invalid("name", "name must not contain control characters.");
   return name;
 }

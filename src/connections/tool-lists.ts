@@ -31,17 +31,25 @@ export interface ToolListDeps {
 
 /** A list in memory: definitions by name, with their ids beside them. */
 interface KnownList {
-  readonly keyVersion: number;
   readonly digest: string;
   readonly definitions: readonly ToolDefinition[];
   readonly ids: readonly number[];
+}
+
+/** What is in memory of a connection's upstream. The list keeps its identity while it stays the same. */
+interface Entry {
+  readonly list: KnownList;
+  /** The key it was last confirmed with. */
+  readonly keyVersion: number;
   /** Milliseconds since the epoch after which it is looked at again. */
   readonly staleAt: number;
 }
 
+const NOTHING: KnownList = { digest: "", definitions: [], ids: [] };
+
 /** The tools of connections: from the contract for `fixed` integrations, from the upstream's last answer otherwise. */
 export function createToolLists(deps: ToolListDeps): ConnectionTools {
-  const known = new LRUCache<number, KnownList>({ max: MAX_LISTS });
+  const known = new LRUCache<number, Entry>({ max: MAX_LISTS });
   const loading = new Map<number, Promise<KnownList>>();
   const fixed = new Map<string, KnownList>();
   const built = new WeakMap<Connection, { list: KnownList; tools: readonly ConnectionTool[] }>();
@@ -64,7 +72,11 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
       return { id, definition, enabled: !disabled.has(id) && (seen === undefined || seen.has(id)) };
     });
     built.set(connection, { list, tools });
-    if (connection.accessType === "individual") adoptNewcomers(connection, list.ids.filter((id) => seen?.has(id) !== true));
+    if (connection.accessType === "individual")
+      adoptNewcomers(
+        connection,
+        list.ids.filter((id) => seen?.has(id) !== true),
+      );
     return tools;
   }
 
@@ -79,17 +91,14 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   async function ofFixed(integration: Integration, connection: Connection): Promise<KnownList> {
     const target = { accountId: connection.accountId, connectionId: connection.id, keyVersion: 0, configuration: {} };
     const definitions = await integration.listTools(target, { signal: new AbortController().signal });
-    const list = await withIds(definitions, { keyVersion: 0, digest: "", staleAt: Infinity });
+    const list = await withIds(definitions, "");
     fixed.set(integration.serverType, list);
     return list;
   }
 
-  async function withIds(
-    unsorted: readonly ToolDefinition[],
-    about: Omit<KnownList, "definitions" | "ids">,
-  ): Promise<KnownList> {
+  async function withIds(unsorted: readonly ToolDefinition[], digest: string): Promise<KnownList> {
     const definitions = unsorted.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    return { ...about, definitions, ids: await deps.names.intern(definitions.map(({ name }) => name)) };
+    return { digest, definitions, ids: await deps.names.intern(definitions.map(({ name }) => name)) };
   }
 
   /** One load of a connection's list at a time, however many ask. */
@@ -103,27 +112,24 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
 
   async function loadStored(integration: Integration, connection: Connection): Promise<KnownList> {
     const stored = await deps.lists.find(connection.accountId, connection.id);
-    const isFresh = (list: StoredToolList): boolean =>
-      list.keyVersion === connection.keyVersion && list.fetchedAt.getTime() + FRESH_MS > Date.now();
-    if (stored !== undefined && isFresh(stored)) {
-      return keep(connection, await withIds(stored.tools, { ...stored, staleAt: stored.fetchedAt.getTime() + FRESH_MS }));
+    const storedStaleAt = (stored?.fetchedAt.getTime() ?? 0) + FRESH_MS;
+    if (stored?.keyVersion === connection.keyVersion && storedStaleAt > Date.now()) {
+      return keep(connection, stored, storedStaleAt);
     }
     const fetched = await fetchList(integration, connection);
-    const list = fetched ?? stored ?? { tools: [], digest: "", keyVersion: connection.keyVersion };
-    const staleAt = Date.now() + (fetched === undefined ? PAUSE_MS : FRESH_MS);
-    const { digest } = list;
-    return keep(connection, await withIds(list.tools, { keyVersion: connection.keyVersion, digest, staleAt }));
+    if (fetched !== undefined) return keep(connection, fetched, Date.now() + FRESH_MS);
+    return keep(connection, stored ?? { tools: [], digest: "" }, Date.now() + PAUSE_MS);
   }
 
-  function keep(connection: Connection, list: KnownList): KnownList {
-    const before = known.get(connection.id);
-    // The same list keeps its identity, and with it everything computed from it.
-    const kept =
-      before !== undefined && before.digest === list.digest
-        ? Object.assign(before, { staleAt: list.staleAt, keyVersion: list.keyVersion })
-        : list;
-    known.set(connection.id, kept);
-    return kept;
+  async function keep(
+    connection: Connection,
+    { tools, digest }: Pick<StoredToolList, "tools" | "digest">,
+    staleAt: number,
+  ): Promise<KnownList> {
+    const before = known.get(connection.id)?.list;
+    const list = before?.digest === digest ? before : await withIds(tools, digest);
+    known.set(connection.id, { list, keyVersion: connection.keyVersion, staleAt });
+    return list;
   }
 
   /** Asks the upstream and keeps its answer. Undefined when it cannot be asked now. */
@@ -145,14 +151,14 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   }
 
   function ofUpstream(integration: Integration, connection: Connection): KnownList | Promise<KnownList> {
-    const list = known.get(connection.id);
-    if (list === undefined) return patiently(load(integration, connection), connection);
-    if (list.staleAt < Date.now() || list.keyVersion !== connection.keyVersion) {
+    const entry = known.get(connection.id);
+    if (entry === undefined) return patiently(load(integration, connection));
+    if (entry.staleAt < Date.now() || entry.keyVersion !== connection.keyVersion) {
       load(integration, connection).catch((error: unknown) => {
         deps.log.warn({ err: error, connectionId: connection.id }, "the tool list could not be refreshed");
       });
     }
-    return list;
+    return entry.list;
   }
 
   return {
@@ -169,14 +175,13 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
 }
 
 /** Waits for a first list only so long: an upstream that hangs must not make its owner's requests hang. */
-async function patiently(list: Promise<KnownList>, connection: Connection): Promise<KnownList> {
+async function patiently(list: Promise<KnownList>): Promise<KnownList> {
   let timer: NodeJS.Timeout | undefined;
-  const empty = new Promise<KnownList>((resolve) => {
-    const nothing = { keyVersion: connection.keyVersion, digest: "", definitions: [], ids: [], staleAt: 0 };
-    timer = setTimeout(() => resolve(nothing), FIRST_WAIT_MS);
+  const nothing = new Promise<KnownList>((resolve) => {
+    timer = setTimeout(() => resolve(NOTHING), FIRST_WAIT_MS);
   });
   try {
-    return await Promise.race([list, empty]);
+    return await Promise.race([list, nothing]);
   } finally {
     clearTimeout(timer);
   }

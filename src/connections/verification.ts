@@ -41,7 +41,7 @@ export function pauseSeconds(attempt: number): number {
 export function createVerification(deps: VerifierDeps): (job: VerificationJob) => Promise<void> {
   return async (job) => {
     const connection = await deps.connections.find(job.accountId, job.connectionId);
-    if (connection === undefined || connection.keyVersion !== job.keyVersion) return;
+    if (connection?.keyVersion !== job.keyVersion) return;
     const seen = await look(deps, connection);
     if (seen === undefined) return;
     const record = (status: "pending" | "verified" | "failed", reason: string | undefined): Promise<boolean> =>
@@ -61,7 +61,8 @@ export function createVerification(deps: VerifierDeps): (job: VerificationJob) =
 
 async function look(deps: VerifierDeps, connection: Connection): Promise<Verification | undefined> {
   const integration = deps.catalog.get(connection.serverType);
-  if (integration === undefined) return { outcome: "retry", reason: `This installation has no integration ${connection.serverType}.` };
+  if (integration === undefined)
+    return { outcome: "retry", reason: `This installation has no integration ${connection.serverType}.` };
   if (missingCredentialReason(integration, connection.hasCredential) !== undefined) return undefined;
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), TIMEOUT_MS);

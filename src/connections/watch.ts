@@ -21,7 +21,11 @@ export interface WatchDeps {
 }
 
 /** Watches one connection (`serverId`) or, without it, all that the principal may see, until `signal` aborts. */
-export type Watch = (principal: Principal, serverId: string | undefined, signal: AbortSignal) => AsyncIterable<WatchEvent>;
+export type Watch = (
+  principal: Principal,
+  serverId: string | undefined,
+  signal: AbortSignal,
+) => AsyncIterable<WatchEvent>;
 
 const HEARTBEAT_MS = 15_000;
 /** How often the token is looked at: its end is noticed within this time. */
@@ -42,12 +46,12 @@ export function createWatch(deps: WatchDeps): Watch {
     // Subscribed before the snapshot is taken, so that no change falls between the two.
     const changes = collectChanges(deps.feed, accountId, id, signal);
     try {
-      if (serverId !== undefined && (id === undefined || (await look(accountId, id)).length === 0)) {
-        throw connectionNotFound(serverId);
-      }
-      yield { event: "snapshot", connections: await look(accountId, id) };
+      const isForeign = serverId !== undefined && id === undefined;
+      const watched = isForeign ? [] : await look(accountId, id);
+      if (serverId !== undefined && watched.length === 0) throw connectionNotFound(serverId);
+      yield { event: "snapshot", connections: watched };
       let lastEventAt = Date.now();
-      while (!signal.aborted) {
+      for (;;) {
         await changes.wait(Math.min(TOKEN_CHECK_MS, lastEventAt + HEARTBEAT_MS - Date.now()));
         if (signal.aborted) return;
         if (!(await deps.isValid(principal))) throw new DomainError("unauthenticated", "Invalid or expired token.");
@@ -83,7 +87,12 @@ interface CollectedChanges {
   stop(): void;
 }
 
-function collectChanges(feed: ChangeFeed, accountId: string, id: number | undefined, signal: AbortSignal): CollectedChanges {
+function collectChanges(
+  feed: ChangeFeed,
+  accountId: string,
+  id: number | undefined,
+  signal: AbortSignal,
+): CollectedChanges {
   const changed = new Set<number>();
   let missed = false;
   let wake = (): void => {};

@@ -51,7 +51,12 @@ const connection: Connection = {
 const secrets: JsonObject = { api_token: "old-secret" };
 
 function change(wanted: ConnectionChange, before = connection, party = integration) {
-  return applyChange(before, wanted, { integration: party, validator: createSchemaValidator(), secrets, toolIds: [10, 11, 12] });
+  return applyChange(before, wanted, {
+    integration: party,
+    validator: createSchemaValidator(),
+    secrets,
+    toolIds: [10, 11, 12],
+  });
 }
 
 describe("a change of a connection", () => {
@@ -72,9 +77,12 @@ describe("a change of a connection", () => {
     expect(effects).toEqual({ secrets: { api_token: "old-secret" }, verify: true, forgetTools: false });
   });
 
-  it.each(["admin", "", "READ", "toString"])("refuses the access type %j with the specification's text", (accessType) => {
-    expect(() => change({ accessType })).toThrow("Invalid access type specified");
-  });
+  it.each(["admin", "", "READ", "toString"])(
+    "refuses the access type %j with the specification's text",
+    (accessType) => {
+      expect(() => change({ accessType })).toThrow("Invalid access type specified");
+    },
+  );
 
   it("ends the access of the connection's own client when the access narrows to read, and only then", () => {
     expect(change({ accessType: "read" }).effects).toEqual({ clientScopes: ["mcp.read"], endClientAccess: true });
@@ -98,7 +106,9 @@ describe("a change of a connection", () => {
   });
 
   it("refuses a disabled tool that the connection does not have, but keeps one that went away", () => {
-    expect(() => change({ disabledTools: [99] })).toThrow("disabled_tools: 99 is not the id of a tool of this connection.");
+    expect(() => change({ disabledTools: [99] })).toThrow(
+      "disabled_tools: 99 is not the id of a tool of this connection.",
+    );
     const before = { ...connection, disabledToolIds: [77] };
     expect(change({ disabledTools: [77, 10] }, before).after.disabledToolIds).toEqual([10, 77]);
   });
@@ -119,7 +129,11 @@ describe("a change of a connection", () => {
     for (const again of [{ apiKey: "new" }, {}]) {
       const configuration = { company_domain: "other", ...("apiKey" in again ? {} : { api_token: "new" }) };
       const { after, effects } = change({ configuration, ...again });
-      expect(after).toMatchObject({ configuration: { company_domain: "other" }, verificationStatus: "pending", keyVersion: 4 });
+      expect(after).toMatchObject({
+        configuration: { company_domain: "other" },
+        verificationStatus: "pending",
+        keyVersion: 4,
+      });
       expect(effects).toEqual({ secrets: { api_token: "new" }, verify: true, forgetTools: true });
     }
   });

@@ -59,7 +59,10 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
       const detailed = wantsDetails(request);
       const connection = await connections.get(principalOf(context), request.serverId);
       return detailed
-        ? create(GetConnectionResponseSchema, { message: "MCP server retrieved", connection: toWireDetails(connection, catalog) })
+        ? create(GetConnectionResponseSchema, {
+            message: "MCP server retrieved",
+            connection: toWireDetails(connection, catalog),
+          })
         : create(GetConnectionResponseSchema, { success: true, data: toWireConnection(connection) });
     },
 
@@ -67,7 +70,10 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
       const detailed = wantsDetails(request);
       const connection = await connections.update(principalOf(context), request.serverId, fromUpdateRequest(request));
       return detailed
-        ? create(UpdateConnectionResponseSchema, { message: "MCP server updated", connection: toWireDetails(connection, catalog) })
+        ? create(UpdateConnectionResponseSchema, {
+            message: "MCP server updated",
+            connection: toWireDetails(connection, catalog),
+          })
         : create(UpdateConnectionResponseSchema, { success: true, data: toWireConnection(connection) });
     },
 
@@ -76,16 +82,24 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
       await connections.delete(principalOf(context), request.serverId);
       return detailed
         ? create(DeleteConnectionResponseSchema, { message: "MCP server deleted" })
-        : create(DeleteConnectionResponseSchema, { success: true, data: NullValue.NULL_VALUE, message: "MCP server deleted" });
+        : create(DeleteConnectionResponseSchema, {
+            success: true,
+            data: NullValue.NULL_VALUE,
+            message: "MCP server deleted",
+          });
     },
 
     async listConnectionTools({ serverId, limit, offset, includeDisabled }, context) {
       const listed = await connections.listTools(principalOf(context), serverId, { limit, offset, includeDisabled });
-      return create(ListConnectionToolsResponseSchema, { success: true, data: toWireToolPage(listed, listed.connectionId) });
+      return create(ListConnectionToolsResponseSchema, {
+        success: true,
+        data: toWireToolPage(listed, listed.connectionId),
+      });
     },
 
     async *watchConnections({ serverId }, context) {
-      for await (const event of deps.watch(principalOf(context), serverId, context.signal)) yield toWireWatchEvent(event);
+      for await (const event of deps.watch(principalOf(context), serverId, context.signal))
+        yield toWireWatchEvent(event);
     },
   };
 }

@@ -11,10 +11,14 @@ export function fromUpdateRequest(request: UpdateConnectionRequest): ConnectionC
   const named = (path: string): boolean => mask === undefined || mask.has(path);
   const unknown = request.updateMask?.paths.find((path) => !(path in PRESENT));
   if (unknown !== undefined) {
-    throw invalid("update_mask", `update_mask: ${JSON.stringify(unknown.slice(0, 64))} is not a field that an update can change.`);
+    throw invalid(
+      "update_mask",
+      `update_mask: ${JSON.stringify(unknown.slice(0, 64))} is not a field that an update can change.`,
+    );
   }
   const missing = request.updateMask?.paths.find((path) => PRESENT[path]?.(request) === false);
-  if (missing !== undefined) throw invalid(missing, `update_mask names ${missing}, but the request does not supply it.`);
+  if (missing !== undefined)
+    throw invalid(missing, `update_mask names ${missing}, but the request does not supply it.`);
   return {
     connectionId: request.connectionId,
     agentEnabled: named("agent_enabled") ? request.agentEnabled : undefined,
@@ -24,9 +28,10 @@ export function fromUpdateRequest(request: UpdateConnectionRequest): ConnectionC
     description: named("description") ? request.description : undefined,
     clientSecret: named("oauth2_client_secret") ? request.oauth2ClientSecret : undefined,
     configuration: named("config") ? request.config : undefined,
-    disabledTools: mask?.has("disabled_tools") === true || (mask === undefined && request.disabledTools.length > 0)
-      ? request.disabledTools
-      : undefined,
+    disabledTools:
+      mask?.has("disabled_tools") === true || (mask === undefined && request.disabledTools.length > 0)
+        ? request.disabledTools
+        : undefined,
   };
 }
 

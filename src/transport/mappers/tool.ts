@@ -1,6 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { type ToolPage as WireToolPage, ToolPageSchema } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
-import { type Tool, type ToolAnnotations, ToolAnnotationsSchema, ToolSchema } from "../../../gen/proto/patchbay/v1/tool_pb.ts";
+import {
+  type Tool,
+  type ToolAnnotations,
+  ToolAnnotationsSchema,
+  ToolSchema,
+} from "../../../gen/proto/patchbay/v1/tool_pb.ts";
 import type { ConnectionTool } from "../../connections/connection-tools.ts";
 import type { ToolPage } from "../../connections/list-tools.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";

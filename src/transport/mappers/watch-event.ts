@@ -10,9 +10,15 @@ import { toWireConnection } from "./connection.ts";
 export function toWireWatchEvent(event: WatchEvent): WatchConnectionsResponse {
   switch (event.event) {
     case "snapshot":
-      return create(WatchConnectionsResponseSchema, { event: event.event, connections: event.connections.map(toWireConnection) });
+      return create(WatchConnectionsResponseSchema, {
+        event: event.event,
+        connections: event.connections.map(toWireConnection),
+      });
     case "updated":
-      return create(WatchConnectionsResponseSchema, { event: event.event, connections: [toWireConnection(event.connection)] });
+      return create(WatchConnectionsResponseSchema, {
+        event: event.event,
+        connections: [toWireConnection(event.connection)],
+      });
     case "deleted":
       return create(WatchConnectionsResponseSchema, { event: event.event, serverId: String(event.connectionId) });
     case "heartbeat":
