@@ -36,7 +36,7 @@ function typeParsers(): pg.CustomTypesConfig {
 async function openOrm(url: string) {
   return await MikroORM.init({
     // The driver reads the whole address; MikroORM would leave out sslmode, a socket as host, and so on.
-    dbName: new pg.Client({ connectionString: url }).database,
+    dbName: new pg.Client({ connectionString: url }).database ?? "",
     driverOptions: { connectionString: url },
     entities,
     extensions: [Migrator],
