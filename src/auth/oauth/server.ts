@@ -7,7 +7,7 @@ import { type HttpRequest, type HttpResponse, readForm, sendJson, singleHeader }
 import { authorizationServerMetadata, KEYS_PATH, METADATA_PATH, TOKEN_PATH } from "./metadata.ts";
 import { invalidClient, invalidRequest, OAuthError } from "./oauth-error.ts";
 import { callerAddress, isConfidential } from "./peer.ts";
-import { createIssueToken, type TokenResponse } from "./provider.ts";
+import type { Grant, IssueToken, TokenResponse } from "./provider.ts";
 import { parseTokenRequest } from "./token-request.ts";
 
 /** What the OAuth server is made of. */
@@ -45,11 +45,17 @@ function toOAuthError(error: unknown): OAuthError {
 /** The OAuth server: every refusal is JSON as in RFC 6749 §5.2, in the order of DESIGN §6 «order of checks». */
 export function createOAuthServer(deps: OAuthServerDeps): OAuthServer {
   const attempts = createFailedAttempts();
-  const issueToken = createIssueToken(deps);
+  let provider: Promise<IssueToken> | undefined;
   const documents = new Map<string, () => unknown>([
     [KEYS_PATH, () => deps.keys.publicKeys()],
     [METADATA_PATH, () => authorizationServerMetadata(deps.issuer)],
   ]);
+
+  /** The provider takes 25 MB and a part of a second to load, so the first token loads it. */
+  async function issueToken(grant: Grant): Promise<TokenResponse> {
+    provider ??= import("./provider.ts").then(({ createIssueToken }) => createIssueToken(deps));
+    return (await provider)(grant);
+  }
 
   async function authenticate(request: HttpRequest, credentials: ClientCredentials) {
     const address = callerAddress(request, deps.trustProxy);
