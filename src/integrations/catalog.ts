@@ -30,8 +30,11 @@ export async function loadCatalog(options: CatalogOptions): Promise<Catalog> {
     const deps = { dispatcher: options.dispatcher, ...(baseUrl === undefined ? {} : { baseUrl }) };
     catalog.set(serverType, createOpenApiIntegration(contract, deps));
   }
-  for (const name of options.baseUrls.keys())
+  for (const [name, url] of options.baseUrls) {
     if (!catalog.has(name)) throw new Error(`INTEGRATION_BASE_URLS: ${unknownServerType(name, catalog).message}`);
+    if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+      throw new Error(`INTEGRATION_BASE_URLS: the base address of ${name} must be a web address, not "${url}"`);
+  }
   return catalog;
 }
 

@@ -78,7 +78,10 @@ describe("a schema of a stranger cannot hold the process", () => {
       validator.validate({ type: "object", properties: REQUEST.properties ?? {} }, { tags: items }),
     ).toBeUndefined();
     expect(
-      validate({ type: "object", properties: REQUEST.properties ?? {} }, { tags: [...items, { b: 0, a: 7 }] }),
+      validator.validate(
+        { type: "object", properties: REQUEST.properties ?? {} },
+        { tags: [...items, { b: 0, a: 7 }] },
+      ),
     ).toContain("same item twice");
   });
 

@@ -57,6 +57,7 @@ export function readContract(text: string): IntegrationContract {
   const category = textOf(extension.category);
   const operations = operationsOf(document, { category, credentialProperty });
   if (operations.length === 0) throw new OpenApiError("has no operations");
+  for (const operation of operations) checkServer(operation, properties, destinationProperties);
   return {
     serverType,
     title: required(info, "title", /./),
@@ -71,6 +72,20 @@ export function readContract(text: string): IntegrationContract {
     verification: verificationOf(extension, operations),
     operations,
   };
+}
+
+/** The rule that keeps keys at home: whatever the configuration says about the address counts as the destination. */
+function checkServer({ server, tool }: Operation, properties: JsonObject, destination: readonly string[]): void {
+  if (!/^(https:\/\/|\{)/.test(server.url))
+    throw new OpenApiError(`needs an https server for "${tool.name}", not "${server.url}"`);
+  for (const [, name = ""] of server.url.matchAll(/\{([^{}]+)\}/g)) {
+    if (Object.hasOwn(properties, name) ? destination.includes(name) : server.defaults.has(name)) continue;
+    throw new OpenApiError(
+      Object.hasOwn(properties, name)
+        ? `has "${name}" in its server's address, so "destination" must name it`
+        : `has "${name}" in its server's address, which is neither in "configuration" nor has a default`,
+    );
+  }
 }
 
 function configurationOf(extension: JsonObject): JsonObject {

@@ -136,9 +136,11 @@ interface FlatObject {
  */
 function flatten(document: OpenApiDocument, schema: JsonValue | undefined, depth = 0): FlatObject | undefined {
   const target = followReference(document, schema);
-  if (depth > 8 || target.nullable === true || Array.isArray(target.type)) return undefined;
+  if (depth > 8) return undefined;
   const parts = arrayOf(target.allOf);
-  if (target.type !== undefined && target.type !== "object") return undefined;
+  // A body that may also be null is left out instead.
+  const types = arrayOf(Array.isArray(target.type) ? target.type : [target.type ?? "object"]);
+  if (types.some((type) => type !== "object" && type !== "null")) return undefined;
   if (target.properties === undefined && parts.length === 0) return undefined;
   const choices = [...arrayOf(target.anyOf), ...arrayOf(target.oneOf)];
   if (choices.some((choice) => !isOnlyRequired(choice)) || target.patternProperties !== undefined) return undefined;

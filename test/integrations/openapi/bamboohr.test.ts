@@ -206,6 +206,7 @@ describe("the contract decides what a connection is", () => {
     "a".repeat(64),
     "acme:8080",
     "acme%2e",
+    "acme\n",
     "äcme",
   ])("the company domain %j is refused", (domain) => {
     const configuration = { company_domain: domain, api_token: KEY };

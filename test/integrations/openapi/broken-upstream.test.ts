@@ -1,0 +1,191 @@
+import { createServer } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import { createSubject, textOf } from "./subject.ts";
+import { CONTRACT, createUpstreams, json, LIMITS } from "./upstream.ts";
+
+const upstreams = createUpstreams();
+const upstream = upstreams.start;
+afterEach(upstreams.stop);
+
+describe("a read is repeated once after what may pass, a write never", () => {
+  it.each([502, 503, 504])("%i", async (status) => {
+    const { call } = await upstream((response, _request, count) => {
+      json(response, count === 1 ? status : 200, { count });
+    });
+    expect(await call("list")).toMatchObject({ isError: false, structuredContent: { count: 2 } });
+  });
+
+  it("a reset", async () => {
+    const { call } = await upstream((response, request, count) => {
+      if (count === 1) request.socket.resetAndDestroy();
+      else json(response, 200, { count });
+    });
+    expect(await call("list")).toMatchObject({ isError: false, structuredContent: { count: 2 } });
+  });
+
+  it("but not when the upstream says when to come back", async () => {
+    const { call } = await upstream((response, _request, count) => {
+      json(response, 503, { message: `try ${count}` }, { "retry-after": "60" });
+    });
+    expect(textOf(await call("list"))).toContain("try 1");
+  });
+
+  it("a write that was cut off says that nothing is known", async () => {
+    let seen = 0;
+    const { call } = await upstream((response, _request, count) => {
+      seen = count;
+      response.writeHead(200, { "content-type": "application/json", "content-length": "100" }).write("{");
+      setTimeout(() => response.destroy(), 20);
+    });
+    const result = await call("create", { body: {} });
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toContain("Whether the change was made is not known");
+    expect(seen).toBe(1);
+  });
+});
+
+describe("an answer that cannot be used says why and what to do", () => {
+  it("silence", async () => {
+    const { call } = await upstream(() => undefined);
+    const result = await call("list");
+    expect(result).toMatchObject({ isError: true });
+    expect(textOf(result)).toContain("did not answer within");
+    expect(textOf(result)).toContain('"limit"');
+  });
+
+  it("a byte now and then", async () => {
+    const { call } = await upstream((response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      const timer = setInterval(() => response.write(" "), 20);
+      response.on("close", () => {
+        clearInterval(timer);
+      });
+    });
+    expect(textOf(await call("list"))).toContain("did not answer within");
+  });
+
+  it("five gigabytes announced", async () => {
+    const { call } = await upstream((response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "5000000000" }).write("[");
+    });
+    expect(textOf(await call("list"))).toMatch(/larger than .* Ask for less with "limit"/);
+  });
+
+  it("an endless stream", async () => {
+    let sent = 0;
+    const closed = Promise.withResolvers<undefined>();
+    const { call } = await upstream((response) => {
+      response.on("close", () => {
+        closed.resolve(undefined);
+      });
+      const chunk = Buffer.alloc(16_384, 0x20);
+      const pump = (): void => {
+        while (!response.destroyed && response.write(chunk)) sent += chunk.length;
+      };
+      response.on("drain", pump);
+      pump();
+    });
+    expect(textOf(await call("list"))).toContain("larger than");
+    await closed.promise;
+    expect(sent).toBeLessThan(50_000_000);
+  });
+
+  it.each<[string, (body: Buffer) => Buffer]>([
+    ["gzip", gzipSync],
+    ["br", brotliCompressSync],
+  ])("a %s bomb", async (encoding, compress) => {
+    const bomb = compress(Buffer.alloc(50_000_000, 0x20));
+    const { call } = await upstream((response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-encoding": encoding }).end(bomb);
+    });
+    expect(textOf(await call("list"))).toContain("larger than");
+  });
+
+  it("a compressed answer is read", async () => {
+    const { call } = await upstream((response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" });
+      response.end(gzipSync('{"a":1}'));
+    });
+    expect(await call("list")).toMatchObject({ isError: false, structuredContent: { a: 1 } });
+  });
+
+  it("an unknown compression", async () => {
+    const { call } = await upstream((response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-encoding": "zip" }).end("{}");
+    });
+    expect(textOf(await call("list"))).toContain("compression that cannot be read");
+  });
+
+  it("JSON that is cut short is never taken for JSON", async () => {
+    const { call } = await upstream((response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end('{"a": [1, 2');
+    });
+    const result = await call("list");
+    expect(result).toMatchObject({ isError: true });
+    expect(result).not.toHaveProperty("structuredContent");
+    expect(textOf(result)).toContain('It begins: {"a": [1, 2');
+  });
+
+  it("fewer bytes than announced", async () => {
+    const { call } = await upstream((response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "100" }).write('{"a":1}');
+      setTimeout(() => response.destroy(), 20);
+    });
+    expect(await call("list")).toMatchObject({ isError: true });
+  });
+
+  it("a login page instead of an API", async () => {
+    const { call } = await upstream((response) => {
+      response.writeHead(200, { "content-type": "text/html" }).end("<h1>Log in</h1>");
+    });
+    expect(await call("list")).toEqual({ content: [{ type: "text", text: "<h1>Log in</h1>" }], isError: false });
+  });
+
+  it("a redirect, which is not followed", async () => {
+    let seen = 0;
+    const { call } = await upstream((response, _request, count) => {
+      seen = count;
+      response.writeHead(302, { location: "http://169.254.169.254/latest/meta-data" }).end();
+    });
+    expect(textOf(await call("list"))).toContain("redirects are not followed");
+    expect(seen).toBe(1);
+  });
+
+  it("nobody there", async () => {
+    const free = await freePort();
+    const subject = createSubject(CONTRACT, `http://127.0.0.1:${free}`, { limits: LIMITS });
+    expect(textOf(await subject.call("list"))).toBe(
+      "Acme could not be reached: nothing accepts connections at its address. Try again later.",
+    );
+    expect(await subject.verify()).toMatchObject({ outcome: "retry" });
+    await subject.close();
+  });
+
+  it("the caller going away ends the call at once, upstream too", async () => {
+    const closed = Promise.withResolvers<string>();
+    const { call } = await upstream((response) => {
+      response.on("close", () => {
+        closed.resolve("closed");
+      });
+    });
+    const controller = new AbortController();
+    const pending = call("list", {}, controller.signal);
+    setTimeout(() => {
+      controller.abort(new Error("gone"));
+    }, 50);
+    await expect(pending).rejects.toThrow("gone");
+    expect(await closed.promise).toBe("closed");
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  const socket = connect(port, "127.0.0.1");
+  await new Promise((resolve) => socket.once("error", resolve));
+  return port;
+}

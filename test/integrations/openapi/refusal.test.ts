@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { KEY, textOf } from "./subject.ts";
+import { createUpstreams, json } from "./upstream.ts";
+
+const upstreams = createUpstreams();
+const upstream = upstreams.start;
+afterEach(upstreams.stop);
+
+const BASIC = Buffer.from(`${KEY}:x`).toString("base64");
+
+describe("an upstream's refusal carries its status, its words and advice", () => {
+  it.each<[number, unknown, Record<string, string>, string, string]>([
+    [400, { error: { message: "limit is odd" } }, {}, "limit is odd", "Mend the arguments"],
+    [401, {}, {}, "answered 401", "replace it with a new api_key"],
+    [403, "", { "x-why": "No access to pay" }, "No access to pay", "Ask for the permission"],
+    [404, { errors: [{ detail: "gone" }, { detail: "away" }] }, {}, "gone; away", "check the ids"],
+    [409, { title: "taken" }, {}, "taken", "read that again"],
+    [422, { errorMessages: ["a is wrong"] }, {}, "a is wrong", "Mend the arguments"],
+    [429, {}, { "retry-after": "17" }, "answered 429", "try again in 17 seconds"],
+    [429, {}, {}, "answered 429", "wait a minute"],
+    [500, { fault: { description: "boom" } }, {}, "boom", "The fault is on its side"],
+  ])("%i %j", async (status, body, headers, words, advice) => {
+    const { call } = await upstream((response) => {
+      json(response, status, body, headers);
+    });
+    const result = await call("list");
+    expect(result).toMatchObject({ isError: true });
+    expect(textOf(result)).toContain(words);
+    expect(textOf(result)).toContain(advice);
+  });
+
+  it("HTML is read as text", async () => {
+    const { call } = await upstream((response) => {
+      response.writeHead(500, { "content-type": "text/html" });
+      response.end("<html><style>b{}</style><h1>Server <b>error</b></h1></html>");
+    });
+    expect(textOf(await call("list"))).toBe(
+      "Acme answered 500. It says: Server error. The fault is on its side; try again later.",
+    );
+  });
+
+  it.each([
+    [200, "verified"],
+    [204, "verified"],
+    [401, "failed"],
+    [403, "failed"],
+    [404, "retry"],
+    [429, "retry"],
+    [500, "retry"],
+  ])("a verification answered %i is %s", async (status, outcome) => {
+    const { verify } = await upstream((response) => {
+      response.writeHead(status).end();
+    });
+    expect(await verify()).toMatchObject({ outcome });
+  });
+});
+
+describe("the key never comes back", () => {
+  const echoes: [string, string][] = [
+    ["as it is", KEY],
+    ["in its header", `Basic ${BASIC}`],
+    ["in an address", encodeURIComponent(KEY)],
+    ["in base64", Buffer.from(KEY).toString("base64")],
+  ];
+
+  it.each(echoes)("in an error, %s", async (_form, echo) => {
+    const { call, verify } = await upstream((response) => {
+      json(response, 400, { message: `You sent ${echo} here` });
+    });
+    const text = textOf(await call("list"));
+    expect(text).toContain("You sent");
+    expect(text).toContain("[redacted]");
+    expect(text).not.toContain(echo);
+    expect(JSON.stringify(await verify())).not.toContain(echo);
+  });
+
+  it.each(echoes)("in an answer, %s", async (_form, echo) => {
+    const { call } = await upstream((response) => {
+      json(response, 200, { headers: { authorization: echo } });
+    });
+    const result = await call("list");
+    expect(result).toMatchObject({ isError: false });
+    expect(JSON.stringify(result)).not.toContain(echo);
+  });
+
+  it("in bytes, in an address to go to, in a header", async () => {
+    const { call } = await upstream((response, _request, count) => {
+      if (count === 1) response.writeHead(200, { "content-type": "application/zip" }).end(`PK\0\0${KEY}`);
+      else if (count === 2) response.writeHead(302, { location: `https://x.test/?k=${KEY}` }).end();
+      else response.writeHead(201, { location: `https://x.test/${encodeURIComponent(KEY)}` }).end();
+    });
+    const results = [await call("list"), await call("list"), await call("create", { body: {} })];
+    expect(JSON.stringify(results)).not.toContain(KEY);
+    expect(JSON.stringify(results)).not.toContain(encodeURIComponent(KEY));
+    expect(JSON.stringify(results)).not.toContain(Buffer.from(`PK\0\0${KEY}`).toString("base64"));
+  });
+
+  it("and nothing is sent when there is none", async () => {
+    let seen = 0;
+    const { integration } = await upstream((response, _request, count) => {
+      seen = count;
+      response.end();
+    });
+    const signal = new AbortController().signal;
+    const bare = { accountId: "a", connectionId: 1, keyVersion: 1, configuration: {} };
+    const [tool] = await integration.listTools(bare, { signal });
+    if (tool === undefined) throw new Error("no tools");
+    expect(textOf(await integration.callTool(bare, tool, {}, { signal }))).toContain("no usable key");
+    expect(await integration.verify(bare, { signal })).toMatchObject({ outcome: "retry" });
+    expect(seen).toBe(0);
+  });
+});

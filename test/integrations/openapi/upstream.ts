@@ -1,0 +1,60 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { contractText, createSubject, type Subject } from "./subject.ts";
+
+const ok = { responses: { "200": { description: "ok", content: { "application/json": { schema: {} } } } } };
+
+/** A contract with a read (`list`) and a write (`create`). */
+export const CONTRACT = contractText({
+  "/things": {
+    get: { operationId: "list", parameters: [{ name: "limit", in: "query", schema: { type: "integer" } }], ...ok },
+    post: { operationId: "create", requestBody: { content: { "application/json": { schema: {} } } }, ...ok },
+  },
+});
+
+export const LIMITS = { maxBytes: 100_000, timeoutMs: 400 };
+
+/** What an upstream does with a request; `count` numbers the requests from one. */
+export type Behaviour = (response: ServerResponse, request: IncomingMessage, count: number) => void;
+
+/** Upstreams that misbehave as they are told, and the integration that calls them. */
+export interface Upstreams {
+  readonly start: (behave: Behaviour) => Promise<Subject>;
+  readonly stop: () => Promise<void>;
+}
+
+/** One upstream at a time; `stop` ends it with all its connections. */
+export function createUpstreams(): Upstreams {
+  let server: Server | undefined;
+  let subject: Subject | undefined;
+  return {
+    async start(behave) {
+      let count = 0;
+      const started = createServer((request, response) => {
+        count += 1;
+        response.on("error", () => undefined);
+        behave(response, request, count);
+      });
+      server = started;
+      await new Promise<void>((resolve) => started.listen(0, "127.0.0.1", resolve));
+      const { port } = started.address() as AddressInfo;
+      subject = createSubject(CONTRACT, `http://127.0.0.1:${port}`, { limits: LIMITS });
+      return subject;
+    },
+    async stop() {
+      await subject?.close();
+      server?.closeAllConnections();
+      server?.close();
+    },
+  };
+}
+
+/** Answers with JSON. */
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+}
