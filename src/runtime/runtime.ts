@@ -11,6 +11,11 @@ import { createSessionTools } from "./session-tools.ts";
 import type { Sessions } from "./sessions.ts";
 import type { OfferedTool, ToolViews } from "./tools-in-view.ts";
 
+/** How long a listing waits for the very first tools of a connection, in milliseconds: without them it is incomplete. */
+const LISTING_PATIENCE_MS = 10_000;
+/** How long a call waits for those of connections it may not even mean, in milliseconds. */
+const CALLING_PATIENCE_MS = 2_000;
+
 /** What an agent's client can do; the domain behind the REST and RPC runtime. */
 export interface Runtime {
   /** Opens a session. Throws `invalid` when the client introduces itself past the limits. */
@@ -46,6 +51,8 @@ export function createRuntime(deps: RuntimeDeps): Runtime {
   /** Has the session remember what it must before the call goes out; false when that came to nothing. */
   async function remember(session: Session, offer: OfferedTool, bare: boolean, isSent: boolean): Promise<boolean> {
     const { tool, connection } = offer;
+    // A bound session sees one connection and ends with it: there is nothing to remember.
+    if (session.connectionId !== undefined) return true;
     const isNamed = !bare || session.bareNameOwners.get(tool.id) === connection.id;
     if (isNamed && (!isSent || session.calledConnectionIds.has(connection.id))) return true;
     const claimed = await sessions.claim(session, {
@@ -66,9 +73,9 @@ export function createRuntime(deps: RuntimeDeps): Runtime {
 
     async listTools(principal, sessionId, cursor) {
       const session = await sessions.require(principal, sessionId);
-      const view = await views.of(principal);
+      const view = await views.of(principal, LISTING_PATIENCE_MS);
       let listing = sessionTools.listing(session, view);
-      if (listing.unclaimed.size > 0) {
+      if (listing.unclaimed.size > 0 && session.connectionId === undefined) {
         const claimed = await sessions.claim(session, {
           bareNameOwners: listing.unclaimed,
           calledConnectionId: undefined,
@@ -82,7 +89,7 @@ export function createRuntime(deps: RuntimeDeps): Runtime {
       if (name === "") throw invalid("name", "name is required: the name of the tool to call.");
       const found = sessions.require(principal, sessionId);
       const session = found instanceof Promise ? await found : found;
-      const seen = views.of(principal);
+      const seen = views.of(principal, CALLING_PATIENCE_MS);
       const view = seen instanceof Promise ? await seen : seen;
 
       const resolution = resolveTool(session, view, name);

@@ -7,8 +7,6 @@ import { fitToolName, qualifyToolName } from "./tool-name.ts";
 
 /** Tools of all cached views together; an entry of a view costs about 200 bytes. */
 const MAX_CACHED_TOOLS = 500_000;
-/** How long a view waits for a connection's very first list, in milliseconds: one slow upstream must not hold up the others. */
-const FIRST_LIST_WAIT_MS = 2_000;
 
 /** A visible tool of one connection in view. */
 export interface OfferedTool {
@@ -32,8 +30,12 @@ export interface ToolView {
 
 /** Which tools principals can reach. */
 export interface ToolViews {
-  /** The principal's view: the same object until a connection, a tool list or a switch changes. Without a promise when cached. */
-  of(principal: Principal): ToolView | Promise<ToolView>;
+  /**
+   * The principal's view: the same object until a connection, a tool list or a switch changes. Without a promise when
+   * cached. Waits at most `patienceMs` for the very first list of a connection: one slow upstream must not hold up the
+   * others for long, and it holds them up once.
+   */
+  of(principal: Principal, patienceMs: number): ToolView | Promise<ToolView>;
 }
 
 type ToolList = readonly ConnectionTool[];
@@ -43,6 +45,14 @@ interface CachedView {
   readonly reachable: readonly Connection[];
   readonly lists: readonly ToolList[];
   readonly view: ToolView;
+}
+
+/** A first list that is on its way. */
+interface AwaitedList {
+  /** Since when it is waited for, monotonic milliseconds. */
+  readonly sinceMs: number;
+  /** The list, while it is being asked for. */
+  list: Promise<ToolList> | undefined;
 }
 
 const NO_TOOLS: ToolList = [];
@@ -59,8 +69,7 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
     sizeCalculation: ({ lists }) => lists.reduce((sum, list) => sum + list.length, 1),
   });
   const scopeWords = new WeakMap<ReadonlySet<string>, string>();
-  /** Connections whose first list did not come in time, and whether it is being asked for. */
-  const late = new WeakMap<Connection, "asked" | "unasked">();
+  const awaited = new WeakMap<Connection, AwaitedList>();
 
   function keyOf({ accountId, connectionId, scopes }: Principal): string {
     let words = scopeWords.get(scopes);
@@ -71,35 +80,25 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
     return `${accountId} ${connectionId ?? "*"} ${words}`;
   }
 
-  async function withinPatience(connection: Connection, list: Promise<ToolList>): Promise<ToolList> {
-    let timer: NodeJS.Timeout | undefined;
-    const nothing = new Promise<ToolList>((resolve) => {
-      timer = setTimeout(() => {
-        late.set(connection, "unasked");
-        resolve(NO_TOOLS);
-      }, FIRST_LIST_WAIT_MS);
-    });
-    try {
-      return await Promise.race([list, nothing]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /** The list of a connection, or an empty one while its upstream keeps everybody waiting. */
-  function listOf(connection: Connection): ToolList | Promise<ToolList> {
-    if (late.get(connection) === "asked") return NO_TOOLS;
-    const list = deps.tools.of(connection);
+  /** The list of a connection, or an empty one while its upstream keeps everybody waiting longer than they would. */
+  function listOf(connection: Connection, patienceMs: number): ToolList | Promise<ToolList> {
+    const known = awaited.get(connection);
+    const list = known?.list ?? deps.tools.of(connection);
     if (!(list instanceof Promise)) {
-      late.delete(connection);
+      awaited.delete(connection);
       return list;
     }
-    if (!late.has(connection)) return withinPatience(connection, list);
-    // Whoever fetches it keeps it; until then it is asked for once at a time and nobody waits.
-    const unasked = (): void => void late.set(connection, "unasked");
-    late.set(connection, "asked");
-    list.then(unasked, unasked);
-    return NO_TOOLS;
+    const first: AwaitedList = known ?? { sinceMs: performance.now(), list: undefined };
+    if (first.list === undefined) {
+      first.list = list;
+      awaited.set(connection, first);
+      list.then(
+        () => (first.list = undefined),
+        () => awaited.delete(connection),
+      );
+    }
+    const leftMs = first.sinceMs + patienceMs - performance.now();
+    return leftMs > 0 ? withinMs(leftMs, list) : NO_TOOLS;
   }
 
   function viewOf(
@@ -113,11 +112,15 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
     return view;
   }
 
-  function fromConnections(principal: Principal, connections: readonly Connection[]): ToolView | Promise<ToolView> {
+  function fromConnections(
+    principal: Principal,
+    patienceMs: number,
+    connections: readonly Connection[],
+  ): ToolView | Promise<ToolView> {
     const cached = cache.get(keyOf(principal));
     const reachable =
       cached?.connections === connections ? cached.reachable : reachableConnections(principal, connections);
-    const lists = reachable.map(listOf);
+    const lists = reachable.map((connection) => listOf(connection, patienceMs));
     const here = lists.filter(isHere);
     if (here.length < lists.length) {
       const all = Promise.all(lists.map(async (list) => list));
@@ -128,12 +131,24 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
   }
 
   return {
-    of(principal) {
+    of(principal, patienceMs) {
       const connections = deps.connections.ofAccount(principal.accountId);
-      if (!(connections instanceof Promise)) return fromConnections(principal, connections);
-      return connections.then((loaded) => fromConnections(principal, loaded));
+      if (!(connections instanceof Promise)) return fromConnections(principal, patienceMs, connections);
+      return connections.then((loaded) => fromConnections(principal, patienceMs, loaded));
     },
   };
+}
+
+async function withinMs(waitMs: number, list: Promise<ToolList>): Promise<ToolList> {
+  let timer: NodeJS.Timeout | undefined;
+  const nothing = new Promise<ToolList>((resolve) => {
+    timer = setTimeout(() => resolve(NO_TOOLS), waitMs);
+  });
+  try {
+    return await Promise.race([list, nothing]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function isHere(list: ToolList | Promise<ToolList>): list is ToolList {

@@ -165,6 +165,8 @@ describe("a session", () => {
     const connection = await world.connect(account, ["echo"]);
     const bound = principal(account, { connectionId: connection.id });
     const session = await world.open(bound);
+    expect(await world.names(bound, session)).toEqual(["echo"]);
+    expect(await world.call(bound, session, "echo")).toBe(`echo of ${connection.id}`);
     await world.store.delete(account, connection.id);
     world.sessions.forgetAccount(account);
     await expect(world.names(bound, session)).rejects.toMatchObject(HAS_ENDED);
