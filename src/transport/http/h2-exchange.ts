@@ -11,6 +11,11 @@ import { bodyTooLarge, collectBody, type Exchange, type HeaderFields, type Outle
 
 const EMPTY = Buffer.alloc(0);
 
+/** What an unread body may still bring after its answer before the stream is closed, in bytes. */
+const MAX_DISCARDED_BYTES = 256 * 1024;
+/** How long a stream whose answer is out may say nothing before it is closed, in milliseconds. */
+const MAX_IDLE_MS = 5_000;
+
 /** An exchange over HTTP/2: one stream. Node's compatibility objects are made only for handlers that want them. */
 export class H2Exchange implements Exchange {
   readonly httpVersion = "2.0";
@@ -68,7 +73,7 @@ export class H2Exchange implements Exchange {
       this.#stream.respond(fields);
       this.#stream.end(body);
     }
-    this.#refuseRest();
+    this.discardBody();
   }
 
   respondWithTrailers(headers: HeaderFields, body: Uint8Array | undefined, trailers: HeaderFields): void {
@@ -76,7 +81,7 @@ export class H2Exchange implements Exchange {
     if (!this.isOpen) return;
     if (body === undefined) {
       stream.respond({ ...this.#fields(200, headers), ...trailers }, { endStream: true });
-      this.#refuseRest();
+      this.discardBody();
       return;
     }
     stream.respond(this.#fields(200, headers), { waitForTrailers: true });
@@ -112,6 +117,23 @@ export class H2Exchange implements Exchange {
     this.#stream.once("close", listener);
   }
 
+  /**
+   * What still comes is thrown away up to a bound, then the stream is closed without an error (RFC 9113 §8.1). Closing
+   * it at once could overtake the answer: nghttp2 drops headers of a stream that is being reset.
+   */
+  discardBody(): void {
+    const stream = this.#stream;
+    if (!this.hasBody || stream.readableEnded || stream.closed) return;
+    let discarded = 0;
+    stream.on("data", (chunk: Buffer) => {
+      discarded += chunk.byteLength;
+      if (discarded > MAX_DISCARDED_BYTES && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+    });
+    stream.setTimeout(MAX_IDLE_MS, () => {
+      if (!stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+    });
+  }
+
   destroy(): void {
     if (!this.#stream.destroyed) this.#stream.close(constants.NGHTTP2_CANCEL);
   }
@@ -127,16 +149,6 @@ export class H2Exchange implements Exchange {
 
   #fields(status: number, headers: HeaderFields): OutgoingHttpHeaders {
     return { ":status": status, ...headers, ...this.alwaysSend };
-  }
-
-  /** An answer may come before the body was read: the stream is then closed without an error, and the rest not taken. */
-  #refuseRest(): void {
-    const stream = this.#stream;
-    if (!this.hasBody || stream.readableEnded) return;
-    stream.resume();
-    stream.once("finish", () => {
-      if (!stream.closed && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
-    });
   }
 }
 
