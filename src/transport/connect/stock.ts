@@ -66,10 +66,15 @@ export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandle
     serve: async (exchange) => {
       const { request, response } = exchange.toNode();
       response.on("error", ignore);
+      response.once("finish", () => {
+        exchange.discardBody();
+      });
       try {
         const values = createContextValues().set(exchangeKey, exchange);
         const universal = universalRequestFromNodeRequest(request, response, undefined, values);
-        await universalResponseToNodeResponse(await handler(universal), response);
+        // Breaking off the body must not destroy the socket that the answer goes through.
+        const body = request.iterator({ destroyOnReturn: false });
+        await universalResponseToNodeResponse(await handler({ ...universal, body }), response);
       } catch (thrown) {
         // What fails here failed on the way out: the caller is gone, or the answer is beyond repair.
         if (ConnectError.from(thrown).code !== Code.Canceled && exchange.isOpen) {
@@ -95,8 +100,10 @@ async function passGate(rpc: ServedRpc, context: HandlerContext, deps: StockDeps
 /** The implementation behind the one way in, its failures as Connect errors. */
 function behindOneWay(rpc: ServedRpc, deps: StockDeps): MethodImplSpec {
   const refine = (thrown: unknown, context: HandlerContext): ConnectError => {
-    const reason: unknown = context.signal.aborted ? context.signal.reason : undefined;
-    return toConnectError(toFault(reason instanceof ConnectError ? reason : thrown, rpc, deps.log));
+    if (!context.signal.aborted) return toConnectError(toFault(thrown, rpc, deps.log));
+    // Whatever was thrown, it was thrown because the call had ended.
+    const reason: unknown = context.signal.reason;
+    return reason instanceof ConnectError ? reason : new ConnectError("the caller went away", Code.Canceled);
   };
   const { spec } = rpc;
   switch (spec.kind) {

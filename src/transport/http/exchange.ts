@@ -37,6 +37,8 @@ export interface Exchange {
   onClose(listener: () => void): void;
   /** Cuts the exchange off. */
   destroy(): void;
+  /** Takes no more of the body than it must, for an answer that came before the body was read. */
+  discardBody(): void;
   /** The same exchange as Node's own pair, for handlers that want it. The exchange must not be used to answer after that. */
   toNode(): { readonly request: IncomingMessage; readonly response: ServerResponse };
 }

@@ -69,7 +69,10 @@ export class H1Exchange implements Exchange {
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
     const fields = this.#flatten(headers);
     if (status !== 204) fields.push("content-length", String(length));
-    this.#discardRest(fields);
+    if (this.hasBody && !this.#request.complete) {
+      if (this.#awaitsContinue) fields.push("connection", "close");
+      else this.discardBody();
+    }
     this.#response.writeHead(status, fields);
     this.#response.end(this.method === "HEAD" ? undefined : body);
   }
@@ -107,6 +110,17 @@ export class H1Exchange implements Exchange {
     this.#response.once("close", listener);
   }
 
+  discardBody(): void {
+    const request = this.#request;
+    if (request.complete) return;
+    let discarded = 0;
+    request.on("data", (chunk: Buffer) => {
+      discarded += chunk.byteLength;
+      if (discarded > MAX_DISCARDED_BYTES) request.socket.destroy();
+    });
+    request.resume();
+  }
+
   destroy(): void {
     this.#request.socket.destroy();
   }
@@ -123,21 +137,6 @@ export class H1Exchange implements Exchange {
     for (const name in headers) fields.push(name, headers[name] ?? "");
     if (this.alwaysSend !== undefined) for (const name in this.alwaysSend) fields.push(name, this.alwaysSend[name] ?? "");
     return fields;
-  }
-
-  /** An answer may come before the body was read. What still comes is thrown away, up to a bound. */
-  #discardRest(fields: string[]): void {
-    const request = this.#request;
-    if (request.complete || !this.hasBody) return;
-    if (this.#awaitsContinue) {
-      fields.push("connection", "close");
-      return;
-    }
-    let discarded = 0;
-    request.on("data", (chunk: Buffer) => {
-      discarded += chunk.byteLength;
-      if (discarded > MAX_DISCARDED_BYTES) request.socket.destroy();
-    });
   }
 }
 
