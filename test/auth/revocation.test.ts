@@ -5,9 +5,8 @@ import type { Account } from "../../src/auth/accounts.ts";
 import type { RevocationListener } from "../../src/auth/revocations.ts";
 import type { TokenVerifier } from "../../src/auth/verifier.ts";
 import { DomainError } from "../../src/domain-error.ts";
-import { openDatabase } from "../../src/storage/database.ts";
 import { createClientStore } from "../../src/storage/stores/client.ts";
-import { deleteExpiredRevocations, revoke } from "../../src/storage/stores/revocation.ts";
+import { revoke } from "../../src/storage/stores/revocation.ts";
 import { transaction } from "../../src/storage/transaction.ts";
 import { hashSecret } from "../../src/auth/hash-secret.ts";
 import { insertConnection, type Installation, type Replica, startInstallation } from "./installation.ts";
@@ -259,18 +258,6 @@ test("a replica that reaches neither the listener nor the database refuses with 
   await expect(replica.verifier.verify(`Bearer ${token}`, [other.issuer])).rejects.toMatchObject({
     kind: "unavailable",
   });
-});
-
-test("rows go when the tokens they refuse have ended, and those for good stay", async () => {
-  const { pool } = installation.database;
-  const database = await openDatabase({ url: installation.databaseUrl, poolSize: 1 });
-  await pool.query(
-    "insert into revocation (account_id, kind, subject, expires_at) values ('a', 'token', 'ended', now() - interval '1 second'), ('a', 'token', 'kept', null)",
-  );
-  expect(await deleteExpiredRevocations(database.pool)).toBe(1);
-  const { rows } = await pool.query("select subject from revocation where account_id = 'a'");
-  expect(rows).toEqual([{ subject: "kept" }]);
-  await database.close();
 });
 
 test("a client's moment never goes back behind a revocation that it has seen", async () => {

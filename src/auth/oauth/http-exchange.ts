@@ -46,6 +46,7 @@ export function sendJson(
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.setHeader("content-type", "application/json; charset=utf-8");
+  response.setHeader("x-content-type-options", "nosniff");
   response.setHeader("content-length", Buffer.byteLength(text));
   if (response.req.method === "HEAD") response.end();
   else response.end(text);

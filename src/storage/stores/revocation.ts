@@ -98,11 +98,3 @@ export function createRevocationStore(pool: pg.Pool): RevocationStore {
     },
   };
 }
-
-/** Deletes rows that have nothing left to refuse, at most 1,000 a call; gives their number. For the periodic sweep. */
-export async function deleteExpiredRevocations(pool: pg.Pool): Promise<number> {
-  const text = `delete from revocation where (account_id, kind, subject) in (
-    select account_id, kind, subject from revocation where expires_at < now() limit 1000 for update skip locked)`;
-  const { rowCount } = await runStatement(pool, { name: "revocation_sweep", text, values: [] });
-  return rowCount ?? 0;
-}
