@@ -136,21 +136,22 @@ describe("a name that leads to a forbidden address is not connected to", () => {
     expect(opened()).toBe(0);
   });
 
-  it("even when the second look-up differs from the first: what was judged is what is connected to", async () => {
-    const server = createTcpServer(() => undefined).listen(0, "127.0.0.1");
-    await once(server, "listening");
+  it("even when an earlier look-up of the same name led to a permitted one", async () => {
+    const permitted = createTcpServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+    await once(permitted, "listening");
+    const port = portOf(permitted);
     let accepted = 0;
-    server.on("connection", () => (accepted += 1));
-    const answers = [["8.8.8.8"], ["127.0.0.1"]];
+    const forbidden = createTcpServer(() => (accepted += 1)).listen(port, "127.0.0.2");
+    await once(forbidden, "listening");
+    const answers = [["127.0.0.1"], ["127.0.0.2"]];
     const lookup: LookupFunction = (_name, options, callback) =>
-      reply(answers.shift() ?? ["127.0.0.1"], options.all === true, callback);
-    dispatcher = createGuardedDispatcher({ allow: [], lookup, connectTimeoutMs: 300 });
-    await failureOf(get(dispatcher, `https://rebind.example:${portOf(server)}/`));
-    expect(await failureOf(get(dispatcher, `https://rebind.example:${portOf(server)}/`))).toBeInstanceOf(
-      OutboundRefused,
-    );
+      reply(answers.shift() ?? [], options.all === true, callback);
+    dispatcher = createGuardedDispatcher({ allow: [`127.0.0.1:${port}`], lookup });
+    expect(await failureOf(get(dispatcher, `https://rebind.example:${port}/`))).not.toBeInstanceOf(OutboundRefused);
+    expect(await failureOf(get(dispatcher, `https://rebind.example:${port}/`))).toBeInstanceOf(OutboundRefused);
     expect(accepted).toBe(0);
-    server.close();
+    permitted.close();
+    forbidden.close();
   });
 
   it("nor kept when the peer that answers is another than was looked up", async () => {

@@ -18,6 +18,7 @@ export interface EventStreamReader {
 export function createEventStreamReader(): EventStreamReader {
   const decoder = new TextDecoder();
   let rest = "";
+  let isCrPending = false;
   let data: string[] = [];
   let type = "";
   let lastEventId: string | undefined;
@@ -36,14 +37,15 @@ export function createEventStreamReader(): EventStreamReader {
   return {
     read: (chunk) => {
       const text = decoder.decode(chunk, { stream: true });
-      // A line can arrive in very many pieces: only a piece that ends one is worth splitting.
-      if (!/[\r\n]/.test(text) && !rest.endsWith("\r")) {
+      // A line can arrive in very many pieces: only a piece that ends one is worth joining and splitting.
+      if (!/[\r\n]/.test(text) && !isCrPending) {
         rest += text;
         return [];
       }
       const all = rest + text;
       // A lone CR at the end may be half of a CRLF: it waits for the next piece.
-      const complete = all.endsWith("\r") ? all.slice(0, -1) : all;
+      isCrPending = all.endsWith("\r");
+      const complete = isCrPending ? all.slice(0, -1) : all;
       const lines = complete.split(/\r\n|\n|\r/);
       rest = (lines.pop() ?? "") + all.slice(complete.length);
       const events: StreamEvent[] = [];

@@ -23,13 +23,15 @@ export interface McpIntegrationDeps {
   readonly log: Logger;
   /** For a whole call, listing or verification, in milliseconds: 30,000 unless told (DESIGN §8). */
   readonly timeoutMs?: number;
+  /** How long a session with an upstream is kept unused, in milliseconds: 10 minutes unless told. */
+  readonly sessionIdleMs?: number;
 }
 
 /** Any remote MCP server over Streamable HTTP. `close` ends the sessions with all upstreams. */
 export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { close(): void } {
-  const { timeoutMs = 30_000 } = deps;
+  const { timeoutMs = 30_000, sessionIdleMs = 10 * 60_000 } = deps;
   const requester = createRequester(deps);
-  const sessions = createSessions(requester, timeoutMs);
+  const sessions = createSessions(requester, { openTimeoutMs: timeoutMs, idleMs: sessionIdleMs });
 
   return {
     serverType: "mcp",

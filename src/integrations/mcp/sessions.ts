@@ -7,8 +7,6 @@ import type { Requester } from "./request.ts";
 import type { Session } from "./session.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
 
-/** How long a session is kept unused, in milliseconds. */
-const IDLE_MS = 10 * 60_000;
 const SWEEP_MS = 60_000;
 
 /** How long the end of the process may wait for upstreams to hear of it, in milliseconds. */
@@ -35,6 +33,14 @@ export interface Sessions {
   close(): void;
 }
 
+/** Times of sessions, in milliseconds. */
+export interface SessionLimits {
+  /** How long opening one may take. */
+  readonly openTimeoutMs: number;
+  /** How long one is kept unused. */
+  readonly idleMs: number;
+}
+
 interface Entry {
   readonly keyVersion: number;
   readonly fingerprint: string;
@@ -50,11 +56,11 @@ interface Entry {
 }
 
 /** Sessions in memory, bounded and forgotten when idle. They hold their connection's secrets for that time. */
-export function createSessions(requester: Requester, openTimeoutMs: number): Sessions {
+export function createSessions(requester: Requester, limits: SessionLimits): Sessions {
   let isClosing = false;
   const entries = new LRUCache<number, Entry>({
     max: MAX_SESSIONS,
-    ttl: IDLE_MS,
+    ttl: limits.idleMs,
     updateAgeOnGet: true,
     dispose: (entry) => {
       if (entry.lost) return;
@@ -65,7 +71,7 @@ export function createSessions(requester: Requester, openTimeoutMs: number): Ses
       );
     },
   });
-  const sweep = setInterval(() => entries.purgeStale(), SWEEP_MS).unref();
+  const sweep = setInterval(() => entries.purgeStale(), Math.min(SWEEP_MS, limits.idleMs)).unref();
 
   const drop = (connectionId: number, entry: Entry): void => {
     entry.lost = true;
@@ -81,7 +87,7 @@ export function createSessions(requester: Requester, openTimeoutMs: number): Ses
       return known;
     }
     const open = (): Promise<Session> =>
-      openSession(requester, endpointOf(configuration), performance.now() + openTimeoutMs);
+      openSession(requester, endpointOf(configuration), performance.now() + limits.openTimeoutMs);
     // A kept-alive connection may close just as it is used again; opening twice does no harm.
     const opened = open().catch((error: unknown) => {
       if (isKind(error, "broken")) return open();

@@ -141,3 +141,20 @@ it("a call in flight is not sent again once its connection is forgotten", async 
   expect(subject.server.of("tools/call")).toHaveLength(1);
   expect(subject.server.of("initialize")).toHaveLength(1);
 });
+
+it("an idle session is ended, and the next call opens another", async () => {
+  const subject = await upstream({}, { sessionIdleMs: 50 });
+  const connection = target(subject.server.url);
+  const work = () => subject.integration.callTool(connection, tool("work"), {}, patient());
+  await work();
+  await subject.server.until("DELETE");
+  expect(textOf(await work())).toBe("done");
+  expect(subject.server.of("initialize")).toHaveLength(2);
+});
+
+it("all sessions are ended with the process", async () => {
+  const subject = await upstream({});
+  await Promise.all([call(subject), call(subject), call(subject)]);
+  subject.integration.close();
+  await subject.server.until("DELETE", 3);
+});

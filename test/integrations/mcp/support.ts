@@ -1,6 +1,7 @@
+import type { LookupFunction } from "node:net";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { createMcpIntegration } from "../../../src/integrations/mcp/mcp-integration.ts";
+import { createMcpIntegration, type McpIntegrationDeps } from "../../../src/integrations/mcp/mcp-integration.ts";
 import type { Target } from "../../../src/integrations/integration.ts";
 import type { CallResult, ToolDefinition } from "../../../src/integrations/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";
@@ -8,14 +9,17 @@ import { checkDestination } from "../../../src/outbound/check-destination.ts";
 import { startScriptedUpstream, type Script, type ScriptedUpstream } from "./scripted-upstream.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 
+/** Times that a test shortens. */
+export type Times = Pick<McpIntegrationDeps, "timeoutMs" | "sessionIdleMs">;
+
 /** The integration over a real guarded dispatcher that may call the given upstreams, and what it logged. */
-export function createSubject(urls: readonly string[], timeoutMs?: number) {
+export function createSubject(urls: readonly string[], times: Times = {}, lookup?: LookupFunction) {
   const allow = urls.map((url) => new URL(url).host);
   const lines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
-  const dispatcher = createGuardedDispatcher({ allow });
+  const dispatcher = createGuardedDispatcher({ allow, ...(lookup !== undefined && { lookup }) });
   const integration = createMcpIntegration({
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...times,
     dispatcher,
     checkDestination: (url) => checkDestination(url, allow),
     log,
@@ -31,9 +35,9 @@ export function createSubject(urls: readonly string[], timeoutMs?: number) {
 }
 
 /** A scripted upstream and the integration over it, for the running test. */
-export async function upstream(script: Partial<Record<string, Script>>, timeoutMs?: number): Promise<Subject> {
+export async function upstream(script: Partial<Record<string, Script>>, times?: Times): Promise<Subject> {
   const server = await startScriptedUpstream(script);
-  const subject = createSubject([server.url], timeoutMs);
+  const subject = createSubject([server.url], times);
   onTestFinished(async () => {
     await subject.close();
     server.close();

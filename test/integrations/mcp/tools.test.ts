@@ -179,7 +179,7 @@ describe("verification", () => {
     ["a broken connection", (_request, response) => void response.socket?.destroy()],
     ["silence", () => undefined],
   ])("says nothing of the key after %s: it is to be tried again", async (_form, script) => {
-    const subject = await upstream({ initialize: script }, 300);
+    const subject = await upstream({ initialize: script }, { timeoutMs: 300 });
     expect(await verify(subject, { api_token: "key-1" })).toEqual({
       outcome: "retry",
       reason: expect.any(String) as string,
