@@ -110,7 +110,6 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     feed,
     log,
   });
-  const connections = createConnections({ catalog, validator, store, view, tools });
   const verify = createVerification({
     catalog,
     connections: store,
@@ -129,6 +128,17 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
   const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
   feed.onChange(({ accountId, event }) => {
     if (event === "deleted" || event === "updated") sessions.forgetAccount(accountId);
+  });
+  const connections = createConnections({
+    catalog,
+    validator,
+    store,
+    view,
+    tools,
+    onChange: (accountId) => {
+      view.forget(accountId);
+      sessions.forgetAccount(accountId);
+    },
   });
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
   const runtime = createRuntime({

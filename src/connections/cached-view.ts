@@ -18,9 +18,13 @@ export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFee
   /** Grows with every change heard, so that a list read before a change is not kept after it. */
   let heard = 0;
 
-  feed.onChange((event) => {
+  function forget(accountId: string): void {
     heard += 1;
-    if (event.event !== "tools") accounts.delete(event.accountId);
+    accounts.delete(accountId);
+  }
+
+  feed.onChange(({ accountId, event }) => {
+    if (event !== "tools") forget(accountId);
   });
   feed.onGap(() => {
     heard += 1;
@@ -56,6 +60,7 @@ export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFee
 
   return {
     ofAccount,
+    forget,
     find(accountId, id) {
       const connections = ofAccount(accountId);
       if (connections instanceof Promise) return connections.then((all) => all.find((one) => one.id === id));

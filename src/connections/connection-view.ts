@@ -12,4 +12,6 @@ export interface ConnectionView {
   find(accountId: string, id: number): Connection | undefined | Promise<Connection | undefined>;
   /** What an integration needs for one outbound call, secrets opened. Not for keeping. */
   target(connection: Connection): Target | Promise<Target>;
+  /** Drops what is in memory of an account, after a change made here: its maker must not meet the state before it. */
+  forget(accountId: string): void;
 }

@@ -41,6 +41,8 @@ export interface ConnectionsDeps {
   readonly store: ConnectionStore;
   readonly view: ConnectionView;
   readonly tools: ConnectionTools;
+  /** Called after every change, before it is answered: what this replica remembers of the account is out of date. */
+  readonly onChange: (accountId: string) => void;
 }
 
 /** How often a change is decided anew when the connection changed meanwhile. */
@@ -72,7 +74,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       if (principal.connectionId !== undefined) {
         throw new DomainError("forbidden", "You do not have permission to create connections.");
       }
-      return store.create(prepareConnection(principal.accountId, draft, deps.catalog, deps.validator));
+      const created = await store.create(prepareConnection(principal.accountId, draft, deps.catalog, deps.validator));
+      deps.onChange(principal.accountId);
+      return created;
     },
 
     async list(principal, page) {
@@ -101,7 +105,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         const { after, effects } = await decide(before, change);
         if (after === before) return before;
         const saved = await store.save(before, after, effects);
-        if (saved !== undefined) return saved;
+        if (saved === undefined) continue;
+        deps.onChange(principal.accountId);
+        return saved;
       }
       throw new DomainError("conflict", "The connection is being changed by others at the same time; try again.");
     },
@@ -109,6 +115,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     async delete(principal, serverId) {
       const id = reachableId(principal, serverId);
       if (id === undefined || !(await store.delete(principal.accountId, id))) throw connectionNotFound(serverId);
+      deps.onChange(principal.accountId);
     },
 
     async listTools(principal, serverId, query) {
