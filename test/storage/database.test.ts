@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DomainError } from "../../src/domain-error.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import { migrations } from "../../src/storage/migrations/index.ts";
+import { MIGRATION_NAMES } from "../../src/storage/migrations/names.ts";
+import { openOrm } from "../../src/storage/orm.ts";
 import { translateDatabaseError } from "../../src/storage/storage-error.ts";
 import { transaction } from "../../src/storage/transaction.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -25,7 +26,9 @@ describe("a migrated database", () => {
   });
 
   test("has the schema that the entities describe", async () => {
-    const difference = await database.orm.schema.getUpdateSchemaSQL({ wrap: false });
+    const orm = await openOrm(testDatabase.url);
+    const difference = await orm.schema.getUpdateSchemaSQL({ wrap: false });
+    await orm.close();
     expect(difference).toBe("");
   });
 
@@ -98,7 +101,7 @@ test("processes that migrate an empty database at once run each migration once",
   await client.connect();
   const { rows } = await client.query<{ name: string }>("select name from migration order by id");
   await client.end();
-  expect(rows.map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
+  expect(rows.map(({ name }) => name)).toEqual(MIGRATION_NAMES);
   await testDatabase.close();
 });
 

@@ -9,18 +9,21 @@ import { CreateInstallation } from "./0008-create-installation.ts";
 import { CreateOidcPayload } from "./0009-create-oidc-payload.ts";
 import { CreateSession } from "./0010-create-session.ts";
 import { CreateCallRecord } from "./0011-create-call-record.ts";
+import { MIGRATION_NAMES } from "./names.ts";
 
-/** Every migration in the order of running. A name, once released, never changes; nothing is taken out or put between. */
-export const migrations = [
-  { name: "0001_create_account", class: CreateAccount },
-  { name: "0002_create_connection", class: CreateConnection },
-  { name: "0003_create_tool_list", class: CreateToolList },
-  { name: "0004_create_oauth_client", class: CreateOauthClient },
-  { name: "0005_create_personal_access_token", class: CreatePersonalAccessToken },
-  { name: "0006_create_revocation", class: CreateRevocation },
-  { name: "0007_create_signing_key", class: CreateSigningKey },
-  { name: "0008_create_installation", class: CreateInstallation },
-  { name: "0009_create_oidc_payload", class: CreateOidcPayload },
-  { name: "0010_create_session", class: CreateSession },
-  { name: "0011_create_call_record", class: CreateCallRecord },
-];
+const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAccount>> = {
+  "0001_create_account": CreateAccount,
+  "0002_create_connection": CreateConnection,
+  "0003_create_tool_list": CreateToolList,
+  "0004_create_oauth_client": CreateOauthClient,
+  "0005_create_personal_access_token": CreatePersonalAccessToken,
+  "0006_create_revocation": CreateRevocation,
+  "0007_create_signing_key": CreateSigningKey,
+  "0008_create_installation": CreateInstallation,
+  "0009_create_oidc_payload": CreateOidcPayload,
+  "0010_create_session": CreateSession,
+  "0011_create_call_record": CreateCallRecord,
+};
+
+/** Every migration with its class, in the order of running. */
+export const migrations = MIGRATION_NAMES.map((name) => ({ name, class: classes[name] }));

@@ -1,0 +1,18 @@
+/**
+ * Every migration in the order of running. A name, once released, never changes; nothing is taken out or put between.
+ *
+ * Names alone, so that a start that finds them all applied loads neither the migrations nor what runs them.
+ */
+export const MIGRATION_NAMES = [
+  "0001_create_account",
+  "0002_create_connection",
+  "0003_create_tool_list",
+  "0004_create_oauth_client",
+  "0005_create_personal_access_token",
+  "0006_create_revocation",
+  "0007_create_signing_key",
+  "0008_create_installation",
+  "0009_create_oidc_payload",
+  "0010_create_session",
+  "0011_create_call_record",
+] as const;
