@@ -15,7 +15,8 @@ import { codeOf, failureResult, refusal } from "./upstream-error.ts";
 
 /** DESIGN §8 «upstream answer». */
 const DEFAULT_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: 30_000 };
-const RETRY_DELAY_MS = 200;
+/** Grown by a random share, so that many calls do not come back together. */
+const RETRY_DELAY_MS = 150;
 const RETRY_STATUSES = new Set([502, 503, 504]);
 const RETRY_CODES = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
@@ -54,7 +55,8 @@ export async function callOperation(
   const outcome = await exchangeWithRetry(context.dispatcher, request, limits, operation, signal);
   if ("failure" in outcome) return failed(context, outcome.failure, operation, limits, scrubber);
   const { answer } = outcome;
-  const body = await decompress(answer.body, answer.headers["content-encoding"], limits.maxBytes);
+  const encoding = answer.headers["content-encoding"];
+  const body = encoding === undefined ? answer.body : await decompress(answer.body, encoding, limits.maxBytes);
   if (body === "too_large") return failed(context, { kind: "too_large" }, operation, limits, scrubber);
   if (body === "not_readable")
     return {

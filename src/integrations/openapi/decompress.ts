@@ -14,10 +14,10 @@ export type DecompressionFailure = "too_large" | "not_readable";
 /** The body without its `Content-Encoding`; at most `maxBytes`, however small it came. */
 export async function decompress(
   body: Buffer,
-  contentEncoding: string | undefined,
+  contentEncoding: string,
   maxBytes: number,
 ): Promise<Buffer | DecompressionFailure> {
-  const encodings = (contentEncoding ?? "")
+  const encodings = contentEncoding
     .toLowerCase()
     .split(",")
     .map((word) => word.trim());

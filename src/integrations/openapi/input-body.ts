@@ -25,7 +25,12 @@ export const FILE_SCHEMA: JsonObject = {
   description: "A file. Addresses are not fetched: give its content.",
   properties: {
     content: { type: "string", contentEncoding: "base64", description: "The file's bytes in base64." },
-    filename: { type: "string", maxLength: 255, description: "Its name, with the extension." },
+    filename: {
+      type: "string",
+      maxLength: 255,
+      pattern: '^[^/\\\\"\\x00-\\x1f]+$',
+      description: "Its name with the extension; no path.",
+    },
     media_type: { type: "string", pattern: "^[\\w.+-]+/[\\w.+-]+$", description: "Such as application/pdf." },
   },
   required: ["content"],

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import fc from "fast-check";
 import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Integration, Target } from "../../../src/integrations/integration.ts";
@@ -7,7 +8,9 @@ import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import { createOpenApiIntegration } from "../../../src/integrations/openapi/openapi-integration.ts";
 import type { CallResult, ToolDefinition } from "../../../src/integrations/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";
+import { objectOf } from "./arbitrary.ts";
 import { startPrism, type Prism } from "./prism.ts";
+import { textOf } from "./subject.ts";
 
 const CONTRACT = "openapi/integrations/bamboohr.yaml";
 const KEY = "0123456789abcdef0123456789abcdef01234567";
@@ -73,7 +76,7 @@ const CASES: Readonly<Record<string, readonly JsonObject[]>> = {
       fileName: "Contract",
       category: 11,
       share: "no",
-      file: { content: "JVBERi0xLjQ=", filename: 'con"tract.pdf', media_type: "application/pdf" },
+      file: { content: "JVBERi0xLjQ=", filename: "contract.pdf", media_type: "application/pdf" },
     },
   ],
   list_fields: [{}],
@@ -127,6 +130,20 @@ describe("every operation of BambooHR's contract makes a request that the contra
       if (schema !== undefined) expect(validator.validate(schema, result.structuredContent)).toBeUndefined();
     },
   );
+});
+
+describe("whatever arguments the input schema allows, the request that leaves fits the contract", () => {
+  it.each(Object.keys(CASES))("%s", async (name) => {
+    const schema = tools.get(name)?.inputSchema ?? {};
+    await fc.assert(
+      fc.asyncProperty(objectOf(schema), async (args) => {
+        const result = await call(name, args);
+        // Prism answers a request that violates the contract with 4xx and what is wrong.
+        if (result.isError) expect(textOf(result)).toMatch(/must not be empty, "\." or "\.\."/);
+      }),
+      { seed: 20_261_121, numRuns: 15 },
+    );
+  });
 });
 
 describe("answers become MCP content", () => {

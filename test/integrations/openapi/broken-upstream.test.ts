@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { createSubject, textOf } from "./subject.ts";
-import { CONTRACT, createUpstreams, json, LIMITS } from "./upstream.ts";
+import { CONTRACT, createUpstreams, IMPATIENT, json, LIMITS } from "./upstream.ts";
 
 const upstreams = createUpstreams();
 const upstream = upstreams.start;
@@ -48,7 +48,7 @@ describe("a read is repeated once after what may pass, a write never", () => {
 
 describe("an answer that cannot be used says why and what to do", () => {
   it("silence", async () => {
-    const { call } = await upstream(() => undefined);
+    const { call } = await upstream(() => undefined, IMPATIENT);
     const result = await call("list");
     expect(result).toMatchObject({ isError: true });
     expect(textOf(result)).toContain("did not answer within");
@@ -62,7 +62,7 @@ describe("an answer that cannot be used says why and what to do", () => {
       response.on("close", () => {
         clearInterval(timer);
       });
-    });
+    }, IMPATIENT);
     expect(textOf(await call("list"))).toContain("did not answer within");
   });
 
@@ -164,18 +164,15 @@ describe("an answer that cannot be used says why and what to do", () => {
   });
 
   it("the caller going away ends the call at once, upstream too", async () => {
+    const controller = new AbortController();
     const closed = Promise.withResolvers<string>();
     const { call } = await upstream((response) => {
       response.on("close", () => {
         closed.resolve("closed");
       });
-    });
-    const controller = new AbortController();
-    const pending = call("list", {}, controller.signal);
-    setTimeout(() => {
       controller.abort(new Error("gone"));
-    }, 50);
-    await expect(pending).rejects.toThrow("gone");
+    });
+    await expect(call("list", {}, controller.signal)).rejects.toThrow("gone");
     expect(await closed.promise).toBe("closed");
   });
 });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { ExchangeLimits } from "../../../src/integrations/openapi/exchange.ts";
 import { contractText, createSubject, type Subject } from "./subject.ts";
 
 const ok = { responses: { "200": { description: "ok", content: { "application/json": { schema: {} } } } } };
@@ -12,14 +13,17 @@ export const CONTRACT = contractText({
   },
 });
 
-export const LIMITS = { maxBytes: 100_000, timeoutMs: 400 };
+export const LIMITS: ExchangeLimits = { maxBytes: 100_000, timeoutMs: 20_000 };
+
+/** For upstreams that never come to an end. */
+export const IMPATIENT: ExchangeLimits = { ...LIMITS, timeoutMs: 300 };
 
 /** What an upstream does with a request; `count` numbers the requests from one. */
 export type Behaviour = (response: ServerResponse, request: IncomingMessage, count: number) => void;
 
 /** Upstreams that misbehave as they are told, and the integration that calls them. */
 export interface Upstreams {
-  readonly start: (behave: Behaviour) => Promise<Subject>;
+  readonly start: (behave: Behaviour, limits?: ExchangeLimits) => Promise<Subject>;
   readonly stop: () => Promise<void>;
 }
 
@@ -28,7 +32,7 @@ export function createUpstreams(): Upstreams {
   let server: Server | undefined;
   let subject: Subject | undefined;
   return {
-    async start(behave) {
+    async start(behave, limits = LIMITS) {
       let count = 0;
       const started = createServer((request, response) => {
         count += 1;
@@ -38,7 +42,7 @@ export function createUpstreams(): Upstreams {
       server = started;
       await new Promise<void>((resolve) => started.listen(0, "127.0.0.1", resolve));
       const { port } = started.address() as AddressInfo;
-      subject = createSubject(CONTRACT, `http://127.0.0.1:${port}`, { limits: LIMITS });
+      subject = createSubject(CONTRACT, `http://127.0.0.1:${port}`, { limits });
       return subject;
     },
     async stop() {
