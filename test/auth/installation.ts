@@ -6,7 +6,7 @@ import { type Account, type Accounts, createAccounts } from "../../src/auth/acco
 import { type Clients, createClients, type CreatedClient } from "../../src/auth/clients.ts";
 import { createOAuthServer } from "../../src/auth/oauth/server.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../../src/auth/personal-access-tokens.ts";
-import { createRevocations, type RevocationListener } from "../../src/auth/revocations.ts";
+import { createRevocations, type RevocationListener, type Revocations } from "../../src/auth/revocations.ts";
 import { loadSigningKeys, type SigningKeys } from "../../src/auth/signing-keys.ts";
 import { createTokenVerifier, type TokenVerifier } from "../../src/auth/verifier.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
@@ -25,6 +25,7 @@ const log = pino({ level: "silent" });
 /** One replica's verifier, with a listener of its own unless one is given. */
 export interface Replica {
   readonly verifier: TokenVerifier;
+  readonly revocations: Revocations;
   close(): Promise<void>;
 }
 
@@ -94,6 +95,7 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
       const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
       await revocations.start();
       return {
+        revocations,
         verifier: createTokenVerifier({ issuer, keys, revocations, personalAccessTokens: personalAccessTokenStore }),
         async close() {
           revocations.close();

@@ -142,6 +142,14 @@ describe("every replica refuses, within a moment,", () => {
   });
 });
 
+test("what a replica has revoked itself it refuses at once, before any notification", async () => {
+  const client = await installation.clients.create(account, "mgmt.read");
+  const token = await installation.token(client);
+  await everyReplicaHonours(token);
+  replicas[0].revocations.add({ kind: "client", subject: client.clientId, before: undefined });
+  expect(await outcome(replicas[0].verifier, token)).toBe(REFUSED);
+});
+
 describe("narrowing a connection's client", () => {
   async function narrow(clientId: string, work?: () => Promise<void>): Promise<void> {
     await transaction(installation.database.pool, async (client) => {
