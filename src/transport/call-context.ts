@@ -59,12 +59,16 @@ export class CallContext implements HandlerContext {
     const controller = new AbortController();
     this.#controller = controller;
     if (this.#ended !== undefined) controller.abort(this.#ended.reason);
-    else if (this.#exchange.isOpen) this.#exchange.onClose(() => { this.end(gone()); });
+    else if (this.#exchange.isOpen)
+      this.#exchange.onClose(() => {
+        this.end(gone());
+      });
     else this.end(gone());
     return controller.signal;
   }
 
-  readonly timeoutMs = (): number | undefined => (this.#deadline === undefined ? undefined : this.#deadline - Date.now());
+  readonly timeoutMs = (): number | undefined =>
+    this.#deadline === undefined ? undefined : this.#deadline - Date.now();
 
   get requestHeader(): Headers {
     return (this.#requestHeader ??= toHeaders(this.#exchange.rawHeaders));

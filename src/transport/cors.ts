@@ -21,7 +21,8 @@ export function createCors(origins: readonly string[]): Cors | undefined {
   return {
     apply: (exchange) => {
       const { origin } = exchange.headers;
-      const isPreflight = exchange.method === "OPTIONS" && exchange.headers["access-control-request-method"] !== undefined;
+      const isPreflight =
+        exchange.method === "OPTIONS" && exchange.headers["access-control-request-method"] !== undefined;
       if (origin === undefined || !allowed.has(origin)) {
         exchange.alwaysSend = { vary: "Origin" };
         return false;

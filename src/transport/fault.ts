@@ -26,7 +26,11 @@ export class TransportError extends DomainError {
     message: string,
     options: { headers?: Readonly<Record<string, string>>; httpStatus?: number; retryAfterSeconds?: number } = {},
   ) {
-    super(kind, message, options.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: options.retryAfterSeconds });
+    super(
+      kind,
+      message,
+      options.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: options.retryAfterSeconds },
+    );
     this.name = "TransportError";
     this.headers = options.headers ?? {};
     this.httpStatus = options.httpStatus;
@@ -56,7 +60,8 @@ export function httpStatusOf(fault: Fault): number {
 
 function domainFault(error: DomainError, rpc: Rpc, log: Log): Fault {
   const headers: Record<string, string> = error instanceof TransportError ? { ...error.headers } : {};
-  if (error.retryAfterSeconds !== undefined) headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
+  if (error.retryAfterSeconds !== undefined)
+    headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   if (error.kind === "internal") {
     log.error({ err: error, rpc: rpc.path }, "call failed");
     return { kind: "internal", message: internalText(rpc, error.message), headers };

@@ -13,7 +13,11 @@ export type Inspector = (message: object, refuseRounded: boolean) => void;
  * Makes the inspector of a message type: no NUL and no lone surrogates in text, no `__proto__` keys, no deep JSON, and
  * over RPC no integers beyond 2^53. Undefined when the type has nothing to inspect.
  */
-export function createInspector(desc: DescMessage, path = "", seen: readonly DescMessage[] = []): Inspector | undefined {
+export function createInspector(
+  desc: DescMessage,
+  path = "",
+  seen: readonly DescMessage[] = [],
+): Inspector | undefined {
   if (seen.includes(desc)) return undefined;
   const checks = desc.fields.flatMap((field) => checkField(field, path, [...seen, desc]));
   if (checks.length === 0) return undefined;
@@ -49,9 +53,12 @@ function valueCheck(
   }
   if (field.message !== undefined) {
     const inspect = createInspector(field.message, `${name}.`, seen);
-    return inspect && ((value, refuseRounded) => {
-      if (typeof value === "object" && value !== null) inspect(value, refuseRounded);
-    });
+    return (
+      inspect &&
+      ((value, refuseRounded) => {
+        if (typeof value === "object" && value !== null) inspect(value, refuseRounded);
+      })
+    );
   }
   if (field.scalar !== ScalarType.STRING) return undefined;
   return (value) => {
@@ -81,4 +88,3 @@ function checkJson(value: unknown, name: string, refuseRounded: boolean, depth: 
     }
   }
 }
-

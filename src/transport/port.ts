@@ -178,12 +178,15 @@ function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
     guardAgainstResets(session, { maxResets: limits.maxResetsPerSession, windowMs: RESET_WINDOW_MS });
   });
   server.on("sessionError", ignore);
-  server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => {
-    const exchange = new H2Exchange(stream, headers, flags, rawHeaders);
-    // The setting above is advice to the peer; this is the limit.
-    if (sizeOf(rawHeaders) > limits.maxHeaderBytes) answerDetail(exchange, 431, HEADERS_TOO_LARGE);
-    else deps.handler(exchange);
-  });
+  server.on(
+    "stream",
+    (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => {
+      const exchange = new H2Exchange(stream, headers, flags, rawHeaders);
+      // The setting above is advice to the peer; this is the limit.
+      if (sizeOf(rawHeaders) > limits.maxHeaderBytes) answerDetail(exchange, 431, HEADERS_TOO_LARGE);
+      else deps.handler(exchange);
+    },
+  );
   return server;
 }
 

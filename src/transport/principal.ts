@@ -10,6 +10,7 @@ export const principalKey: ContextKey<Principal | undefined> = createContextKey<
 /** The principal of a call that is not public. Throws DomainError `unauthenticated` if the gate let none in. */
 export function principalOf(context: { readonly values: ContextValues }): Principal {
   const principal = context.values.get(principalKey);
-  if (principal === undefined) throw new DomainError("unauthenticated", "Authentication credentials were not provided.");
+  if (principal === undefined)
+    throw new DomainError("unauthenticated", "Authentication credentials were not provided.");
   return principal;
 }

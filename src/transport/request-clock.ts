@@ -11,15 +11,18 @@ const SWEEP_MS = 1_000;
 /** Makes a clock that grants each request the given time in milliseconds, to the second. */
 export function createRequestClock(limitMs: number): RequestClock {
   const running = new Set<{ readonly since: number; readonly expire: () => void }>();
-  const timer = setInterval(() => {
-    const bound = performance.now() - limitMs;
-    for (const request of running) {
-      // In order of their start: the first one in time ends the sweep.
-      if (request.since > bound) break;
-      running.delete(request);
-      request.expire();
-    }
-  }, Math.min(SWEEP_MS, limitMs));
+  const timer = setInterval(
+    () => {
+      const bound = performance.now() - limitMs;
+      for (const request of running) {
+        // In order of their start: the first one in time ends the sweep.
+        if (request.since > bound) break;
+        running.delete(request);
+        request.expire();
+      }
+    },
+    Math.min(SWEEP_MS, limitMs),
+  );
   timer.unref();
 
   return {

@@ -6,7 +6,10 @@ import { fieldValue, isStructField } from "./message-fields.ts";
  * Makes a function that rounds exact numbers in the Struct fields of a message, in place: a protobuf Struct holds
  * doubles alone, and an answer cannot be refused as a request can. Undefined when the type holds no Struct.
  */
-export function createRounder(desc: DescMessage, seen: readonly DescMessage[] = []): ((message: object) => void) | undefined {
+export function createRounder(
+  desc: DescMessage,
+  seen: readonly DescMessage[] = [],
+): ((message: object) => void) | undefined {
   if (seen.includes(desc)) return undefined;
   const rounders = desc.fields.flatMap((field) => roundField(field, [...seen, desc]));
   if (rounders.length === 0) return undefined;
@@ -25,7 +28,8 @@ function roundField(field: DescField, seen: readonly DescMessage[]): ((message: 
       },
     ];
   }
-  const nested = field.fieldKind === "map" || field.message === undefined ? undefined : createRounder(field.message, seen);
+  const nested =
+    field.fieldKind === "map" || field.message === undefined ? undefined : createRounder(field.message, seen);
   if (nested === undefined) return [];
   return [
     (message) => {

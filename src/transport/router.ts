@@ -24,7 +24,9 @@ const UNKNOWN: Route = { kind: "unknown" };
 const MAX_PARAMETER_LENGTH = 32 * 1024;
 
 /** Makes the router. HEAD is served where GET is. */
-export function createRestRouter(handlers: readonly { readonly binding: Binding; readonly handler: RestHandler }[]): RestRouter {
+export function createRestRouter(
+  handlers: readonly { readonly binding: Binding; readonly handler: RestHandler }[],
+): RestRouter {
   const tree = createFindMyWay({ maxParamLength: MAX_PARAMETER_LENGTH });
   /** Paths without parameters, by method: the most frequent request is one of them. */
   const exact = new Map<string, Map<string, Route>>();

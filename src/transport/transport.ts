@@ -92,7 +92,9 @@ export function createTransport(deps: TransportDeps): Transport {
   const rpcs = serveAll(deps, limits);
   const rpcHandlers = new Map(rpcs.map((rpc) => [rpc.path, createRpcHandler(rpc, faceDeps)]));
   const restRouter = createRestRouter(
-    rpcs.flatMap((rpc) => readBindings(rpc)).map((binding) => ({ binding, handler: createRestHandler(binding, faceDeps) })),
+    rpcs
+      .flatMap((rpc) => readBindings(rpc))
+      .map((binding) => ({ binding, handler: createRestHandler(binding, faceDeps) })),
   );
   const findNodeRoute = createNodeRoutes(deps.extraRoutes);
   const cors = createCors(deps.corsOrigins);

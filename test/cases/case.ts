@@ -74,7 +74,19 @@ export function readCaseFiles(): readonly CaseFile[] {
     });
 }
 
-const STEP_KEYS = ["call", "input", "headers", "token", "ok", "has", "error", "until", "save", "status", "rest_headers"];
+const STEP_KEYS = [
+  "call",
+  "input",
+  "headers",
+  "token",
+  "ok",
+  "has",
+  "error",
+  "until",
+  "save",
+  "status",
+  "rest_headers",
+];
 
 function readCase(value: JsonValue, operation: string): Case {
   const title = isJsonObject(value) ? String(value["title"]) : "";

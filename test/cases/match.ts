@@ -43,7 +43,12 @@ export function at(value: JsonValue, path: string): JsonValue | undefined {
  * The first difference between a value and what was wanted, or undefined. `$any`, `$string`, `$integer`, `$time` and
  * `/pattern/` stand for values; with `partly`, objects may have more keys than wanted.
  */
-export function difference(wanted: JsonValue, found: JsonValue | undefined, partly = false, path = "answer"): string | undefined {
+export function difference(
+  wanted: JsonValue,
+  found: JsonValue | undefined,
+  partly = false,
+  path = "answer",
+): string | undefined {
   const unlike = `${path} is ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`;
   if (typeof wanted === "string") return stands(wanted, found) ? undefined : unlike;
   if (Array.isArray(wanted)) {
@@ -73,7 +78,8 @@ export function stands(wanted: string, found: JsonValue | undefined): boolean {
     case "$time":
       return typeof found === "string" && TIME.test(found);
     default:
-      if (/^\/.+\/$/s.test(wanted)) return typeof found === "string" && new RegExp(wanted.slice(1, -1), "su").test(found);
+      if (/^\/.+\/$/s.test(wanted))
+        return typeof found === "string" && new RegExp(wanted.slice(1, -1), "su").test(found);
       return wanted === found;
   }
 }

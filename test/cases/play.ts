@@ -14,17 +14,26 @@ export async function play(played: Case, face: Face, account: TestAccount, given
     const outcome = await perform(step, face, account, variables, where);
     for (const [name, path] of Object.entries(step.save)) {
       const value = at(outcome.body, String(path));
-      if (value === undefined) throw new Error(`${where}: nothing at ${String(path)} in ${JSON.stringify(outcome.body)}`);
+      if (value === undefined)
+        throw new Error(`${where}: nothing at ${String(path)} in ${JSON.stringify(outcome.body)}`);
       variables.set(name, value);
     }
   }
 }
 
-async function perform(step: Step, face: Face, account: TestAccount, variables: Variables, where: string): Promise<Outcome> {
+async function perform(
+  step: Step,
+  face: Face,
+  account: TestAccount,
+  variables: Variables,
+  where: string,
+): Promise<Outcome> {
   const call = async (): Promise<Outcome> =>
     face.call(step.call, {
       input: fillObject(step.input, variables),
-      headers: Object.fromEntries(Object.entries(fillObject(step.headers, variables)).map(([name, value]) => [name, String(value)])),
+      headers: Object.fromEntries(
+        Object.entries(fillObject(step.headers, variables)).map(([name, value]) => [name, String(value)]),
+      ),
       token: await tokenFor(step, account, variables),
     });
   const { until: wanted } = step;

@@ -23,7 +23,10 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
     ["POST", RPC],
   ])("%s %s without a token is 401 with a bare challenge", async (method, path) => {
     const { url } = await start({ fastPath });
-    const response = await fetch(url + path, { method, ...(method === "POST" && { body: "{}", headers: { "content-type": "application/json" } }) });
+    const response = await fetch(url + path, {
+      method,
+      ...(method === "POST" && { body: "{}", headers: { "content-type": "application/json" } }),
+    });
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toBe('Bearer realm="patchbay"');
     expect(await response.text()).toContain("Authentication credentials were not provided.");
@@ -34,7 +37,11 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
     ["POST", RPC],
   ])("%s %s with a bad token is 401 and says that the token is invalid", async (method, path) => {
     const { url } = await start({ fastPath });
-    const response = await fetch(url + path, { method, headers: { authorization: "Bearer x", "content-type": "application/json" }, ...(method === "POST" && { body: "{}" }) });
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: "Bearer x", "content-type": "application/json" },
+      ...(method === "POST" && { body: "{}" }),
+    });
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toBe('Bearer realm="patchbay", error="invalid_token"');
     expect(await response.text()).toContain("Invalid or expired token.");
@@ -45,9 +52,15 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
     ["POST", RPC],
   ])("%s %s with a token of other scopes is 403 and names the scope", async (method, path) => {
     const { url } = await start({ fastPath });
-    const response = await fetch(url + path, { method, headers: { authorization: "Bearer mgmt.write", "content-type": "application/json" }, ...(method === "POST" && { body: "{}" }) });
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: "Bearer mgmt.write", "content-type": "application/json" },
+      ...(method === "POST" && { body: "{}" }),
+    });
     expect(response.status).toBe(403);
-    expect(response.headers.get("www-authenticate")).toBe('Bearer realm="patchbay", error="insufficient_scope", scope="mgmt.read"');
+    expect(response.headers.get("www-authenticate")).toBe(
+      'Bearer realm="patchbay", error="insufficient_scope", scope="mgmt.read"',
+    );
     expect(await response.text()).toContain("You do not have permission to view connections.");
   });
 
@@ -60,7 +73,11 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
   ])("POST %s of type %s is refused before its body is read", async (path, type) => {
     const { port } = await start({ fastPath });
     const socket = await openSocket(port);
-    const answer = new Promise<string>((resolve) => socket.once("data", (chunk: Buffer) => { resolve(chunk.toString()); }));
+    const answer = new Promise<string>((resolve) =>
+      socket.once("data", (chunk: Buffer) => {
+        resolve(chunk.toString());
+      }),
+    );
     // The body is announced and never sent.
     socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\ncontent-length: 999999999\r\n\r\n`);
     expect(await answer).toMatch(/^HTTP\/1\.1 401 /);
@@ -69,7 +86,8 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
 
   test("checks come in order: route, token, scope, size, type, form", async () => {
     const { url } = await start({ fastPath });
-    const post = async (path: string, init: RequestInit) => (await fetch(url + path, { method: "POST", body: "{", ...init })).status;
+    const post = async (path: string, init: RequestInit) =>
+      (await fetch(url + path, { method: "POST", body: "{", ...init })).status;
     const type = { "content-type": "text/plain" };
     expect(await post("/nowhere", { headers: type })).toBe(404);
     expect(await post(LIST, { method: "PUT", headers: type })).toBe(405);
@@ -82,7 +100,11 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
   });
 
   test("an address that keeps failing is turned away with Retry-After, others are not", async () => {
-    const { url } = await start({ fastPath, trustProxy: true, limits: { failures: { maxFailures: 3, windowSeconds: 60 } } });
+    const { url } = await start({
+      fastPath,
+      trustProxy: true,
+      limits: { failures: { maxFailures: 3, windowSeconds: 60 } },
+    });
     const from = (address: string, headers: Record<string, string> = {}) =>
       fetch(url + LIST, { headers: { "x-forwarded-for": `1.1.1.1, ${address}`, ...headers } });
     for (let count = 0; count < 5; count += 1) await from("2.2.2.2");
@@ -111,18 +133,32 @@ describe("what is open to everyone", () => {
   test("other handlers get their paths whole, with HTTP/1.1's objects", async () => {
     const { url } = await start({
       extraRoutes: [
-        { path: "/oauth2/*", handle: (request, response) => { response.end(`${request.method ?? ""} ${request.url ?? ""}`); } },
-        { path: "/.well-known/jwks.json", handle: (_request, response) => { response.end("keys"); } },
+        {
+          path: "/oauth2/*",
+          handle: (request, response) => {
+            response.end(`${request.method ?? ""} ${request.url ?? ""}`);
+          },
+        },
+        {
+          path: "/.well-known/jwks.json",
+          handle: (_request, response) => {
+            response.end("keys");
+          },
+        },
       ],
     });
-    expect(await (await fetch(`${url}/oauth2/token?a=1`, { method: "POST", body: "x" })).text()).toBe("POST /oauth2/token?a=1");
+    expect(await (await fetch(`${url}/oauth2/token?a=1`, { method: "POST", body: "x" })).text()).toBe(
+      "POST /oauth2/token?a=1",
+    );
     expect(await (await fetch(`${url}/.well-known/jwks.json`)).text()).toBe("keys");
     expect((await fetch(`${url}/oauth2`)).status).toBe(404);
     expect((await fetch(`${url}/.well-known/jwks.json/x`)).status).toBe(404);
   });
 
   test("a handler that fails is a 500 that tells nothing", async () => {
-    const { url, logged } = await start({ extraRoutes: [{ path: "/x", handle: () => Promise.reject(new Error("hunter2")) }] });
+    const { url, logged } = await start({
+      extraRoutes: [{ path: "/x", handle: () => Promise.reject(new Error("hunter2")) }],
+    });
     const response = await fetch(`${url}/x?token=secret`);
     expect([response.status, await response.text()]).toEqual([500, '{"detail":"Internal error."}']);
     expect(logged).toMatchObject([{ path: "/x" }]);
@@ -149,17 +185,20 @@ describe("CORS", () => {
     expect(response.headers.get("access-control-allow-headers")).toMatch(/Grpc-Timeout|Authorization/);
   });
 
-  test.each([true, false])("answers and errors are readable to a listed origin alone, fast path %s", async (fastPath) => {
-    const { url } = await start({ corsOrigins: [origin], fastPath });
-    for (const init of [{}, { method: "POST", body: "{}" }]) {
-      const path = "body" in init ? RPC : LIST;
-      const headers = { "content-type": "application/json", origin };
-      expect((await fetch(url + path, { ...init, headers })).headers.get("access-control-allow-origin")).toBe(origin);
-      const foreign = await fetch(url + path, { ...init, headers: { ...headers, origin: "https://evil.test" } });
-      expect(foreign.headers.get("access-control-allow-origin")).toBeNull();
-      expect(foreign.headers.get("vary")).toContain("Origin");
-    }
-  });
+  test.each([true, false])(
+    "answers and errors are readable to a listed origin alone, fast path %s",
+    async (fastPath) => {
+      const { url } = await start({ corsOrigins: [origin], fastPath });
+      for (const init of [{}, { method: "POST", body: "{}" }]) {
+        const path = "body" in init ? RPC : LIST;
+        const headers = { "content-type": "application/json", origin };
+        expect((await fetch(url + path, { ...init, headers })).headers.get("access-control-allow-origin")).toBe(origin);
+        const foreign = await fetch(url + path, { ...init, headers: { ...headers, origin: "https://evil.test" } });
+        expect(foreign.headers.get("access-control-allow-origin")).toBeNull();
+        expect(foreign.headers.get("vary")).toContain("Origin");
+      }
+    },
+  );
 });
 
 test("overload is turned away with 503 and Retry-After, and passes", async () => {
@@ -191,7 +230,9 @@ test("a refused upload that keeps coming does not hang the caller", async () => 
   const answer = readToEnd(socket);
   socket.write(`POST ${LIST} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n`);
   const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
-  const timer = setInterval(() => { for (let count = 0; count < 32; count += 1) socket.write(chunk); }, 5);
+  const timer = setInterval(() => {
+    for (let count = 0; count < 32; count += 1) socket.write(chunk);
+  }, 5);
   expect(await answer).toMatch(/^HTTP\/1\.1 401 /);
   clearInterval(timer);
 });

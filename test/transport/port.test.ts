@@ -172,7 +172,12 @@ describe("abnormal clients", () => {
   test("an HTTP/2 upload that breaks off leaves the server as it was", async () => {
     const { url, logged } = await start();
     const session = connectH2(url);
-    const stream = session.request({ ":method": "POST", ":path": "/api/v1/mcp-servers", authorization: AUTH, "content-type": "application/json" });
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/api/v1/mcp-servers",
+      authorization: AUTH,
+      "content-type": "application/json",
+    });
     stream.on("error", () => undefined);
     stream.write("{");
     await pause(20);
@@ -238,7 +243,12 @@ interface H2Answer {
   readonly body: string;
 }
 
-function h2Get(url: string, path: string, options: object = {}, headers: Record<string, string> = {}): Promise<H2Answer> {
+function h2Get(
+  url: string,
+  path: string,
+  options: object = {},
+  headers: Record<string, string> = {},
+): Promise<H2Answer> {
   return new Promise((resolve) => {
     const session = connectH2(url, options);
     const fail = (): void => {
@@ -264,7 +274,27 @@ function h2Get(url: string, path: string, options: object = {}, headers: Record<
 function selfSigned(): { cert: string; key: string } {
   const folder = mkdtempSync(join(tmpdir(), "tls-"));
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=localhost"], { stdio: "ignore" });
+  execFileSync(
+    "openssl",
+    [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-keyout",
+      key,
+      "-out",
+      cert,
+      "-days",
+      "2",
+      "-subj",
+      "/CN=localhost",
+    ],
+    { stdio: "ignore" },
+  );
   const pair = { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
   rmSync(folder, { recursive: true });
   return pair;

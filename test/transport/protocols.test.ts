@@ -1,5 +1,11 @@
 import { Code, ConnectError, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
-import { compressionGzip, createConnectTransport, createGrpcTransport, createGrpcWebTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import {
+  compressionGzip,
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
 import { createConnectTransport as createWebTransport } from "@connectrpc/connect-web";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus } from "../../gen/proto/grpc/health/v1/health_pb.ts";
@@ -28,16 +34,48 @@ function session(url: string): Http2SessionManager {
 }
 
 const FACES: Faces = {
-  "Connect JSON, HTTP/1.1": (baseUrl, token = TOKEN) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false, interceptors: withToken(token) }),
-  "Connect JSON, HTTP/2": (baseUrl, token = TOKEN) => createConnectTransport({ baseUrl, httpVersion: "2", sessionManager: session(baseUrl), useBinaryFormat: false, interceptors: withToken(token) }),
-  "Connect binary, HTTP/1.1": (baseUrl, token = TOKEN) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true, interceptors: withToken(token) }),
-  "Connect with GET": (baseUrl, token = TOKEN) => createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true, interceptors: withToken(token) }),
-  "Connect compressed": (baseUrl, token = TOKEN) => createConnectTransport({ baseUrl, httpVersion: "1.1", sendCompression: compressionGzip, compressMinBytes: 1, interceptors: withToken(token) }),
+  "Connect JSON, HTTP/1.1": (baseUrl, token = TOKEN) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false, interceptors: withToken(token) }),
+  "Connect JSON, HTTP/2": (baseUrl, token = TOKEN) =>
+    createConnectTransport({
+      baseUrl,
+      httpVersion: "2",
+      sessionManager: session(baseUrl),
+      useBinaryFormat: false,
+      interceptors: withToken(token),
+    }),
+  "Connect binary, HTTP/1.1": (baseUrl, token = TOKEN) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true, interceptors: withToken(token) }),
+  "Connect with GET": (baseUrl, token = TOKEN) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true, interceptors: withToken(token) }),
+  "Connect compressed": (baseUrl, token = TOKEN) =>
+    createConnectTransport({
+      baseUrl,
+      httpVersion: "1.1",
+      sendCompression: compressionGzip,
+      compressMinBytes: 1,
+      interceptors: withToken(token),
+    }),
   "Connect in a browser": (baseUrl, token = TOKEN) => createWebTransport({ baseUrl, interceptors: withToken(token) }),
-  gRPC: (baseUrl, token = TOKEN) => createGrpcTransport({ baseUrl, sessionManager: session(baseUrl), interceptors: withToken(token) }),
-  "gRPC compressed": (baseUrl, token = TOKEN) => createGrpcTransport({ baseUrl, sessionManager: session(baseUrl), sendCompression: compressionGzip, compressMinBytes: 1, interceptors: withToken(token) }),
-  "gRPC-Web, HTTP/1.1": (baseUrl, token = TOKEN) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1", interceptors: withToken(token) }),
-  "gRPC-Web, HTTP/2": (baseUrl, token = TOKEN) => createGrpcWebTransport({ baseUrl, httpVersion: "2", sessionManager: session(baseUrl), interceptors: withToken(token) }),
+  gRPC: (baseUrl, token = TOKEN) =>
+    createGrpcTransport({ baseUrl, sessionManager: session(baseUrl), interceptors: withToken(token) }),
+  "gRPC compressed": (baseUrl, token = TOKEN) =>
+    createGrpcTransport({
+      baseUrl,
+      sessionManager: session(baseUrl),
+      sendCompression: compressionGzip,
+      compressMinBytes: 1,
+      interceptors: withToken(token),
+    }),
+  "gRPC-Web, HTTP/1.1": (baseUrl, token = TOKEN) =>
+    createGrpcWebTransport({ baseUrl, httpVersion: "1.1", interceptors: withToken(token) }),
+  "gRPC-Web, HTTP/2": (baseUrl, token = TOKEN) =>
+    createGrpcWebTransport({
+      baseUrl,
+      httpVersion: "2",
+      sessionManager: session(baseUrl),
+      interceptors: withToken(token),
+    }),
 };
 
 describe.each([true, false])("fast path %s", (fastPath) => {
@@ -74,10 +112,16 @@ describe.each([true, false])("fast path %s", (fastPath) => {
     test("headers travel both ways", async () => {
       const client = createClient(ConnectionService, face(server.url));
       let location: string | null = null;
-      await client.createConnection({ serverType: "mcp", configuration: { a: [1, { b: null }] } }, { onHeader: (headers) => (location = headers.get("location")) });
+      await client.createConnection(
+        { serverType: "mcp", configuration: { a: [1, { b: null }] } },
+        { onHeader: (headers) => (location = headers.get("location")) },
+      );
       expect(location).toBe("/api/v1/mcp-servers/7");
       expect(server.seen.requests).toMatchObject([{ serverType: "mcp", configuration: { a: [1, { b: null }] } }]);
-      const { tools } = await createClient(RuntimeService, face(server.url)).listTools({}, { headers: { "x-session-id": "abc" } });
+      const { tools } = await createClient(RuntimeService, face(server.url)).listTools(
+        {},
+        { headers: { "x-session-id": "abc" } },
+      );
       expect(tools).toMatchObject([{ name: "abc", inputSchema: { type: "object" } }]);
     });
 
@@ -137,14 +181,23 @@ describe.each([true, false])("fast path %s", (fastPath) => {
         return count;
       };
       expect(await failure(read("404"))).toMatchObject({ code: Code.NotFound });
-      expect(await failure(read("503"))).toMatchObject({ code: Code.Unavailable, rawMessage: "The token has expired." });
+      expect(await failure(read("503"))).toMatchObject({
+        code: Code.Unavailable,
+        rawMessage: "The token has expired.",
+      });
       expect(await read("1")).toBe(1);
-      expect(await failure(createClient(ConnectionService, face(server.url, "")).watchConnections({})[Symbol.asyncIterator]().next())).toMatchObject({ code: Code.Unauthenticated });
+      expect(
+        await failure(
+          createClient(ConnectionService, face(server.url, "")).watchConnections({})[Symbol.asyncIterator]().next(),
+        ),
+      ).toMatchObject({ code: Code.Unauthenticated });
     });
 
     test("the caller's deadline reaches the handler", async () => {
       const client = createClient(ConnectionService, face(server.url));
-      expect(await failure(client.getConnection({ serverId: "600" }, { timeoutMs: 100 }))).toMatchObject({ code: Code.DeadlineExceeded });
+      expect(await failure(client.getConnection({ serverId: "600" }, { timeoutMs: 100 }))).toMatchObject({
+        code: Code.DeadlineExceeded,
+      });
       await until(() => server.seen.signals[0]?.aborted === true);
       expect(server.logged).toEqual([]);
     });
@@ -166,18 +219,33 @@ describe.each([true, false])("fast path %s", (fastPath) => {
       const deep = JSON.parse(`{"a":${"[".repeat(99)}${"]".repeat(99)}}`);
       const calls = [
         [() => client.createConnection({ serverType: "m", name: "a\0b" }), "name must not contain NUL characters."],
-        [() => client.createConnection({ serverType: "m", configuration: { a: "\0" } }), "configuration must not contain NUL characters."],
-        [() => client.createConnection({ serverType: "m", configuration: JSON.parse('{"__proto__":1}') }), "configuration must not have a key named __proto__."],
-        [() => client.createConnection({ serverType: "m", configuration: deep }), "configuration is nested deeper than 32 levels."],
-        [() => runtime.callTool({ name: "t", arguments: { big: 2 ** 53 } }), "arguments must not hold integers beyond 2^53; send them as text, or over REST."],
+        [
+          () => client.createConnection({ serverType: "m", configuration: { a: "\0" } }),
+          "configuration must not contain NUL characters.",
+        ],
+        [
+          () => client.createConnection({ serverType: "m", configuration: JSON.parse('{"__proto__":1}') }),
+          "configuration must not have a key named __proto__.",
+        ],
+        [
+          () => client.createConnection({ serverType: "m", configuration: deep }),
+          "configuration is nested deeper than 32 levels.",
+        ],
+        [
+          () => runtime.callTool({ name: "t", arguments: { big: 2 ** 53 } }),
+          "arguments must not hold integers beyond 2^53; send them as text, or over REST.",
+        ],
       ] as const;
-      for (const [call, text] of calls) expect(await failure(call())).toMatchObject({ code: Code.InvalidArgument, rawMessage: text });
+      for (const [call, text] of calls)
+        expect(await failure(call())).toMatchObject({ code: Code.InvalidArgument, rawMessage: text });
       expect(server.seen.requests).toEqual([]);
     });
 
     test("a message beyond its limit is refused, the runtime takes more", async () => {
       const name = "x".repeat(1024 * 1024 + 1);
-      expect(await failure(createClient(ConnectionService, face(server.url)).createConnection({ serverType: "m", name }))).toMatchObject({ code: Code.ResourceExhausted });
+      expect(
+        await failure(createClient(ConnectionService, face(server.url)).createConnection({ serverType: "m", name })),
+      ).toMatchObject({ code: Code.ResourceExhausted });
       await createClient(RuntimeService, face(server.url)).callTool({ name });
     });
   });
@@ -185,7 +253,11 @@ describe.each([true, false])("fast path %s", (fastPath) => {
   test("REST and Connect JSON print the same text", async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
     const rest = await fetch(`${server.url}/api/v1/mcp-servers?limit=1`, { headers });
-    const connect = await fetch(`${server.url}/patchbay.v1.ConnectionService/ListConnections`, { method: "POST", body: '{"limit":1,"unknown":[]}', headers });
+    const connect = await fetch(`${server.url}/patchbay.v1.ConnectionService/ListConnections`, {
+      method: "POST",
+      body: '{"limit":1,"unknown":[]}',
+      headers,
+    });
     expect(await connect.json()).toEqual(await rest.json());
   });
 
@@ -196,7 +268,11 @@ describe.each([true, false])("fast path %s", (fastPath) => {
     ["\xff\xff\xff", "application/json"],
   ])("the Connect body %j is 400", async (body, type) => {
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": type };
-    const response = await fetch(`${server.url}/patchbay.v1.ConnectionService/ListConnections`, { method: "POST", body: Buffer.from(body, "latin1"), headers });
+    const response = await fetch(`${server.url}/patchbay.v1.ConnectionService/ListConnections`, {
+      method: "POST",
+      body: Buffer.from(body, "latin1"),
+      headers,
+    });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ code: "invalid_argument" });
   });
@@ -205,8 +281,16 @@ describe.each([true, false])("fast path %s", (fastPath) => {
     const path = `${server.url}/patchbay.v1.ConnectionService/CreateConnection`;
     const authorization = `Bearer ${TOKEN}`;
     const wrongMethod = await fetch(path, { method: "PUT", headers: { authorization } });
-    expect([wrongMethod.status, wrongMethod.headers.get("allow"), await wrongMethod.text()]).toEqual([405, "POST", '{"detail":"Method not allowed."}']);
-    const wrongType = await fetch(path, { method: "POST", body: "a=1", headers: { authorization, "content-type": "text/plain" } });
+    expect([wrongMethod.status, wrongMethod.headers.get("allow"), await wrongMethod.text()]).toEqual([
+      405,
+      "POST",
+      '{"detail":"Method not allowed."}',
+    ]);
+    const wrongType = await fetch(path, {
+      method: "POST",
+      body: "a=1",
+      headers: { authorization, "content-type": "text/plain" },
+    });
     expect(wrongType.status).toBe(415);
     expect(await wrongType.text()).toMatch(/^\{"detail":/);
     expect((await fetch(`${server.url}/patchbay.v1.ConnectionService/Nothing`, { method: "POST" })).status).toBe(404);
@@ -231,9 +315,17 @@ describe.each([true, false])("fast path %s", (fastPath) => {
     const asked = (async function* () {
       for (const messageRequest of questions) yield await Promise.resolve({ messageRequest });
     })();
-    for await (const { messageResponse } of createClient(ServerReflection, transport).serverReflectionInfo(asked)) answers.push(messageResponse);
-    expect(answers.map((answer) => answer.case)).toEqual(["listServicesResponse", "fileDescriptorResponse", "errorResponse", "allExtensionNumbersResponse"]);
-    expect(answers[0]).toMatchObject({ value: { service: expect.arrayContaining([expect.objectContaining({ name: "patchbay.v1.RuntimeService" })]) } });
+    for await (const { messageResponse } of createClient(ServerReflection, transport).serverReflectionInfo(asked))
+      answers.push(messageResponse);
+    expect(answers.map((answer) => answer.case)).toEqual([
+      "listServicesResponse",
+      "fileDescriptorResponse",
+      "errorResponse",
+      "allExtensionNumbersResponse",
+    ]);
+    expect(answers[0]).toMatchObject({
+      value: { service: expect.arrayContaining([expect.objectContaining({ name: "patchbay.v1.RuntimeService" })]) },
+    });
     expect(answers[3]).toMatchObject({ value: { extensionNumber: expect.arrayContaining([50001, 50002, 72295728]) } });
   });
 });

@@ -30,19 +30,35 @@ interface Answer {
 }
 
 async function send(method: string, path: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await fetch(`${server.url}${path}`, { ...init, method, headers: { authorization: AUTH, ...init.headers } });
+  const response = await fetch(`${server.url}${path}`, {
+    ...init,
+    method,
+    headers: { authorization: AUTH, ...init.headers },
+  });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, detail: text.startsWith('{"detail"') ? JSON.parse(text).detail : undefined };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    detail: text.startsWith('{"detail"') ? JSON.parse(text).detail : undefined,
+  };
 }
 
-function sendJson(method: string, path: string, body: string | Uint8Array<ArrayBuffer>, type = JSON_TYPE): Promise<Answer> {
+function sendJson(
+  method: string,
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  type = JSON_TYPE,
+): Promise<Answer> {
   return send(method, path, { body, headers: { "content-type": type } });
 }
 
 describe("answers", () => {
   test("empty lists, false and zero are present, unset optional fields are not", async () => {
     expect((await send("GET", LIST)).text).toBe('{"success":true,"data":[]}');
-    expect((await send("GET", `${ONE}/tools`)).text).toBe('{"success":true,"data":{"tools":[],"total_count":0,"mcp_server_id":7}}');
+    expect((await send("GET", `${ONE}/tools`)).text).toBe(
+      '{"success":true,"data":{"tools":[],"total_count":0,"mcp_server_id":7}}',
+    );
     const [connection] = JSON.parse((await send("GET", `${LIST}?limit=1`)).text).data;
     expect(connection).toMatchObject({ agent_enabled: false, disabled_tools: [], mcp_server_name: "Zoë" });
   });
@@ -73,26 +89,42 @@ describe("answers", () => {
   });
 
   test("integers beyond 2^53 keep their digits on the way in and out", async () => {
-    const body = '{"name":"t","arguments":{"big":12345678901234567890,"neg":-9007199254740993,"deep":[{"n":1e400}],"small":5}}';
+    const body =
+      '{"name":"t","arguments":{"big":12345678901234567890,"neg":-9007199254740993,"deep":[{"n":1e400}],"small":5}}';
     const answer = await sendJson("POST", "/mcp/tools/call", body);
-    expect(answer.text).toContain('"structuredContent":{"big":12345678901234567890,"neg":-9007199254740993,"deep":[{"n":1e400}],"small":5}');
+    expect(answer.text).toContain(
+      '"structuredContent":{"big":12345678901234567890,"neg":-9007199254740993,"deep":[{"n":1e400}],"small":5}',
+    );
   });
 });
 
 describe("paths", () => {
-  test.each(["/API/v1/mcp-servers", "/api/v1/mcp-servers/", "/api/v1//mcp-servers", "/api/v1/mcp-servers/7/", "/nowhere", "/", "/api/v1/mcp-servers/%ff", "/api/v1/mcp-servers/%zz"])(
-    "%s is nowhere, with and without a token",
-    async (path) => {
-      const bare = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
-      expect(bare).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\."\}$/);
-      const withToken = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTH}\r\nconnection: close\r\n\r\n`);
-      expect(withToken).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\."\}$/);
-    },
-  );
+  test.each([
+    "/API/v1/mcp-servers",
+    "/api/v1/mcp-servers/",
+    "/api/v1//mcp-servers",
+    "/api/v1/mcp-servers/7/",
+    "/nowhere",
+    "/",
+    "/api/v1/mcp-servers/%ff",
+    "/api/v1/mcp-servers/%zz",
+  ])("%s is nowhere, with and without a token", async (path) => {
+    const bare = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
+    expect(bare).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\."\}$/);
+    const withToken = await sendRaw(
+      server.port,
+      `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTH}\r\nconnection: close\r\n\r\n`,
+    );
+    expect(withToken).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\."\}$/);
+  });
 
   test("a known path with another method is 405 and says which are allowed", async () => {
     const answer = await send("PATCH", ONE);
-    expect([answer.status, answer.detail, answer.headers.get("allow")]).toEqual([405, "Method not allowed.", "GET, HEAD, PUT, DELETE"]);
+    expect([answer.status, answer.detail, answer.headers.get("allow")]).toEqual([
+      405,
+      "Method not allowed.",
+      "GET, HEAD, PUT, DELETE",
+    ]);
     expect((await send("DELETE", LIST)).headers.get("allow")).toBe("GET, HEAD, POST");
     expect((await send("GET", "/mcp/initialize")).headers.get("allow")).toBe("POST");
     expect((await send("OPTIONS", LIST)).status).toBe(405);
@@ -102,11 +134,18 @@ describe("paths", () => {
     await send("GET", `${LIST}/${encodeURIComponent("1 or 1=1")}`);
     await send("GET", `${LIST}/a%252Fb`);
     await send("GET", `${LIST}/..%2F..%2Fetc%2Fpasswd`);
-    expect(server.seen.requests.map((request) => Reflect.get(request, "serverId"))).toEqual(["1 or 1=1", "a%2Fb", "../../etc/passwd"]);
+    expect(server.seen.requests.map((request) => Reflect.get(request, "serverId"))).toEqual([
+      "1 or 1=1",
+      "a%2Fb",
+      "../../etc/passwd",
+    ]);
   });
 
   test("NUL in a path is refused", async () => {
-    expect(await send("GET", `${LIST}/a%00b`)).toMatchObject({ status: 400, detail: "server_id must not contain NUL characters." });
+    expect(await send("GET", `${LIST}/a%00b`)).toMatchObject({
+      status: 400,
+      detail: "server_id must not contain NUL characters.",
+    });
   });
 });
 
@@ -128,7 +167,10 @@ describe("queries", () => {
   });
 
   test("booleans are true or false and nothing else", async () => {
-    expect(await send("GET", `${ONE}/tools?include_disabled=1`)).toMatchObject({ status: 400, detail: "include_disabled must be true or false." });
+    expect(await send("GET", `${ONE}/tools?include_disabled=1`)).toMatchObject({
+      status: 400,
+      detail: "include_disabled must be true or false.",
+    });
     await send("GET", `${ONE}/tools?include_disabled=true&limit=-5`);
     expect(server.seen.requests).toMatchObject([{ includeDisabled: true, limit: -5, serverId: "7" }]);
   });
@@ -136,8 +178,14 @@ describe("queries", () => {
   test("a field of the query is read from it even beside a body, and only there", async () => {
     expect((await sendJson("PUT", `${ONE}?view=detailed`, "{}")).status).toBe(200);
     expect(server.seen.requests).toMatchObject([{ view: "detailed" }]);
-    expect(await sendJson("PUT", ONE, '{"view":"detailed"}')).toMatchObject({ status: 400, detail: "view belongs in the query." });
-    expect(await sendJson("PUT", `${ONE}?name=a`, "{}")).toMatchObject({ status: 400, detail: "name is not a known query parameter." });
+    expect(await sendJson("PUT", ONE, '{"view":"detailed"}')).toMatchObject({
+      status: 400,
+      detail: "view belongs in the query.",
+    });
+    expect(await sendJson("PUT", `${ONE}?name=a`, "{}")).toMatchObject({
+      status: 400,
+      detail: "name is not a known query parameter.",
+    });
   });
 });
 
@@ -167,7 +215,10 @@ describe("bodies", () => {
     ['{"name":"a","name":"b"}', 'The key "name" is given twice.'],
     ['{"configuration":{"a":1,"\\u0061":2}}', 'The key "a" is given twice.'],
     [`{"configuration":${'{"a":'.repeat(99)}1${"}".repeat(99)}}`, "The JSON is nested deeper than 32 levels."],
-    [`{"configuration":{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}}`, "The JSON is nested deeper than 32 levels."],
+    [
+      `{"configuration":{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}}`,
+      "The JSON is nested deeper than 32 levels.",
+    ],
   ])("%.60s is refused", async (body, detail) => {
     expect(await sendJson("POST", LIST, body)).toMatchObject({ status: 400, detail });
     expect(server.seen.requests).toEqual([]);
@@ -201,12 +252,22 @@ describe("bodies", () => {
 
   test("invalid UTF-8 is refused", async () => {
     const body = new Uint8Array([...Buffer.from('{"name":"'), 0xff, ...Buffer.from('"}')]);
-    expect(await sendJson("POST", LIST, body)).toMatchObject({ status: 400, detail: "The request body is not valid UTF-8." });
+    expect(await sendJson("POST", LIST, body)).toMatchObject({
+      status: 400,
+      detail: "The request body is not valid UTF-8.",
+    });
   });
 
   test("null means left out, and the mask names what was supplied", async () => {
     await sendJson("PUT", ONE, '{"name":null,"disabled_tools":[],"agent_enabled":false}');
-    expect(server.seen.requests).toMatchObject([{ serverId: "7", disabledTools: [], agentEnabled: false, updateMask: { paths: ["agent_enabled", "disabled_tools"] } }]);
+    expect(server.seen.requests).toMatchObject([
+      {
+        serverId: "7",
+        disabledTools: [],
+        agentEnabled: false,
+        updateMask: { paths: ["agent_enabled", "disabled_tools"] },
+      },
+    ]);
     expect(server.seen.requests[0]).not.toHaveProperty("name");
   });
 
@@ -226,21 +287,29 @@ describe("bodies", () => {
     for (const type of [JSON_TYPE, "text/plain"]) {
       expect((await send("GET", LIST, { headers: { "content-type": type } })).status).toBe(200);
       expect((await send("DELETE", ONE, { headers: { "content-type": type } })).status).toBe(200);
-      expect((await send("POST", "/mcp/tools/list", { headers: { "content-type": type, "x-session-id": "s" } })).status).toBe(200);
+      expect(
+        (await send("POST", "/mcp/tools/list", { headers: { "content-type": type, "x-session-id": "s" } })).status,
+      ).toBe(200);
     }
   });
 
-  test.each(["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonp", ""])(
-    "a body of type %j is 415",
+  test.each([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "application/json; charset=latin1",
+    "application/jsonp",
+    "",
+  ])("a body of type %j is 415", async (type) => {
+    const answer = await sendJson("POST", LIST, '{"server_type":"mcp"}', type);
+    expect([answer.status, answer.detail]).toEqual([415, "Content-Type must be application/json."]);
+  });
+
+  test.each(["application/json; charset=utf-8", 'application/json;charset="UTF-8"', "Application/JSON"])(
+    "a body of type %s is read",
     async (type) => {
-      const answer = await sendJson("POST", LIST, '{"server_type":"mcp"}', type);
-      expect([answer.status, answer.detail]).toEqual([415, "Content-Type must be application/json."]);
+      expect((await sendJson("POST", LIST, '{"server_type":"mcp"}', type)).status).toBe(201);
     },
   );
-
-  test.each(["application/json; charset=utf-8", 'application/json;charset="UTF-8"', "Application/JSON"])("a body of type %s is read", async (type) => {
-    expect((await sendJson("POST", LIST, '{"server_type":"mcp"}', type)).status).toBe(201);
-  });
 
   test("gzip is understood, other encodings are 415, broken gzip is 400", async () => {
     const encoded = (encoding: string, body: Uint8Array<ArrayBuffer>) =>
@@ -248,23 +317,38 @@ describe("bodies", () => {
     const zipped = new Uint8Array(gzipSync('{"server_type":"mcp"}'));
     expect((await encoded("gzip", zipped)).status).toBe(201);
     expect((await encoded("br", zipped)).status).toBe(415);
-    expect(await encoded("gzip", zipped.slice(0, 15))).toMatchObject({ status: 400, detail: "The request body is not valid gzip." });
+    expect(await encoded("gzip", zipped.slice(0, 15))).toMatchObject({
+      status: 400,
+      detail: "The request body is not valid gzip.",
+    });
   });
 
   test("a gzip bomb is 413", async () => {
     const body = new Uint8Array(gzipSync(Buffer.alloc(200 * 1024 * 1024, 0x20)));
-    const answer = await send("POST", LIST, { body, headers: { "content-type": JSON_TYPE, "content-encoding": "gzip" } });
+    const answer = await send("POST", LIST, {
+      body,
+      headers: { "content-type": JSON_TYPE, "content-encoding": "gzip" },
+    });
     expect(answer.status).toBe(413);
   });
 
   test("a body beyond 1 MiB is 413, announced or not; the runtime takes 4 MiB", async () => {
     const large = JSON.stringify({ name: "x".repeat(1024 * 1024) });
-    expect(await sendJson("POST", LIST, large)).toMatchObject({ status: 413, detail: "The request body is larger than 1048576 bytes." });
+    expect(await sendJson("POST", LIST, large)).toMatchObject({
+      status: 413,
+      detail: "The request body is larger than 1048576 bytes.",
+    });
     const chunks = new Blob([large]).stream();
-    const init: RequestInit & { duplex: "half" } = { body: chunks, duplex: "half", headers: { "content-type": JSON_TYPE } };
+    const init: RequestInit & { duplex: "half" } = {
+      body: chunks,
+      duplex: "half",
+      headers: { "content-type": JSON_TYPE },
+    };
     expect((await send("POST", LIST, init)).status).toBe(413);
     expect((await sendJson("POST", "/mcp/tools/call", large)).status).toBe(200);
-    expect((await sendJson("POST", "/mcp/tools/call", JSON.stringify({ name: "x".repeat(4 * 1024 * 1024) }))).status).toBe(413);
+    expect(
+      (await sendJson("POST", "/mcp/tools/call", JSON.stringify({ name: "x".repeat(4 * 1024 * 1024) }))).status,
+    ).toBe(413);
   });
 });
 
@@ -290,7 +374,9 @@ describe("errors", () => {
   test("what nobody foresaw is logged once and never told", async () => {
     server.logged.length = 0;
     expect((await send("GET", `${LIST}/500`)).text).not.toContain("hunter2");
-    expect(server.logged).toMatchObject([{ err: { message: "the password is hunter2" }, rpc: "/patchbay.v1.ConnectionService/GetConnection" }]);
+    expect(server.logged).toMatchObject([
+      { err: { message: "the password is hunter2" }, rpc: "/patchbay.v1.ConnectionService/GetConnection" },
+    ]);
   });
 });
 
@@ -302,7 +388,10 @@ describe("server-sent events", () => {
   });
 
   test("a failure before the first event is an ordinary error, afterwards an error event", async () => {
-    expect(await send("GET", `${LIST}/404/events`)).toMatchObject({ status: 404, detail: "MCP server 404 not found or not accessible" });
+    expect(await send("GET", `${LIST}/404/events`)).toMatchObject({
+      status: 404,
+      detail: "MCP server 404 not found or not accessible",
+    });
     const late = await send("GET", `${LIST}/503/events`);
     expect(late.status).toBe(200);
     expect(late.text).toMatch(/\n\nevent: error\ndata: \{"detail":"The token has expired\."\}\n\n$/);
@@ -310,7 +399,10 @@ describe("server-sent events", () => {
 
   test("the account's stream wins over a connection named events", async () => {
     const caller = new AbortController();
-    const response = await fetch(`${server.url}${LIST}/events`, { headers: { authorization: AUTH }, signal: caller.signal });
+    const response = await fetch(`${server.url}${LIST}/events`, {
+      headers: { authorization: AUTH },
+      signal: caller.signal,
+    });
     expect(response.status).toBe(200);
     caller.abort();
     expect(server.seen.requests[0]).not.toHaveProperty("serverId");

@@ -11,9 +11,13 @@ import { createStockHandler, type StockDeps } from "./stock.ts";
 export type RpcHandler = (exchange: Exchange) => Promise<void>;
 
 /** Makes the handler of an RPC's path: the short way where there is one, Connect's own handlers otherwise. */
-export function createRpcHandler(rpc: ServedRpc, deps: FastDeps & StockDeps & { readonly fastPath: boolean }): RpcHandler {
+export function createRpcHandler(
+  rpc: ServedRpc,
+  deps: FastDeps & StockDeps & { readonly fastPath: boolean },
+): RpcHandler {
   const stock = createStockHandler(rpc, deps);
-  const fast = deps.fastPath && rpc.method.methodKind === "unary" ? fastHandlers(rpc, deps) : new Map<string, FastHandler>();
+  const fast =
+    deps.fastPath && rpc.method.methodKind === "unary" ? fastHandlers(rpc, deps) : new Map<string, FastHandler>();
 
   return async (exchange) => {
     const contentType = exchange.headers["content-type"] ?? "";

@@ -1,5 +1,12 @@
 import type { Message } from "@bufbuild/protobuf";
-import { Code, ConnectError, createContextKey, createContextValues, type HandlerContext, type MethodImplSpec } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type MethodImplSpec,
+} from "@connectrpc/connect";
 import {
   compressionBrotli,
   compressionGzip,

@@ -69,7 +69,11 @@ export function createGate(deps: GateDeps): Gate {
 
 /** A Bearer challenge (RFC 6750 §3): an error code only when a token was given. */
 function challenge(parameters: Readonly<Record<string, string>>, resourceMetadataUrl: string | undefined): string {
-  const all = { realm: "patchbay", ...parameters, ...(resourceMetadataUrl !== undefined && { resource_metadata: resourceMetadataUrl }) };
+  const all = {
+    realm: "patchbay",
+    ...parameters,
+    ...(resourceMetadataUrl !== undefined && { resource_metadata: resourceMetadataUrl }),
+  };
   return `Bearer ${Object.entries(all)
     .map(([name, value]) => `${name}="${value}"`)
     .join(", ")}`;

@@ -1,14 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DescService } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { HealthCheckResponse_ServingStatus as Status, type Health } from "../../../gen/proto/grpc/health/v1/health_pb.ts";
+import {
+  HealthCheckResponse_ServingStatus as Status,
+  type Health,
+} from "../../../gen/proto/grpc/health/v1/health_pb.ts";
 import { DomainError } from "../../domain-error.ts";
 
 /** How often a watch looks whether the status has changed, in milliseconds. */
 const POLL_MS = 1_000;
 
 /** gRPC health of the server as a whole (empty name) and of each service that it serves. */
-export function createHealthService(services: readonly DescService[], isReady: () => boolean): ServiceImpl<typeof Health> {
+export function createHealthService(
+  services: readonly DescService[],
+  isReady: () => boolean,
+): ServiceImpl<typeof Health> {
   const names = new Set(["", ...services.map((service) => service.typeName)]);
   const status = (service: string): Status => {
     if (!names.has(service)) return Status.SERVICE_UNKNOWN;

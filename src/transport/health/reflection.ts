@@ -20,7 +20,11 @@ export function createReflectionService(services: readonly DescService[]): Refle
       ? missing(what)
       : ({
           case: "fileDescriptorResponse",
-          value: { fileDescriptorProto: withDependencies([file]).map((each) => toBinary(FileDescriptorProtoSchema, each.proto)) },
+          value: {
+            fileDescriptorProto: withDependencies([file]).map((each) =>
+              toBinary(FileDescriptorProtoSchema, each.proto),
+            ),
+          },
         } as const);
 
   return {

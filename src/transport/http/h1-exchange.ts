@@ -135,7 +135,8 @@ export class H1Exchange implements Exchange {
   #flatten(headers: HeaderFields): string[] {
     const fields: string[] = [];
     for (const name in headers) fields.push(name, headers[name] ?? "");
-    if (this.alwaysSend !== undefined) for (const name in this.alwaysSend) fields.push(name, this.alwaysSend[name] ?? "");
+    if (this.alwaysSend !== undefined)
+      for (const name in this.alwaysSend) fields.push(name, this.alwaysSend[name] ?? "");
     return fields;
   }
 }

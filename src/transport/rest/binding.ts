@@ -34,7 +34,8 @@ export function readBindings(rpc: ServedRpc): readonly Binding[] {
 function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
   const { case: verb, value: template } = rule.pattern;
   if (verb === undefined || verb === "custom") throw new Error(`${rpc.path} has a binding without a standard method`);
-  if (rule.body !== "" && rule.body !== "*") throw new Error(`${rpc.path} has a binding whose body is neither * nor none`);
+  if (rule.body !== "" && rule.body !== "*")
+    throw new Error(`${rpc.path} has a binding whose body is neither * nor none`);
   const takesBody = rule.body === "*";
   const input = rpc.method.input;
   const pathFields = parameterNames(template).map((name) => fieldNamed(input, name));
@@ -46,7 +47,8 @@ function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
     ...pathFields.map((field) => [field.jsonName, `${field.jsonName} belongs in the path.`] as const),
     ...queryFields.map((field) => [field.jsonName, `${field.jsonName} belongs in the query.`] as const),
   ]);
-  if (maskField !== undefined) elsewhere.set(maskField.jsonName, `${maskField.jsonName} follows from the body's keys and cannot be given.`);
+  if (maskField !== undefined)
+    elsewhere.set(maskField.jsonName, `${maskField.jsonName} follows from the body's keys and cannot be given.`);
   const readBody = takesBody ? createMessageReader(input, { lenient: rpc.lenientBody, elsewhere }) : undefined;
   const readQuery = createQueryReader(queryFields.filter((field) => field !== maskField));
 
@@ -56,7 +58,8 @@ function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
     template,
     takesBody,
     build: (parameters, query, body) => {
-      if (readBody !== undefined && body === undefined && !rpc.lenientBody) throw invalid("body", "A JSON body is required.");
+      if (readBody !== undefined && body === undefined && !rpc.lenientBody)
+        throw invalid("body", "A JSON body is required.");
       const message = readBody === undefined ? create(input) : readBody(body ?? {}, "");
       if (maskField !== undefined) Reflect.set(message, maskField.localName, maskOf(body ?? {}, input));
       readQuery(query, message);
@@ -76,7 +79,8 @@ function maskOf(body: JsonObject, input: DescMessage): Message {
 
 function parameterNames(template: string): readonly string[] {
   const names = [...template.matchAll(/\{([^}]*)\}/g)].map((match) => match[1] ?? "");
-  if (names.some((name) => !/^[a-z][a-z0-9_]*$/.test(name))) throw new Error(`REST does not support the path ${template}`);
+  if (names.some((name) => !/^[a-z][a-z0-9_]*$/.test(name)))
+    throw new Error(`REST does not support the path ${template}`);
   return names;
 }
 

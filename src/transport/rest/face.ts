@@ -52,7 +52,8 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
       const output = await callUnary(rpc, message, context);
       exchange.respond(rpc.successStatus, headersOf(context), JSON.stringify(write(output)));
     } catch (thrown) {
-      if (!(thrown instanceof ConnectionLost) && exchange.isOpen) answerFault(exchange, faultOf(context?.endReason ?? thrown));
+      if (!(thrown instanceof ConnectionLost) && exchange.isOpen)
+        answerFault(exchange, faultOf(context?.endReason ?? thrown));
     } finally {
       stopClock();
       context?.end();
@@ -72,6 +73,12 @@ function endedBy(shutdown: AbortSignal, context: CallContext): CallContext {
   };
   if (shutdown.aborted) end();
   shutdown.addEventListener("abort", end, { once: true });
-  context.signal.addEventListener("abort", () => { shutdown.removeEventListener("abort", end); }, { once: true });
+  context.signal.addEventListener(
+    "abort",
+    () => {
+      shutdown.removeEventListener("abort", end);
+    },
+    { once: true },
+  );
   return context;
 }

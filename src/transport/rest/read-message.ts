@@ -48,5 +48,8 @@ export function unknownField(name: string): Error {
 
 /** At most 64 printable characters of what a caller sent, for an error that echoes it. */
 export function printable(text: string): string {
-  return text.toWellFormed().replaceAll(/[^\P{C}]/gu, "?").slice(0, 64);
+  return text
+    .toWellFormed()
+    .replaceAll(/[^\P{C}]/gu, "?")
+    .slice(0, 64);
 }

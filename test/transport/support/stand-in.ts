@@ -33,7 +33,13 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
         principalOf(context);
         if (request.serverType === "") throw invalid("server_type", "server_type is required.");
         context.responseHeader.set("location", "/api/v1/mcp-servers/7");
-        return { serverId: "7", status: "active", serverType: request.serverType, name: request.name ?? "", createdAt: CONNECTION.createdAt };
+        return {
+          serverId: "7",
+          status: "active",
+          serverType: request.serverType,
+          name: request.name ?? "",
+          createdAt: CONNECTION.createdAt,
+        };
       },
       listConnections: (request) => {
         seen.requests.push(request);
@@ -61,7 +67,13 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
           case "600": {
             seen.signals.push(context.signal);
             await new Promise((_resolve, reject) => {
-              context.signal.addEventListener("abort", () => { reject(new Error("aborted")); }, { once: true });
+              context.signal.addEventListener(
+                "abort",
+                () => {
+                  reject(new Error("aborted"));
+                },
+                { once: true },
+              );
             });
           }
         }
@@ -84,19 +96,31 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
       watchConnections: async function* (request, context) {
         seen.requests.push(request);
         seen.signals.push(context.signal);
-        if (request.serverId === "404") throw new DomainError("not_found", "MCP server 404 not found or not accessible");
+        if (request.serverId === "404")
+          throw new DomainError("not_found", "MCP server 404 not found or not accessible");
         yield { event: "snapshot", connections: [CONNECTION] };
         if (request.serverId === "503") throw new DomainError("unavailable", "The token has expired.");
         if (request.serverId === "1") return;
         await new Promise<void>((resolve) => {
-          context.signal.addEventListener("abort", () => { resolve(); }, { once: true });
+          context.signal.addEventListener(
+            "abort",
+            () => {
+              resolve();
+            },
+            { once: true },
+          );
         });
       },
     },
     runtime: {
       initialize: (request) => {
         seen.requests.push(request);
-        return { sessionId: "s", protocolVersion: request.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "patchbay", version: "1" } };
+        return {
+          sessionId: "s",
+          protocolVersion: request.protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: "patchbay", version: "1" },
+        };
       },
       listTools: (request, context) => {
         seen.requests.push(request);
@@ -115,10 +139,12 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
 
 /** Tokens of these tests: their scopes, separated by commas. `expired` is none. */
 export function verify(authorization: string | undefined, audiences: readonly string[]): Principal {
-  if (authorization === undefined) throw new DomainError("unauthenticated", "Authentication credentials were not provided.");
+  if (authorization === undefined)
+    throw new DomainError("unauthenticated", "Authentication credentials were not provided.");
   const token = /^Bearer ([a-z.,]+)$/.exec(authorization)?.[1];
   const words = token?.split(",") ?? [];
-  if (words.length === 0 || !words.every(isScope)) throw new DomainError("unauthenticated", "Invalid or expired token.");
+  if (words.length === 0 || !words.every(isScope))
+    throw new DomainError("unauthenticated", "Invalid or expired token.");
   return {
     accountId: "a",
     clientId: "c",
@@ -143,7 +169,10 @@ export interface Running {
 
 /** Starts the stand-in on a free port of the loopback. */
 export async function startStandIn(
-  options: Partial<TransportDeps> & { readonly portLimits?: Partial<PortLimits>; readonly tls?: { cert: string; key: string } } = {},
+  options: Partial<TransportDeps> & {
+    readonly portLimits?: Partial<PortLimits>;
+    readonly tls?: { cert: string; key: string };
+  } = {},
 ): Promise<Running> {
   const seen: Seen = { requests: [], signals: [] };
   const logged: object[] = [];
