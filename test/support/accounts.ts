@@ -1,4 +1,5 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import { importJWK, type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
 import { pino } from "pino";
 import { readConfig } from "../../src/config.ts";
 import { openFoundation } from "../../src/foundation.ts";
@@ -22,6 +23,11 @@ export interface TestAccounts {
   create(): Promise<TestAccount>;
   /** Runs SQL beside the service, to look at what it keeps. */
   query(text: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
+  /**
+   * Signs an access token with the service's own key: the claims of a token that would be honoured, changed as told.
+   * Undefined leaves a claim out.
+   */
+  forge(account: TestAccount, claims: JWTPayload, header?: Partial<JWTHeaderParameters>): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -55,6 +61,18 @@ export async function openAccounts(env: Readonly<Record<string, string>>): Promi
         },
         client: (scope) => foundation.clients.create(account, scope),
       };
+    },
+    forge: async (account, claims, header = {}) => {
+      const key = foundation.keys.current("access_token");
+      const issuer = readConfig(env).publicUrl;
+      const now = Math.floor(Date.now() / 1000);
+      const honoured = {
+        ...{ iss: issuer, aud: issuer, sub: account.id, client_id: "client_of_a_test", jti: randomUUID() },
+        ...{ token_use: "access", token_type: "oauth", scopes: EVERYDAY_SCOPES.split(" "), iat: now, exp: now + 600 },
+      };
+      return new SignJWT({ ...honoured, ...claims })
+        .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: key.id, ...header })
+        .sign(await importJWK(key.privateJwk, "ES256"));
     },
     query: async (text, values = []) => (await pool.query<Record<string, unknown>>(text, [...values])).rows,
     close: () => foundation.close(),

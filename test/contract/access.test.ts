@@ -1,0 +1,196 @@
+import { getOption } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { error_texts, public$ } from "../../gen/proto/patchbay/v1/options_pb.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
+import { createFace, createFaces, type Face, operationNamed, OPERATIONS } from "../support/clients.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { FACE_NAMES } from "../support/outcome.ts";
+import { type Service, startService } from "../support/service.ts";
+import { listOperations, readDocument } from "./document.ts";
+
+/** How an operation is tried by those who may not. */
+interface Trial {
+  /** Scopes of which none is enough; `forged` for an operation that every grantable scope opens. */
+  readonly wrongScopes: string;
+  /** A request that would succeed for the owner of what it names. */
+  readonly request: (theirs: Theirs) => { readonly input: JsonObject; readonly headers?: Readonly<Record<string, string>> };
+  /** Whether the request names something of somebody else's. */
+  readonly namesSomething: boolean;
+}
+
+/** What belongs to somebody else. */
+interface Theirs {
+  readonly connection: string;
+  readonly session: string;
+}
+
+const FORGED = "forged";
+
+/** One entry for every operation: an operation without one fails below. */
+const TRIALS: Readonly<Record<string, Trial>> = {
+  CreateConnection: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: () => ({ input: { server_type: "mcp", configuration: { url: "https://mcp.example.com/mcp" } } }),
+    namesSomething: false,
+  },
+  ListConnections: { wrongScopes: "mgmt.write mcp.read mcp.write", request: () => ({ input: {} }), namesSomething: false },
+  GetConnection: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection } }),
+    namesSomething: true,
+  },
+  UpdateConnection: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection, name: "Taken over" } }),
+    namesSomething: true,
+  },
+  DeleteConnection: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection } }),
+    namesSomething: true,
+  },
+  ListConnectionTools: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection } }),
+    namesSomething: true,
+  },
+  WatchConnections: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection } }),
+    namesSomething: true,
+  },
+  Initialize: { wrongScopes: FORGED, request: () => ({ input: { protocolVersion: "2025-03-26" } }), namesSomething: false },
+  ListTools: {
+    wrongScopes: FORGED,
+    request: ({ session }) => ({ input: {}, headers: { "x-session-id": session } }),
+    namesSomething: true,
+  },
+  CallTool: {
+    wrongScopes: FORGED,
+    request: ({ session }) => ({ input: { name: "look_up" }, headers: { "x-session-id": session } }),
+    namesSomething: true,
+  },
+};
+
+let database: TestDatabase;
+let service: Service;
+let accounts: TestAccounts;
+let stranger: TestAccount;
+let theirs: Theirs;
+const faces = new Map<string, Face>();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = await startService({ databaseUrl: database.url });
+  accounts = await openAccounts(service.env);
+  for (const face of createFaces(service.url)) faces.set(face.name, face);
+  const owner = await accounts.create();
+  stranger = await accounts.create();
+  const rest = createFace("rest", service.url);
+  const token = await owner.token();
+  const created = await rest.call("CreateConnection", {
+    token,
+    input: { server_type: "bamboohr", configuration: { company_domain: "acme" } },
+  });
+  const opened = await rest.call("Initialize", { token });
+  const { server_id: connection } = created.body as { server_id: string };
+  const { sessionId: session } = opened.body as { sessionId: string };
+  theirs = { connection, session };
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await accounts?.close();
+  await database?.close();
+});
+
+test("every operation is tried", () => {
+  expect(Object.keys(TRIALS).toSorted()).toEqual([...OPERATIONS.keys()].toSorted());
+});
+
+describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
+  const method = operationNamed(operation);
+
+  async function call(faceName: string, token: string | undefined, input?: JsonObject) {
+    const { headers = {}, ...request } = trial.request(theirs);
+    const outcome = await faces.get(faceName)?.call(operation, { input: input ?? request.input, headers, token });
+    if (outcome === undefined) throw new Error(`there is no protocol ${faceName}`);
+    return outcome;
+  }
+
+  test("is not public", () => {
+    expect(getOption(method, public$)).toBe(false);
+  });
+
+  test.each(FACE_NAMES)("without a token answers 401 with a challenge over %s", async (faceName) => {
+    const outcome = await call(faceName, undefined);
+    expect([outcome.status, outcome.message]).toEqual([
+      faceName === "rest" ? 401 : "unauthenticated",
+      "Authentication credentials were not provided.",
+    ]);
+    expect(outcome.headers.get("www-authenticate")).toMatch(/^Bearer realm="patchbay"/);
+  });
+
+  test.each(FACE_NAMES)("without the scope answers 403 with its text over %s", async (faceName) => {
+    const token =
+      trial.wrongScopes === FORGED ? await accounts.forge(stranger, { scopes: [] }) : await stranger.token(trial.wrongScopes);
+    const outcome = await call(faceName, token);
+    expect([outcome.status, outcome.message]).toEqual([
+      faceName === "rest" ? 403 : "permission_denied",
+      getOption(method, error_texts).forbidden,
+    ]);
+  });
+
+  it.runIf(trial.namesSomething).each(FACE_NAMES)("answers 404 for what is somebody else's over %s", async (faceName) => {
+    const everything = await stranger.token("mgmt.admin mgmt.read mgmt.write mcp.read mcp.write");
+    const outcome = await call(faceName, everything);
+    expect(outcome.status).toBe(faceName === "rest" ? 404 : "not_found");
+    // Word for word what a missing one answers, so that nobody learns which numbers are taken.
+    if (!("server_id" in trial.request(theirs).input)) return;
+    const missing = await call(faceName, everything, { ...trial.request(theirs).input, server_id: "2147483647" });
+    expect(missing.message).toBe(outcome.message.replace(` ${theirs.connection} `, " 2147483647 "));
+  });
+});
+
+test("what was tried in vain is untouched", async () => {
+  const [row] = await accounts.query("select name from connection where id = $1", [Number(theirs.connection)]);
+  expect(row).toEqual({ name: "BambooHR" });
+  expect(await accounts.query("select id from session where id is not null")).toHaveLength(1);
+});
+
+test("a refused call does not disturb the next on the same HTTP/2 connection", async () => {
+  const face = createFace("grpc", service.url);
+  const statuses = [];
+  for (let count = 0; count < 20; count += 1) statuses.push((await face.call("DeleteConnection", { input: { server_id: "1" } })).status);
+  expect(new Set(statuses)).toEqual(new Set(["unauthenticated"]));
+});
+
+/** Documented paths that need no bearer token, and why. */
+const PUBLIC_PATHS = [
+  "/oauth2/token", // its own authentication
+  "/.well-known/jwks.json",
+  "/.well-known/oauth-authorization-server",
+  "/healthz",
+  "/readyz",
+];
+
+const documented = listOperations(await readDocument());
+
+test.each(documented.map(({ method, path }) => [method, path]))("%s %s asks for a token unless it is public on purpose", async (method, path) => {
+  const response = await fetch(service.url + path.replace("{server_id}", "1"), { method });
+  await response.body?.cancel();
+  if (path === "/oauth2/token") expect(response.headers.get("www-authenticate")).toMatch(/^Basic /);
+  else expect(response.status).toBe(PUBLIC_PATHS.includes(path) ? 200 : 401);
+});
+
+test.each(["/api", "/api/v1", "/api/v1/mcp-server", "/metrics", "/debug", "/.env", "/admin"])(
+  "%s is not there for anybody",
+  async (path) => {
+    for (const token of [undefined, await stranger.token("mgmt.admin")]) {
+      const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const response = await fetch(service.url + path, { headers });
+      expect([response.status, Object.keys(Object(await response.json()))]).toEqual([404, ["detail"]]);
+    }
+  },
+);
