@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.ts";
+import type { Relay } from "./relay.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
 /** What a verification saw. `retry` means that the answer says nothing about the key. */
@@ -17,8 +18,8 @@ export interface Target {
   readonly configuration: JsonObject;
 }
 
-/** Options of one outbound call. */
-export interface CallOptions {
+/** Options of one outbound call; integrations that hear nothing on the way ignore the relay. */
+export interface CallOptions extends Relay {
   /** Aborts the request in flight: the caller went away or the deadline passed. */
   readonly signal: AbortSignal;
 }

@@ -18,6 +18,8 @@ export interface ToolDefinition {
   };
   /** Whether it only reads. Absent marks count as writing. */
   readonly readOnly: boolean;
+  /** What else an MCP server lists of it, as it came: of `title`, `icons`, `annotations` and `_meta` those it gives. For MCP clients alone. */
+  readonly listed?: JsonObject;
 }
 
 /** The outcome of a call in MCP's terms. What a tool or its upstream did wrong is `isError`, never a throw. */
@@ -27,6 +29,8 @@ export interface CallResult {
   readonly isError: boolean;
   /** The result as data, where the tool gives one. */
   readonly structuredContent?: JsonObject;
+  /** What an MCP server says beside the result, `_meta`. For MCP clients alone. */
+  readonly meta?: JsonObject;
 }
 
 /** A failed call that says in one text block what was wrong and what to do. Never a secret. */

@@ -2,6 +2,7 @@ import { DomainError } from "../domain-error.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
+import type { Relay } from "../integrations/relay.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
 import { roundNumbers, type JsonObject } from "../json.ts";
 import type { CallHistory } from "./call-history.ts";
@@ -25,6 +26,8 @@ export interface ToolCall {
   readonly clientId: string;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal | undefined;
+  /** What the caller wants to hear on the way. */
+  readonly relay?: Relay | undefined;
 }
 
 /** Dispatches calls to integrations. */
@@ -79,7 +82,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
   async function send(integration: Integration, call: ToolCall, signal: AbortSignal): Promise<CallResult> {
     const opened = deps.connections.target(call.offer.connection);
     const target = opened instanceof Promise ? await opened : opened;
-    return integration.callTool(target, call.offer.tool.definition, call.args, { signal });
+    return integration.callTool(target, call.offer.tool.definition, call.args, { ...call.relay, signal });
   }
 
   function conclude(call: ToolCall, startedAt: number, outcome: Outcome<CallResult>): CallResult {

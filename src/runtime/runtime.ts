@@ -1,5 +1,6 @@
 import type { Principal } from "../auth/principal.ts";
 import { invalid } from "../domain-error.ts";
+import type { Relay } from "../integrations/relay.ts";
 import type { CallResult } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
 import type { ToolCaller } from "./call-tool.ts";
@@ -28,7 +29,7 @@ export interface Runtime {
     sessionId: string | null | undefined,
     name: string,
     args: JsonObject,
-    options: { readonly signal?: AbortSignal },
+    options: { readonly signal?: AbortSignal; readonly relay?: Relay },
   ): Promise<CallResult>;
   /** Ends the principal's session. */
   endSession(principal: Principal, sessionId: string | null | undefined): Promise<void>;
@@ -85,7 +86,7 @@ export function createRuntime(deps: RuntimeDeps): Runtime {
       return pages.page(listing.tools, cursor);
     },
 
-    async callTool(principal, sessionId, name, args, { signal }) {
+    async callTool(principal, sessionId, name, args, { signal, relay }) {
       if (name === "") throw invalid("name", "name is required: the name of the tool to call.");
       const found = sessions.require(principal, sessionId);
       const session = found instanceof Promise ? await found : found;
@@ -101,7 +102,7 @@ export function createRuntime(deps: RuntimeDeps): Runtime {
       const refusal = caller.refusal(offer, args);
       const isRemembered = await remember(session, offer, bare, refusal === undefined);
       if (!isRemembered) throw unknownTool(name);
-      const call = { offer, args, clientId: principal.clientId, signal };
+      const call = { offer, args, clientId: principal.clientId, signal, relay };
       if (refusal === undefined) return caller.dispatch(call);
       caller.recordRefusal(call, refusal);
       return refusal;
