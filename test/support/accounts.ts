@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { importJWK, type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
+import { importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { pino } from "pino";
 import { readConfig } from "../../src/config.ts";
 import { openFoundation } from "../../src/foundation.ts";
@@ -27,7 +27,7 @@ export interface TestAccounts {
    * Signs an access token with the service's own key: the claims of a token that would be honoured, changed as told.
    * Undefined leaves a claim out.
    */
-  forge(account: TestAccount, claims: JWTPayload, header?: Partial<JWTHeaderParameters>): Promise<string>;
+  forge(account: TestAccount, claims: Readonly<Record<string, unknown>>, header?: Partial<JWTHeaderParameters>): Promise<string>;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,107 @@
+import { expect } from "vitest";
+import type { JsonValue } from "../../src/json.ts";
+import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
+import { createFace } from "../support/clients.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { type RawAnswer, type RawRequest, sendRawRequest } from "../support/raw-request.ts";
+import { type Service, startService } from "../support/service.ts";
+import { startUpstream } from "../support/upstream.ts";
+import { until } from "../support/until.ts";
+
+/** A service with one verified connection and an open session, to be sent what it must refuse. */
+export interface Target {
+  readonly service: Service;
+  readonly accounts: TestAccounts;
+  readonly account: TestAccount;
+  readonly token: string;
+  /** The connection's number. */
+  readonly id: string;
+  readonly session: string;
+  /** Sends a request with the owner's token, unless it brings its own Authorization. */
+  send(request: RawRequest): Promise<RawAnswer>;
+  /** Sends a request and checks that it is refused with this status, a `{detail}` and nothing changed anywhere. */
+  refuses(request: RawRequest, status: number, detail?: RegExp): Promise<void>;
+  /** The same for Connect, whose errors are `{code, message}`. */
+  refusesConnect(request: RawRequest, status: number, code: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Most connections of an account here, so that the limit can be met. */
+export const MAX_CONNECTIONS = 3;
+
+/** Starts the service and what it needs. */
+export async function startTarget(): Promise<Target> {
+  const database = await createTestDatabase();
+  const upstream = await startUpstream();
+  const service = await startService({
+    databaseUrl: database.url,
+    env: { OUTBOUND_ALLOW: upstream.host, MAX_CONNECTIONS_PER_ACCOUNT: String(MAX_CONNECTIONS) },
+  });
+  const accounts = await openAccounts(service.env);
+  const account = await accounts.create();
+  const token = await account.token();
+  const face = createFace("rest", service.url);
+  const created = await face.call("CreateConnection", {
+    token,
+    input: { server_type: "mcp", name: "Handbook", configuration: { url: upstream.url } },
+  });
+  const { server_id: id } = created.body as { server_id: string };
+  await until(
+    async () => {
+      const { body } = await face.call("GetConnection", { token, input: { server_id: id } });
+      return (body as { data: { api_key_verification_status: string } }).data.api_key_verification_status === "verified";
+    },
+    { what: "the connection is verified" },
+  );
+  await face.call("ListConnectionTools", { token, input: { server_id: id } });
+  const { sessionId: session } = (await face.call("Initialize", { token })).body as { sessionId: string };
+
+  const send = (request: RawRequest): Promise<RawAnswer> => {
+    const { headers = [] } = request;
+    const isOwn = headers.some((name) => name.toLowerCase() === "authorization");
+    return sendRawRequest(service.url, { ...request, headers: isOwn ? headers : ["authorization", `Bearer ${token}`, ...headers] });
+  };
+  /** A fingerprint of every row of every table of ours. */
+  const everything = async (): Promise<readonly Record<string, unknown>[]> => {
+    const tables = await accounts.query("select tablename from pg_tables where schemaname = 'public' order by tablename");
+    const counts = tables.map(
+      ({ tablename: name }) => `select '${String(name)}' as name, md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${String(name)} t`,
+    );
+    return accounts.query(counts.join(" union all "));
+  };
+  const refused = async (request: RawRequest, status: number): Promise<RawAnswer> => {
+    const before = await everything();
+    const answer = await send(request);
+    expect([answer.status, answer.text.slice(0, 300)]).toEqual([status, expect.anything()]);
+    expect(await everything()).toEqual(before);
+    return answer;
+  };
+
+  return {
+    ...{ service, accounts, account, token, id, session, send },
+    async refuses(request, status, detail = /./) {
+      const answer = await refused(request, status);
+      expect(answer.json).toEqual({ detail: expect.stringMatching(detail) });
+    },
+    async refusesConnect(request, status, code) {
+      const answer = await refused(request, status);
+      expect(answer.json).toMatchObject({ code });
+    },
+    async close() {
+      await service.stop();
+      await accounts.close();
+      await upstream.close();
+      await database.close();
+    },
+  };
+}
+
+/** JSON with headers that say so. */
+export function jsonBody(value: JsonValue | string): Pick<RawRequest, "headers" | "body"> {
+  return { headers: ["content-type", "application/json"], body: typeof value === "string" ? value : JSON.stringify(value) };
+}
+
+/** An object nested so many levels deep, as text. */
+export function nested(levels: number): string {
+  return '{"a":'.repeat(levels - 1) + "{}" + "}".repeat(levels - 1);
+}

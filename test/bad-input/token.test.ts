@@ -1,0 +1,127 @@
+import { generateKeyPair, type JWK, SignJWT, UnsecuredJWT, type JWTPayload } from "jose";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sendRawRequest } from "../support/raw-request.ts";
+import { startTarget, type Target } from "./target.ts";
+
+let target: Target;
+
+beforeAll(async () => {
+  target = await startTarget();
+});
+
+afterAll(async () => {
+  await target?.close();
+});
+
+const NOW = Math.floor(Date.now() / 1000);
+const COLLECTION = "/api/v1/mcp-servers";
+
+async function publicJwk(): Promise<JWK & { kid: string }> {
+  const response = await fetch(`${target.service.url}/.well-known/jwks.json`);
+  const { keys } = (await response.json()) as { keys: (JWK & { kid: string })[] };
+  const [first] = keys;
+  if (first === undefined) throw new Error("the service publishes no key");
+  return first;
+}
+
+async function claims(): Promise<JWTPayload> {
+  const { url } = target.service;
+  return { iss: url, aud: url, sub: target.account.id, client_id: "c", jti: "j", token_use: "access", token_type: "oauth", scopes: ["mgmt.read"], iat: NOW, exp: NOW + 600 };
+}
+
+const forge = (changed: Readonly<Record<string, unknown>>, header = {}): Promise<string> => target.accounts.forge(target.account, changed, header);
+
+test("a token forged with the service's own key is honoured, so what follows is refused for its fault alone", async () => {
+  const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["authorization", `Bearer ${await forge({})}`] });
+  expect(answer.status).toBe(200);
+});
+
+/** Tokens that look right and are not. */
+const BAD: readonly [string, () => Promise<string>][] = [
+  ["expired", () => forge({ iat: NOW - 7200, exp: NOW - 1 })],
+  ["without an end", () => forge({ exp: undefined })],
+  ["from the future", () => forge({ iat: NOW + 3600, exp: NOW + 7200 })],
+  ["of another issuer", () => forge({ iss: "https://evil.example" })],
+  ["for another audience", () => forge({ aud: "https://evil.example" })],
+  ["for the runtime alone", () => forge({ aud: `${target.service.url}/mcp` })],
+  ["for several audiences", () => forge({ aud: [target.service.url, "https://evil.example"] })],
+  ["of another use", () => forge({ token_use: "id" })],
+  ["of another type", () => forge({ token_type: "pat" })],
+  ["without a type", () => forge({ token_type: undefined })],
+  ["without an account", () => forge({ sub: undefined })],
+  ["without an id", () => forge({ jti: undefined })],
+  ["with scopes as a text", () => forge({ scopes: "mgmt.read mgmt.write" })],
+  ["with a connection that is no number", () => forge({ mcp_server_id: "1" })],
+  ["with another header type", () => forge({}, { typ: "JWT" })],
+  ["with an unknown key id", () => forge({}, { kid: "nothing" })],
+  ["without a key id", () => forge({}, { kid: undefined })],
+  ["unsigned", async () => new UnsecuredJWT(await claims()).encode()],
+  [
+    "signed by a stranger who names our key",
+    async () => {
+      const { privateKey } = await generateKeyPair("ES256");
+      const { kid } = await publicJwk();
+      return new SignJWT(await claims()).setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid }).sign(privateKey);
+    },
+  ],
+  [
+    "signed with our public key as a password",
+    async () => {
+      const key = await publicJwk();
+      const secret = new TextEncoder().encode(JSON.stringify(key));
+      return new SignJWT(await claims()).setProtectedHeader({ alg: "HS256", typ: "at+jwt", kid: key.kid }).sign(secret);
+    },
+  ],
+  [
+    "that brings its own key",
+    async () => {
+      const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
+      const jwk = await crypto.subtle.exportKey("jwk", publicKey);
+      const { kty = "", crv = "", x = "", y = "" } = jwk;
+      return new SignJWT(await claims()).setProtectedHeader({ alg: "ES256", typ: "at+jwt", jwk: { kty, crv, x, y } }).sign(privateKey);
+    },
+  ],
+  ["truncated by one character", async () => (await forge({})).slice(0, -1)],
+  ["without its signature", async () => (await forge({})).replace(/[^.]*$/, "")],
+  ["without its payload", async () => (await forge({})).replace(/\..*\./, "..")],
+  ["with padding at its end", async () => `${await forge({})}==`],
+  ["with another payload", async () => tamper(await forge({}))],
+  ["twice over", async () => `${await forge({})}, ${await forge({})}`],
+  ["of 10,000 characters", () => Promise.resolve("a".repeat(10_000))],
+  ["that is no token", () => Promise.resolve("null")],
+];
+
+function tamper(token: string): string {
+  const [header = "", payload = "", signature = ""] = token.split(".");
+  const changed = { ...(JSON.parse(Buffer.from(payload, "base64url").toString()) as object), scopes: ["mgmt.admin"] };
+  return [header, Buffer.from(JSON.stringify(changed)).toString("base64url"), signature].join(".");
+}
+
+test.each(BAD)("a token %s is refused on every face", async (name, make) => {
+  const authorization = `Bearer ${await make()}`;
+  await target.refuses({ method: "DELETE", path: `${COLLECTION}/${target.id}`, headers: ["authorization", authorization] }, 401, /^Invalid or expired token\.$/);
+  const headers = ["authorization", authorization, "content-type", "application/json"];
+  const rpc = { method: "POST", path: "/patchbay.v1.ConnectionService/DeleteConnection", headers, body: JSON.stringify({ server_id: target.id }) };
+  await target.refusesConnect(rpc, 401, "unauthenticated");
+  const initialize = await target.send({ method: "POST", path: "/mcp/initialize", headers, body: "{}" });
+  // A token for the runtime is right here, and only here.
+  expect(initialize.status).toBe(name === "for the runtime alone" ? 200 : 401);
+});
+
+test.each(["", "Bearer", "Bearer ", "Basic YTpi", "Token x", "bearer:x", "Bearer a b"])("the Authorization %j is refused", async (authorization) => {
+  const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["authorization", authorization] });
+  expect(answer.status).toBe(401);
+  expect(answer.json).toEqual({ detail: expect.stringMatching(/^(Authentication credentials were not provided|Invalid or expired token)\.$/) });
+  expect(answer.headers["www-authenticate"]).toMatch(/^Bearer /);
+});
+
+test("a token in the query or a cookie counts for nothing", async () => {
+  const query = await sendRawRequest(target.service.url, { method: "GET", path: `${COLLECTION}?access_token=${target.token}` });
+  const cookie = await sendRawRequest(target.service.url, { method: "GET", path: COLLECTION, headers: ["cookie", `access_token=${target.token}`] });
+  expect([query.status, cookie.status]).toEqual([401, 401]);
+});
+
+test("credentials are decided on before the body is looked at", async () => {
+  const answer = await sendRawRequest(target.service.url, { method: "POST", path: COLLECTION, headers: ["content-type", "text/plain"], body: "x".repeat(3 * 1024 * 1024) });
+  expect(answer.status).toBe(401);
+});
