@@ -118,11 +118,11 @@ export function failureResult(
           : "Whether the change was made is not known: look before you retry."
       }`,
     );
-  return errorResult(
-    scrubber.text(
-      `${title} could not be reached: ${reasonFor(failure.error)} ${doubt(operation, failure.afterStart)}`.trim(),
-    ),
-  );
+  // The guard's refusals are sentences written for the caller, and stay what they are.
+  const isRefused = failure.error.name === "OutboundRefused";
+  const reason = isRefused ? failure.error.message : reasonFor(failure.error);
+  const doubts = isRefused ? "" : doubt(operation, failure.afterStart);
+  return errorResult(scrubber.text(`${title} could not be reached: ${reason} ${doubts}`.trim()));
 }
 
 const NARROWING =
@@ -162,8 +162,6 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function reasonFor(error: Error): string {
-  // The guard's refusals are sentences written for the caller.
-  if (error.name === "OutboundRefused") return error.message;
   const code = codeOf(error);
   if (code !== undefined && REASONS[code] !== undefined) return REASONS[code];
   return code?.startsWith("HPE_") === true ? "its answer is not HTTP." : "the connection failed.";

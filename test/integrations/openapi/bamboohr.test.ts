@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import SwaggerParser from "@apidevtools/swagger-parser";
 import fc from "fast-check";
 import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -186,6 +187,10 @@ describe("answers become MCP content", () => {
 });
 
 describe("the contract decides what a connection is", () => {
+  it("is valid OpenAPI", async () => {
+    await expect(SwaggerParser.validate(CONTRACT)).resolves.toMatchObject({ openapi: "3.1.0" });
+  });
+
   it("the key is checked with a real call", async () => {
     expect(await bamboohr.verify(target, { signal: new AbortController().signal })).toEqual({ outcome: "verified" });
   });
