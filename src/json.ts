@@ -65,6 +65,7 @@ export function roundNumbers(value: JsonValue): JsonValue {
     changed ||= rounded !== item;
     return [key, rounded];
   });
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the loop above sets it.
   return changed ? Object.fromEntries(entries) : value;
 }
 
@@ -79,6 +80,7 @@ function parseExactly(text: string): JsonValue {
 
 /** The named place where what `JSON.parse` says becomes a JsonValue. */
 function toJsonValue(parsed: unknown): JsonValue {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return parsed as JsonValue;
 }
 

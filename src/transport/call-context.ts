@@ -24,7 +24,7 @@ export class CallContext implements HandlerContext {
     exchange: Exchange,
     protocolName: string,
     principal: Principal | undefined,
-    timeoutMs?: number | undefined,
+    timeoutMs?: number,
   ) {
     this.#rpc = rpc;
     this.#exchange = exchange;
@@ -134,6 +134,7 @@ class CallValues implements ContextValues {
 
 /** A key's symbol is its own, so what is stored under it has the key's type. */
 function storedUnder<T>(_key: ContextKey<T>, value: unknown): T {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return value as T;
 }
 

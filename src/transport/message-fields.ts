@@ -12,5 +12,6 @@ export function isStructField(field: DescField): boolean {
 
 /** The named place where a generated message is looked at by field name. */
 function asRecord(message: object): Readonly<Record<string, unknown>> {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return message as Readonly<Record<string, unknown>>;
 }

@@ -8,7 +8,7 @@ import {
 } from "node:http2";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { TLSSocket } from "node:tls";
+import type { TLSSocket } from "node:tls";
 import type { Exchange } from "./http/exchange.ts";
 import { H1Exchange } from "./http/h1-exchange.ts";
 import { H2Exchange } from "./http/h2-exchange.ts";

@@ -42,5 +42,6 @@ function roundField(field: DescField, seen: readonly DescMessage[]): ((message: 
 
 /** The named place where the value of a Struct field is taken for the JSON object that it is. */
 function roundObject(value: unknown): JsonObject {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return roundNumbers(value as JsonObject);
 }

@@ -7,9 +7,7 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
-import { bodyTooLarge, collectBody, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
-
-const EMPTY = Buffer.alloc(0);
+import { bodyTooLarge, collectBody, EMPTY_BODY, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
 
 /** What an unread body may still bring after its answer before the stream is closed, in bytes. */
 const MAX_DISCARDED_BYTES = 256 * 1024;
@@ -51,7 +49,7 @@ export class H2Exchange implements Exchange {
   }
 
   async readBody(maxBytes: number): Promise<Buffer> {
-    if (!this.hasBody) return EMPTY;
+    if (!this.hasBody) return EMPTY_BODY;
     if (Number(this.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
     this.sendContinue();
     return await collectBody(this.#stream, maxBytes);
@@ -157,6 +155,7 @@ function asNodePair(
   request: Http2ServerRequest,
   response: Http2ServerResponse,
 ): { readonly request: IncomingMessage; readonly response: ServerResponse } {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return { request, response } as unknown as { readonly request: IncomingMessage; readonly response: ServerResponse };
 }
 

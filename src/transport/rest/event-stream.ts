@@ -1,5 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
-import { CallContext } from "../call-context.ts";
+import type { CallContext } from "../call-context.ts";
 import { callStream } from "../calls.ts";
 import type { Fault } from "../fault.ts";
 import type { Exchange, Outlet } from "../http/exchange.ts";

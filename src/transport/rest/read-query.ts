@@ -47,6 +47,8 @@ function parameterReader(field: DescField): (text: string, name: string) => unkn
           if (number < INT32_RANGE.min || number > INT32_RANGE.max) throw outOfRange(name);
           return number;
         };
+      default:
+        break;
     }
   }
   throw new Error(`the REST protocol has no rule for ${field.toString()} in a query`);

@@ -1,4 +1,5 @@
 import { ScalarType, type DescField, type DescMessage } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { fieldValue, isStructField } from "../message-fields.ts";
 
@@ -59,7 +60,7 @@ function fieldWriter(
 
 /** What an unset field without presence prints. Undefined for a field that then stays away. */
 function zeroOf(field: DescField): JsonValue | undefined {
-  if (field.fieldKind !== "scalar" || field.presence !== 2 /* IMPLICIT */) return undefined;
+  if (field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT) return undefined;
   if (field.scalar === ScalarType.STRING) return "";
   if (field.scalar === ScalarType.BOOL) return false;
   return INT64.has(field.scalar) ? "0" : 0;
@@ -87,6 +88,7 @@ function valueWriter(field: DescField, known: Map<DescMessage, MessageWriter>): 
 
 /** The named place where a scalar or the value of a Struct field is taken for the JSON that it is. */
 function asJson(value: unknown): JsonValue {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return value as JsonValue;
 }
 
