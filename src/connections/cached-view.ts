@@ -14,7 +14,8 @@ const MAX_SECRETS = 50_000;
 export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFeed }): ConnectionView {
   const { store, feed } = deps;
   const accounts = new LRUCache<string, readonly Connection[]>({ max: MAX_ACCOUNTS });
-  const sealed = new LRUCache<string, Uint8Array>({ max: MAX_SECRETS });
+  // Not `max`, which would claim the memory for all of them at once.
+  const sealed = new LRUCache<string, Uint8Array>({ maxSize: MAX_SECRETS, sizeCalculation: () => 1 });
   /** Grows with every change heard, so that a list read before a change is not kept after it. */
   let heard = 0;
 

@@ -1,11 +1,22 @@
-import { parentPort, workerData } from "node:worker_threads";
 import { openOrm } from "./orm.ts";
 
-// A thread: migrates the database whose address it is given, and tells which migrations ran.
-const orm = await openOrm(String(workerData));
-try {
-  const ran = await orm.migrator.up();
-  parentPort?.postMessage(ran.map(({ name }) => name));
-} finally {
-  await orm.close();
+// A process: migrates the database whose address it is sent, and sends back which migrations ran, or what went wrong.
+process.once("message", (url) => {
+  void answer(String(url)).then((message) => {
+    process.send?.(message);
+    process.disconnect?.();
+  });
+});
+
+async function answer(url: string): Promise<{ readonly names: readonly string[] } | { readonly failure: string }> {
+  try {
+    const orm = await openOrm(url);
+    try {
+      return { names: (await orm.migrator.up()).map(({ name }) => name) };
+    } finally {
+      await orm.close();
+    }
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
+  }
 }

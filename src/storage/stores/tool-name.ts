@@ -14,7 +14,8 @@ const ADD = {
 
 /** Interned tool names in PostgreSQL. A name's id never changes, so memory never goes stale. */
 export function createToolNames(pool: pg.Pool): ToolNames {
-  const known = new LRUCache<string, number>({ max: MAX_NAMES });
+  // Not `max`, which would claim the memory for all of them at once.
+  const known = new LRUCache<string, number>({ maxSize: MAX_NAMES, sizeCalculation: () => 1 });
 
   async function find(names: readonly string[]): Promise<void> {
     const { rows } = await runStatement<{ id: number; name: string }>(pool, { ...FIND, values: [names] });
