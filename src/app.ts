@@ -135,9 +135,11 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     store,
     view,
     tools,
-    onChange: (accountId) => {
+    onChange: ({ accountId, connectionId, event }) => {
       view.forget(accountId);
       sessions.forgetAccount(accountId);
+      if (event === "deleted")
+        revocations.add({ kind: "connection", subject: String(connectionId), before: undefined });
     },
   });
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
@@ -174,7 +176,6 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
 
   return {
     async listen() {
-      const firstAccount = await ensureFirstAccount(foundation);
       stopSweep = await startBackground({
         jobs,
         verify,
@@ -183,6 +184,8 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
         log,
       });
       await port.listen();
+      // Only now: its password is shown once, so it must not be made by a start that fails.
+      const firstAccount = await ensureFirstAccount(foundation);
       ready = true;
       return { firstAccount };
     },
@@ -194,6 +197,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
       await jobs.close();
       await history.close();
       mcp.close();
+      revocations.close();
       await listener.close();
       await foundation.close();
     },

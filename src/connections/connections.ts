@@ -3,6 +3,7 @@ import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import { applyChange, type ConnectionChange } from "./change.ts";
+import type { ConnectionEvent } from "./change-feed.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
 import type { ConnectionTools } from "./connection-tools.ts";
@@ -42,7 +43,7 @@ export interface ConnectionsDeps {
   readonly view: ConnectionView;
   readonly tools: ConnectionTools;
   /** Called after every change, before it is answered: what this replica remembers of the account is out of date. */
-  readonly onChange: (accountId: string) => void;
+  readonly onChange: (event: ConnectionEvent) => void;
 }
 
 /** How often a change is decided anew when the connection changed meanwhile. */
@@ -75,7 +76,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         throw new DomainError("forbidden", "You do not have permission to create connections.");
       }
       const created = await store.create(prepareConnection(principal.accountId, draft, deps.catalog, deps.validator));
-      deps.onChange(principal.accountId);
+      deps.onChange({ accountId: principal.accountId, connectionId: created.id, event: "created" });
       return created;
     },
 
@@ -106,7 +107,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         if (after === before) return before;
         const saved = await store.save(before, after, effects);
         if (saved === undefined) continue;
-        deps.onChange(principal.accountId);
+        deps.onChange({ accountId: principal.accountId, connectionId: saved.id, event: "updated" });
         return saved;
       }
       throw new DomainError("conflict", "The connection is being changed by others at the same time; try again.");
@@ -115,7 +116,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     async delete(principal, serverId) {
       const id = reachableId(principal, serverId);
       if (id === undefined || !(await store.delete(principal.accountId, id))) throw connectionNotFound(serverId);
-      deps.onChange(principal.accountId);
+      deps.onChange({ accountId: principal.accountId, connectionId: id, event: "deleted" });
     },
 
     async listTools(principal, serverId, query) {

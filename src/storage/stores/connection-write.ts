@@ -10,6 +10,7 @@ import { announce, announceEvent } from "./connection-event.ts";
 import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
+import { endSessionsOfClient, endSessionsOfConnection } from "./session-ending.ts";
 
 /** What writing connections needs. */
 export interface ConnectionWriteDeps {
@@ -26,7 +27,8 @@ export interface ConnectionWriteDeps {
 }
 
 /** `updated_at` is the row's version for optimistic changes, so it never stands still and has no part below a millisecond. */
-export const NEXT_UPDATED_AT = "greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')";
+export const NEXT_UPDATED_AT =
+  "greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')";
 
 const INSERT = `insert into connection (account_id, id, server_type, name, description, access_type, configuration, sealed_secrets,
     has_credential, verification_status, status_reason, oauth_client_id, created_at, updated_at)
@@ -59,9 +61,22 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
     const { accountId, id } = before;
     const sealed = secrets === undefined ? null : seal(accountId, id, secrets);
     const values = [
-      accountId, id, before.updatedAt, after.name, after.description, after.agentEnabled, after.accessType,
-      after.configuration, after.hasCredential, after.verificationStatus, after.statusReason ?? null, after.keyVersion,
-      after.disabledToolIds, after.knownToolIds ?? null, secrets !== undefined, sealed,
+      accountId,
+      id,
+      before.updatedAt,
+      after.name,
+      after.description,
+      after.agentEnabled,
+      after.accessType,
+      after.configuration,
+      after.hasCredential,
+      after.verificationStatus,
+      after.statusReason ?? null,
+      after.keyVersion,
+      after.disabledToolIds,
+      after.knownToolIds ?? null,
+      secrets !== undefined,
+      sealed,
     ];
     const row = (await runStatement<ConnectionRow>(runner, { ...UPDATE, values })).rows[0];
     return row === undefined ? undefined : toConnection(row);
@@ -72,7 +87,9 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
       transaction(pool, async (client) => {
         const { accountId } = fresh;
         // The account's row is the lock under which its connections are counted.
-        const account = await client.query("select 1 from account where id = $1 and disabled_at is null for update", [accountId]);
+        const account = await client.query("select 1 from account where id = $1 and disabled_at is null for update", [
+          accountId,
+        ]);
         if (account.rowCount === 0) throw new DomainError("unauthenticated", "Invalid or expired token.");
         const counted = await client.query<{ count: number; id: number }>(
           "select count(*)::integer as count, nextval('connection_id_seq')::integer as id from connection where account_id = $1",
@@ -80,12 +97,24 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
         );
         const { count, id } = counted.rows[0] ?? { count: 0, id: 0 };
         if (count >= deps.maxConnections) {
-          throw new DomainError("exhausted", `An account can have at most ${deps.maxConnections} connections; delete one first.`);
+          throw new DomainError(
+            "exhausted",
+            `An account can have at most ${deps.maxConnections} connections; delete one first.`,
+          );
         }
         const oauthClientId = `conn_${id}_${randomBytes(12).toString("base64url")}`;
         const inserted = await client.query<ConnectionRow>(INSERT, [
-          accountId, id, fresh.serverType, fresh.name, fresh.description, fresh.accessType, fresh.configuration,
-          seal(accountId, id, fresh.secrets), fresh.hasCredential, fresh.statusReason ?? null, oauthClientId,
+          accountId,
+          id,
+          fresh.serverType,
+          fresh.name,
+          fresh.description,
+          fresh.accessType,
+          fresh.configuration,
+          seal(accountId, id, fresh.secrets),
+          fresh.hasCredential,
+          fresh.statusReason ?? null,
+          oauthClientId,
         ]);
         await client.query(
           "insert into oauth_client (account_id, id, connection_id, name, scopes) values ($1, $2, $3, $4, $5)",
@@ -115,12 +144,12 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
           [accountId, id],
         );
         if (deleted.rowCount === 0) return false;
-        await client.query("insert into connection_tombstone (account_id, connection_id) values ($1, $2)", [accountId, id]);
-        await client.query(
-          "delete from session where account_id = $1 and (connection_id = $2 or $2 = any (called_connection_ids))",
-          [accountId, id],
-        );
-        await revoke(client, { accountId, kind: "connection", subject: String(id), isKeptForEver: true });
+        await client.query("insert into connection_tombstone (account_id, connection_id) values ($1, $2)", [
+          accountId,
+          id,
+        ]);
+        await endSessionsOfConnection(client, accountId, id);
+        await revoke(client, { accountId, kind: "connection", subject: String(id) });
         await deps.enqueuePurge(client, accountId, id);
         return true;
       }),
@@ -136,16 +165,20 @@ async function applyEffects(
   const { accountId, id, oauthClientId } = connection;
   if (effects.clientScopes !== undefined) {
     await client.query("update oauth_client set scopes = $3 where account_id = $1 and id = $2", [
-      accountId, oauthClientId, effects.clientScopes,
+      accountId,
+      oauthClientId,
+      effects.clientScopes,
     ]);
   }
   if (effects.clientSecret !== undefined) {
     await client.query("update oauth_client set secret_hash = $3 where account_id = $1 and id = $2", [
-      accountId, oauthClientId, deps.hashSecret(effects.clientSecret),
+      accountId,
+      oauthClientId,
+      deps.hashSecret(effects.clientSecret),
     ]);
   }
   if (effects.endClientAccess === true) {
-    await client.query("delete from session where account_id = $1 and client_id = $2", [accountId, oauthClientId]);
+    await endSessionsOfClient(client, accountId, oauthClientId);
     await revoke(client, { accountId, kind: "client", subject: oauthClientId, issuedBefore: new Date() });
   }
   if (effects.forgetTools === true) {
