@@ -10,6 +10,10 @@ const METHOD_NOT_FOUND = -32601;
 /** By these a server of the 2026-07-28 revision says that it was spoken to in another way: header mismatch, version. */
 const REVISION_CODES: readonly (number | undefined)[] = [-32020, -32022];
 
+/** How servers say that they do not know a session (any more). */
+const SESSION_GONE =
+  /\bsession\b.{0,60}\b(?:not found|expired|terminated|closed|invalid|unknown)|\b(?:no|invalid|unknown|expired)\b.{0,10}\bsession|not initialized/i;
+
 /** What an HTTP answer says that does not hold the awaited result. `error` is its JSON-RPC error, where it holds one. */
 export function answerFailure(answer: Answer, error: JsonObject | undefined, session: Session): UpstreamFailure {
   const { status } = answer;
@@ -64,7 +68,7 @@ function isSessionLost(answer: Answer, error: JsonObject | undefined, session: S
   if (answer.status === 404) return true;
   const message = error?.message;
   const text = typeof message === "string" ? message : answer.body.toString("utf8", 0, 2_000);
-  const namesSession = /session|not initialized/i.test(text);
+  const namesSession = SESSION_GONE.test(text);
   return namesSession && (answer.status === 400 || (answer.status < 300 && code === -32001));
 }
 

@@ -31,7 +31,7 @@ export interface Answer {
   readonly body: Buffer;
   /** How many bytes came, a stream's included. */
   readonly bytes: number;
-  /** Where a stream that ended early can be resumed, and after how long. */
+  /** Where a stream that ended before what was awaited can be resumed, and after how long. */
   readonly resume: { readonly lastEventId: string; readonly afterMs: number } | undefined;
 }
 
@@ -69,9 +69,9 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       signal?.removeEventListener("abort", onAbort);
       return true;
     };
-    const finish = (): void => {
+    const finish = (hasHeard = false): void => {
       if (!settle()) return;
-      const lastEventId = events?.lastEventId();
+      const lastEventId = hasHeard ? undefined : events?.lastEventId();
       resolve({
         status,
         contentType: mediaType(headers),
@@ -125,7 +125,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           }
           for (const event of events.read(chunk)) {
             if (settled || request.onEvent?.(event) !== true) continue;
-            finish();
+            finish(true);
             timer = setTimeout(() => controller?.abort(new Error("the answer has come")), STREAM_GRACE_MS).unref();
           }
         },

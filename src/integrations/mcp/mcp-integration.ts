@@ -102,8 +102,10 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   };
 }
 
+const UNCERTAIN: readonly UpstreamFailure["kind"][] = ["broken", "timeout", "too_large"];
+
 /** Whoever calls again must know that the first call may have been carried out. */
 function withDoubt(failure: UpstreamFailure, readOnly: boolean): string {
-  const isUncertain = !readOnly && (failure.kind === "broken" || failure.kind === "timeout");
+  const isUncertain = !readOnly && UNCERTAIN.includes(failure.kind);
   return isUncertain ? `${failure.message} The call may have been carried out.` : failure.message;
 }

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { Logger } from "pino";
-import { isJsonObject, printJson, type JsonObject, type JsonValue } from "../../json.ts";
+import { isJsonObject, printJson, type JsonObject } from "../../json.ts";
 import { answerFailure } from "./answer-failure.ts";
 import { exchange, type Answer, type ExchangeRequest } from "./exchange.ts";
-import { errorOf, isResponse, messagesIn, responseAmong } from "./json-rpc.ts";
+import { errorOf, messagesIn, responseAmong } from "./json-rpc.ts";
 import type { Session } from "./session.ts";
+import { createStreamListener } from "./stream-listener.ts";
 import { transportFailure } from "./transport-failure.ts";
-
-/** How many requests of a server are answered while one of ours is open: more would let it make us send without end. */
-const MAX_SERVER_REQUESTS = 32;
+import { UpstreamFailure } from "./upstream-failure.ts";
 
 /** How often a stream that ended early is resumed for one request. */
 const MAX_RESUMES = 5;
+
+const EVENT_STREAM = "text/event-stream";
 
 /** For messages that no caller waits for, in milliseconds. */
 const COURTESY_TIMEOUT_MS = 10_000;
@@ -63,7 +64,7 @@ export function createRequester({ dispatcher, log }: { dispatcher: Dispatcher; l
     try {
       await send(session, { body: printJson({ jsonrpc: "2.0", ...message }) });
     } catch (error) {
-      log.debug({ err: error, host: session.endpoint.label }, "MCP message not delivered");
+      log.debug(about(session, error), "MCP message not delivered");
     }
   };
 
@@ -71,26 +72,24 @@ export function createRequester({ dispatcher, log }: { dispatcher: Dispatcher; l
     request: async (session, request) => {
       const { signal, deadlineMs } = request;
       const id = session.nextRequestId();
-      const awaited = createListener(session, id, (message) => void notify(session, message));
+      const awaited = createStreamListener(session, id, (message) => void notify(session, message));
       const body = `{"jsonrpc":"2.0","id":${id},"method":"${request.method}","params":${request.params}}`;
       const limits = () => ({ timeoutMs: Math.max(1, deadlineMs - performance.now()), signal });
       const onEvent: ExchangeRequest["onEvent"] = (event) => event.type === "message" && awaited.hear(event.data);
       try {
-        let answer = await send(session, {
+        const answer = await send(session, {
           body,
           ...limits(),
           onEvent,
           ...(request.headers && { extra: request.headers }),
         });
-        for (
-          let turn = 0;
-          turn < MAX_RESUMES && awaited.response() === undefined && answer.resume !== undefined;
-          turn += 1
-        ) {
-          const { lastEventId, afterMs } = answer.resume;
-          if (session.era === "stateless" || performance.now() + afterMs > deadlineMs) break;
-          await sleep(afterMs, undefined, signal && { signal });
-          answer = await send(session, { method: "GET", extra: ["last-event-id", lastEventId], ...limits(), onEvent });
+        const isCutShort =
+          awaited.response() === undefined && answer.status < 300 && answer.contentType === EVENT_STREAM;
+        if (isCutShort) {
+          await resume(session, answer, request, (lastEventId) =>
+            send(session, { method: "GET", extra: ["last-event-id", lastEventId], ...limits(), onEvent }),
+          );
+          if (awaited.response() === undefined) throw cutShort(session);
         }
         const response = awaited.response() ?? responseAmong(messagesIn(answer.body.toString()), id);
         const result = response?.result;
@@ -114,36 +113,38 @@ export function createRequester({ dispatcher, log }: { dispatcher: Dispatcher; l
     close: (session, timeoutMs = COURTESY_TIMEOUT_MS) => {
       if (session.id === undefined) return;
       send(session, { method: "DELETE", timeoutMs }).catch((error: unknown) => {
-        log.debug({ err: error, host: session.endpoint.label }, "MCP session not closed");
+        log.debug(about(session, error), "MCP session not closed");
       });
     },
   };
 }
 
-/** Hears a stream: keeps the awaited response and answers what the server asks meanwhile. `hear` is true once the response is there. */
-function createListener(
+/**
+ * 2025-11-25: a server may end a stream before its answer and let the client come back for the rest. Ends when a stream
+ * cannot be continued; the listener knows whether the answer has come.
+ */
+async function resume(
   session: Session,
-  id: number,
-  reply: (message: JsonObject) => void,
-): { hear: (text: string) => boolean; response: () => JsonObject | undefined } {
-  let response: JsonObject | undefined;
-  let served = 0;
-  const serve = (requestId: JsonValue, method: string): void => {
-    served += 1;
-    if (served > MAX_SERVER_REQUESTS) return;
-    if (method === "ping") reply({ id: requestId, result: {} });
-    else reply({ id: requestId, error: { code: -32601, message: `${method} is not supported by this client` } });
-  };
-  return {
-    hear: (text) => {
-      for (const message of messagesIn(text)) {
-        const { id: messageId, method } = message;
-        if (isResponse(message, id)) response = message;
-        else if (session.era === "handshake" && typeof method === "string" && messageId !== undefined)
-          serve(messageId, method);
-      }
-      return response !== undefined;
-    },
-    response: () => response,
-  };
+  first: Answer,
+  { deadlineMs, signal }: Request,
+  get: (lastEventId: string) => Promise<Answer>,
+): Promise<void> {
+  if (session.era === "stateless") return;
+  let next = first.resume;
+  for (let turn = 0; turn < MAX_RESUMES && next !== undefined; turn += 1) {
+    if (performance.now() + next.afterMs > deadlineMs) return;
+    await sleep(next.afterMs, undefined, signal && { signal });
+    const answer: Answer = await get(next.lastEventId);
+    // A refusal of the rest, even of the session, says nothing of the call: it may have been carried out.
+    next = answer.resume;
+  }
+}
+
+function cutShort({ endpoint }: Session): UpstreamFailure {
+  return new UpstreamFailure("broken", `The MCP server at ${endpoint.label} ended its answer before it was complete.`);
+}
+
+/** What the log says of a courtesy that failed. Not the error itself: some carry what the server sent. */
+function about(session: Session, error: unknown): { host: string; reason: string } {
+  return { host: session.endpoint.label, reason: transportFailure(error, session.endpoint).message };
 }

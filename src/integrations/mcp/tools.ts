@@ -38,10 +38,18 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
   };
 }
 
-/** The schema as given, its numbers those that validators know, made an object schema with `properties` and `required` where it says nothing of them. */
+/**
+ * The schema as given, with numbers that validators know, made one of an object that names `properties` and `required`
+ * as the service promises of every tool.
+ */
 function readInputSchema(value: JsonValue | undefined): JsonObject {
-  if (!isJsonObject(value)) return { type: "object", properties: {}, required: [] };
-  return { properties: {}, required: [], ...roundNumbers(value), type: "object" };
+  const { properties, required, ...rest } = isJsonObject(value) ? roundNumbers(value) : {};
+  return {
+    ...rest,
+    type: "object",
+    properties: isJsonObject(properties) ? properties : {},
+    required: Array.isArray(required) ? required : [],
+  };
 }
 
 function plain(text: JsonValue | undefined): string {

@@ -107,6 +107,19 @@ describe("a call that may have been carried out is not sent again", () => {
     expect(subject.server.of("tools/call")).toHaveLength(1);
   });
 
+  it("when the rest of its stream cannot be had, even because the session is lost meanwhile", async () => {
+    const subject = await upstream({
+      "tools/call": (_request, response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.end("id: e1\nretry: 1\ndata: \n\n");
+      },
+      GET: (_request, response) => void response.writeHead(404).end(),
+    });
+    expect(textOf(await call(subject))).toMatch(/before it was complete.*may have been carried out/);
+    expect(subject.server.of("tools/call")).toHaveLength(1);
+    expect(subject.server.of("initialize")).toHaveLength(1);
+  });
+
   it("but a tool that only reads is asked once more", async () => {
     let breaks = 1;
     const subject = await upstream({
