@@ -1,5 +1,4 @@
 import { fork } from "node:child_process";
-import { once } from "node:events";
 import type pg from "pg";
 import type { Database } from "./database.ts";
 import { MIGRATION_NAMES } from "./migrations/names.ts";
@@ -34,8 +33,12 @@ async function runMigrations(url: string): Promise<readonly string[]> {
   const child = fork(new URL("./run-migrations.ts", import.meta.url));
   // Not as an argument, where everybody on the machine could read the password.
   child.send(url);
-  const [answer]: unknown[] = await Promise.race([once(child, "message"), once(child, "exit")]);
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  child.once("message", resolve).once("error", resolve).once("exit", resolve);
+  const answer = await promise;
   if (typeof answer !== "object" || answer === null) throw new Error("the migrations ended before they were done");
   if ("names" in answer && Array.isArray(answer.names)) return answer.names.map(String);
-  throw new Error(`the database cannot be migrated: ${"failure" in answer ? String(answer.failure) : "no reason given"}`);
+  throw new Error(
+    `the database cannot be migrated: ${"failure" in answer ? String(answer.failure) : "no reason given"}`,
+  );
 }

@@ -1,8 +1,8 @@
 import { openOrm } from "./orm.ts";
 
 // A process: migrates the database whose address it is sent, and sends back which migrations ran, or what went wrong.
-process.once("message", (url) => {
-  void answer(String(url)).then((message) => {
+process.once("message", (url: string) => {
+  void answer(url).then((message) => {
     process.send?.(message);
     process.disconnect?.();
   });
