@@ -2,7 +2,11 @@ import { isUtf8 } from "node:buffer";
 import { isJsonObject } from "../../json.ts";
 import { errorResult, type CallResult } from "../tool.ts";
 import { charsetOf, essenceOf, isJsonType, isTextType } from "./media-type.ts";
+import { encode } from "./parameter-style.ts";
 import type { Scrubber } from "./scrub.ts";
+
+/** Levels of JSON that are passed on as data (DESIGN §8); deeper answers are text alone, which no reader can stumble over. */
+const MAX_DEPTH = 32;
 
 /** A successful answer, and what is known of the call that brought it. */
 export interface SuccessfulAnswer {
@@ -37,7 +41,7 @@ export function contentOf(answer: SuccessfulAnswer, scrubber: Scrubber): CallRes
   if (family === "image" || family === "audio")
     return withPromise(answer, { content: [{ type: family, data: encoded, mimeType }], isError: false });
   const name = fileName(headers["content-disposition"]);
-  const uri = `patchbay://${answer.place}/${encodeURIComponent(scrubber.text(name))}`;
+  const uri = `patchbay://${answer.place}/${encode(scrubber.text(name))}`;
   return withPromise(answer, {
     content: [{ type: "resource", resource: { uri, mimeType, blob: encoded } }],
     isError: false,
@@ -68,8 +72,13 @@ function jsonResult(answer: SuccessfulAnswer, scrubber: Scrubber): CallResult {
   return withPromise(answer, {
     content,
     isError: false,
-    ...(isJsonObject(value) ? { structuredContent: value } : {}),
+    ...(isJsonObject(value) && !isDeeper(value, MAX_DEPTH) ? { structuredContent: value } : {}),
   });
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 function textResult(answer: SuccessfulAnswer, text: string): CallResult {

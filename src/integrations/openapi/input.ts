@@ -11,6 +11,14 @@ export interface OperationInput {
   readonly body: BodyPlan | undefined;
 }
 
+/** What a document says about an operation's input. */
+export interface RawInput {
+  readonly path: string;
+  /** Parameters of all operations of the path. */
+  readonly shared: readonly JsonValue[];
+  readonly operation: JsonObject;
+}
+
 /** Headers that belong to the connection, not to the caller (OpenAPI tells to ignore the first three as parameters). */
 const OWN_HEADERS = new Set([
   ...["accept", "content-type", "authorization", "host", "cookie", "content-length", "connection", "transfer-encoding"],
@@ -29,31 +37,32 @@ const LOCATIONS = ["path", "query", "header", "cookie"] as const;
 export function inputOf(
   document: OpenApiDocument,
   converter: SchemaConverter,
-  shared: readonly JsonValue[],
-  operation: JsonObject,
+  { path, shared, operation }: RawInput,
 ): OperationInput {
   const names = new Set<string>();
   const properties: [string, JsonValue][] = [];
   const required: string[] = [];
-  const parameters = parametersOf(document, shared, operation).map(({ parameter, location }): ParameterPlan => {
-    const name = textOf(parameter.name) ?? "";
-    const property = takeName(names, name, location);
-    const [contentType, content] = Object.entries(objectOf(parameter.content))[0] ?? [];
-    const schema = converter.convert(objectOf(content).schema ?? parameter.schema ?? {});
-    properties.push([property, described(schema, parameter)]);
-    if (parameter.required === true || location === "path") required.push(property);
-    const style = textOf(parameter.style) ?? (location === "query" || location === "cookie" ? "form" : "simple");
-    const explode = parameter.explode;
-    return {
-      property,
-      name,
-      location,
-      style,
-      explode: typeof explode === "boolean" ? explode : style === "form" || style === "cookie",
-      allowReserved: parameter.allowReserved === true,
-      asJson: contentType !== undefined,
-    };
-  });
+  const parameters = parametersOf(document, [...inPath(path), ...shared], operation).map(
+    ({ parameter, location }): ParameterPlan => {
+      const name = textOf(parameter.name) ?? "";
+      const property = takeName(names, name, location);
+      const [contentType, content] = Object.entries(objectOf(parameter.content))[0] ?? [];
+      const schema = converter.convert(objectOf(content).schema ?? parameter.schema ?? {});
+      properties.push([property, described(schema, parameter)]);
+      if (parameter.required === true || location === "path") required.push(property);
+      const style = textOf(parameter.style) ?? (location === "query" || location === "cookie" ? "form" : "simple");
+      const explode = parameter.explode;
+      return {
+        property,
+        name,
+        location,
+        style,
+        explode: typeof explode === "boolean" ? explode : style === "form" || style === "cookie",
+        allowReserved: parameter.allowReserved === true,
+        asJson: contentType !== undefined,
+      };
+    },
+  );
   const body = bodyInputOf(document, converter, operation, {
     take: (name) => takeName(names, name, "body"),
     isTaken: (name) => names.has(cleanName(name)),
@@ -81,6 +90,11 @@ function schemaOf(
     additionalProperties: additional,
     ...(Object.keys(definitions).length > 0 ? { definitions } : {}),
   };
+}
+
+/** A parameter for each placeholder of the path, for documents that forget to declare one. */
+function inPath(path: string): readonly JsonObject[] {
+  return [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => ({ name, in: "path", schema: { type: "string" } }));
 }
 
 interface FoundParameter {

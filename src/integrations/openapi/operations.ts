@@ -39,7 +39,7 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
   const outputs = createSchemaConverter(document, "output");
   return raw.map((entry, index): Operation => {
     const { operation, item, method, path } = entry;
-    const input = inputOf(document, inputs, [...arrayOf(item.parameters)], operation);
+    const input = inputOf(document, inputs, { path, shared: arrayOf(item.parameters), operation });
     const credentials = credentialsOf(document, operation, defaults.credentialProperty);
     const outputSchema = outputSchemaOf(document, outputs, operation);
     const category =

@@ -7,6 +7,8 @@ import type { Operation } from "./operation.ts";
 import type { Scrubber } from "./scrub.ts";
 
 const MAX_MESSAGE_LENGTH = 500;
+/** Characters of a page in which a sentence is looked for. */
+const MAX_MARKUP_LENGTH = 8_000;
 
 /** An upstream's refusal: the status, its own words, and what a person can do about it. */
 export function refusal(
@@ -65,6 +67,7 @@ function messageOf(answer: Answer, errorHeaders: readonly string[]): string {
     }
   }
   return text
+    .slice(0, MAX_MARKUP_LENGTH)
     .replaceAll(/<(script|style)[\s\S]*?<\/\1>/gi, " ")
     .replaceAll(/<[^>]{0,2000}>/g, " ")
     .trim();

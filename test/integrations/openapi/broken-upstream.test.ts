@@ -128,6 +128,14 @@ describe("an answer that cannot be used says why and what to do", () => {
     expect(textOf(result)).toContain('It begins: {"a": [1, 2');
   });
 
+  it("JSON of fifteen thousand levels is text alone", async () => {
+    const deep = `${'{"a":'.repeat(15_000)}1${"}".repeat(15_000)}`;
+    const { call } = await upstream((response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(deep);
+    });
+    expect(await call("list")).toEqual({ content: [{ type: "text", text: deep }], isError: false });
+  });
+
   it("fewer bytes than announced", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json", "content-length": "100" }).write('{"a":1}');

@@ -53,6 +53,11 @@ describe("one flat object of arguments", () => {
     });
   });
 
+  it("takes placeholders of the path that nobody declared", () => {
+    const [operation] = convert("3.1.0", { "/a/{id}/{b-c}": { get: {} } });
+    expect(operation?.tool.inputSchema).toMatchObject({ required: ["id", "b-c"], additionalProperties: false });
+  });
+
   it.each<[string, JsonValue]>([
     ["a list", { type: "array", items: { type: "string" } }],
     [
