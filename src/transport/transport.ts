@@ -99,7 +99,7 @@ export function createTransport(deps: TransportDeps): Transport {
   const findNodeRoute = createNodeRoutes(deps.extraRoutes);
   const cors = createCors(deps.corsOrigins);
 
-  const handle = async (exchange: Exchange): Promise<void> => {
+  const handle = (exchange: Exchange): void | Promise<void> => {
     const { target } = exchange;
     const mark = target.indexOf("?");
     const path = mark < 0 ? target : target.slice(0, mark);
@@ -108,16 +108,10 @@ export function createTransport(deps: TransportDeps): Transport {
       return;
     }
     const serveCall = rpcHandlers.get(path);
-    if (serveCall !== undefined) {
-      if (cors?.apply(exchange) !== true) await serveCall(exchange);
-      return;
-    }
+    if (serveCall !== undefined) return cors?.apply(exchange) === true ? undefined : serveCall(exchange);
     const route = restRouter.find(exchange.method, path);
     if (route.kind !== "unknown" && cors?.apply(exchange) === true) return;
-    if (route.kind === "rest") {
-      await route.handler(exchange, route.parameters, mark < 0 ? "" : target.slice(mark + 1));
-      return;
-    }
+    if (route.kind === "rest") return route.handler(exchange, route.parameters, mark < 0 ? "" : target.slice(mark + 1));
     if (route.kind === "wrong_method") {
       answerDetail(exchange, 405, "Method not allowed.", { allow: route.allow.join(", ") });
       return;
@@ -130,16 +124,23 @@ export function createTransport(deps: TransportDeps): Transport {
     }
     exchange.sendContinue();
     const { request, response } = exchange.toNode();
-    await nodeRoute.handle(request, response);
+    return nodeRoute.handle(request, response);
+  };
+  const failed = (exchange: Exchange, thrown: unknown): void => {
+    log.error({ err: thrown, path: exchange.target.split("?", 1)[0] }, "request failed");
+    if (exchange.hasAnswered) exchange.destroy();
+    else answerDetail(exchange, 500, "Internal error.");
   };
 
   return {
     handler: (exchange) => {
-      handle(exchange).catch((thrown: unknown) => {
-        log.error({ err: thrown, path: exchange.target.split("?", 1)[0] }, "request failed");
-        if (exchange.hasAnswered) exchange.destroy();
-        else answerDetail(exchange, 500, "Internal error.");
-      });
+      try {
+        handle(exchange)?.catch((thrown: unknown) => {
+          failed(exchange, thrown);
+        });
+      } catch (thrown) {
+        failed(exchange, thrown);
+      }
     },
     endStreams: () => {
       shutdown.abort();

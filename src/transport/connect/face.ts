@@ -3,7 +3,7 @@ import { toFault } from "../fault.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { answerDetail, answerFault } from "../rest/answer.ts";
 import { createFastConnect } from "./fast-connect.ts";
-import { FAST_GRPC } from "./fast-grpc.ts";
+import { createFastGrpc } from "./fast-grpc.ts";
 import { createFastHandler, type FastDeps, type FastHandler } from "./fast-unary.ts";
 import { createStockHandler, type StockDeps } from "./stock.ts";
 
@@ -19,30 +19,29 @@ export function createRpcHandler(
   const fast =
     deps.fastPath && rpc.method.methodKind === "unary" ? fastHandlers(rpc, deps) : new Map<string, FastHandler>();
 
-  return async (exchange) => {
-    const contentType = exchange.headers["content-type"] ?? "";
-    const short = exchange.method === "POST" ? fast.get(contentType) : undefined;
-    if (short !== undefined && isPlain(exchange, contentType)) return short(exchange);
+  const serveStock = async (exchange: Exchange, contentType: string): Promise<void> => {
     if (!stock.allowedMethods.includes(exchange.method)) {
       answerDetail(exchange, 405, "Method not allowed.", { allow: stock.allowedMethods.join(", ") });
-      return;
-    }
-    if (exchange.method === "POST" && !stock.supportsContentType(contentType)) {
+    } else if (exchange.method === "POST" && !stock.supportsContentType(contentType)) {
       await refuseContentType(rpc, exchange, deps);
-      return;
-    }
-    if (exchange.headers.host === undefined && exchange.headers[":authority"] === undefined) {
+    } else if (exchange.headers.host === undefined && exchange.headers[":authority"] === undefined) {
       answerDetail(exchange, 400, "A Host header is required.");
-      return;
+    } else {
+      await stock.serve(exchange);
     }
-    await stock.serve(exchange);
+  };
+
+  return (exchange) => {
+    const contentType = exchange.headers["content-type"] ?? "";
+    const short = exchange.method === "POST" ? fast.get(contentType) : undefined;
+    return short !== undefined && isPlain(exchange, contentType) ? short(exchange) : serveStock(exchange, contentType);
   };
 }
 
 function fastHandlers(rpc: ServedRpc, deps: FastDeps): Map<string, FastHandler> {
   const json = createFastHandler(rpc, createFastConnect(rpc.method.output, "json"), deps);
   const proto = createFastHandler(rpc, createFastConnect(rpc.method.output, "proto"), deps);
-  const grpc = createFastHandler(rpc, FAST_GRPC, deps);
+  const grpc = createFastHandler(rpc, createFastGrpc(rpc.method.output), deps);
   return new Map([
     ["application/json", json],
     ["application/json; charset=utf-8", json],

@@ -15,7 +15,7 @@ export interface FastProtocol {
   /** The request message in a body. Throws ConnectError. */
   parse(body: Buffer, rpc: ServedRpc): Message;
   /** Answers with what the implementation returned. */
-  succeed(exchange: Exchange, output: Output, rpc: ServedRpc, context: CallContext): void;
+  succeed(exchange: Exchange, output: Output, context: CallContext): void;
   /** Answers with an error; the context is undefined when there never was a call. */
   fail(exchange: Exchange, error: ConnectError, context: CallContext | undefined): void;
 }

@@ -1,14 +1,15 @@
 import { isUtf8 } from "node:buffer";
-import { create, fromBinary, fromJsonString, toBinary, type Message } from "@bufbuild/protobuf";
+import { create, fromBinary, fromJsonString, toBinary, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { CallContext } from "../call-context.ts";
-import { callUnary, type Output, type ServedRpc } from "../calls.ts";
+import { callUnary, type ServedRpc } from "../calls.ts";
 import { toConnectError, toFault } from "../fault.ts";
 import type { Gate } from "../gate/gate.ts";
 import { ConnectionLost, type Exchange } from "../http/exchange.ts";
 import type { Log } from "../log.ts";
 import type { RequestClock } from "../request-clock.ts";
 import type { FastProtocol } from "./fast-protocol.ts";
+import { createBinaryWriter, type BinaryMessageWriter } from "./write-binary.ts";
 
 /** Deep enough that the depth of JSON is refused where every face refuses it; a level of JSON costs up to three of messages. */
 const RECURSION_LIMIT = 400;
@@ -47,7 +48,7 @@ export function createFastHandler(rpc: ServedRpc, protocol: FastProtocol, deps: 
       context = new CallContext(rpc, exchange, protocol.name, principal, timeoutMs);
       const message = protocol.parse(await exchange.readBody(rpc.maxRequestBytes + protocol.overheadBytes), rpc);
       const output = await callUnary(rpc, message, context);
-      protocol.succeed(exchange, output, rpc, context);
+      protocol.succeed(exchange, output, context);
     } catch (thrown) {
       fail(thrown);
     } finally {
@@ -79,9 +80,15 @@ export function parseBinaryMessage(bytes: Uint8Array, rpc: ServedRpc): Message {
   }
 }
 
-/** Writes what an implementation returned in protobuf's binary form. */
-export function writeBinaryMessage(output: Output, rpc: ServedRpc): Uint8Array {
-  return toBinary(rpc.method.output, create(rpc.method.output, output));
+/** Makes the function that writes what an implementation returned in protobuf's binary form, behind some free bytes. */
+export function createOutputWriter(output: DescMessage): BinaryMessageWriter {
+  return (
+    createBinaryWriter(output) ??
+    ((message, freeBytes) => {
+      const bytes = toBinary(output, create(output, { ...message }));
+      return freeBytes === 0 ? bytes : Buffer.concat([Buffer.alloc(freeBytes), bytes]);
+    })
+  );
 }
 
 /** How Connect's JSON is read and written, on the short way and the stock way alike. */

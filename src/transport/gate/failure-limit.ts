@@ -11,6 +11,8 @@ export const FAILURE_LIMITS: FailureLimits = { maxFailures: 3_000, windowSeconds
 
 /** The rate limit before authentication, per address and replica. Requests with a valid token cost nothing. */
 export interface FailureLimit {
+  /** Whether any address is blocked at all: while none is, nobody need look up a caller's address. */
+  hasBlocked(): boolean;
   /** Seconds until the address may try again, or 0 when it may now. */
   secondsBlocked(address: string): number;
   /** Counts a request without valid credentials. */
@@ -20,14 +22,14 @@ export interface FailureLimit {
 /** How many blocked addresses are remembered at most; the oldest goes first. */
 const MAX_BLOCKED = 10_000;
 
-/** Counts failures in memory; the look-up on the way in is synchronous and free while nobody is blocked. */
+/** Counts failures in memory; the look-up on the way in is synchronous. */
 export function createFailureLimit(limits: FailureLimits): FailureLimit {
   const counter = new RateLimiterMemory({ points: limits.maxFailures, duration: limits.windowSeconds });
   const blockedUntil = new Map<string, number>();
 
   return {
+    hasBlocked: () => blockedUntil.size > 0,
     secondsBlocked: (address) => {
-      if (blockedUntil.size === 0) return 0;
       const until = blockedUntil.get(address);
       if (until === undefined) return 0;
       const leftMs = until - Date.now();

@@ -47,7 +47,7 @@ export function createGate(deps: GateDeps): Gate {
 
   return (rpc, exchange) => {
     if (rpc.isPublic) return undefined;
-    const secondsBlocked = failureLimit.secondsBlocked(deps.clientAddress(exchange));
+    const secondsBlocked = failureLimit.hasBlocked() ? failureLimit.secondsBlocked(deps.clientAddress(exchange)) : 0;
     if (secondsBlocked > 0) {
       throw new TransportError("exhausted", "Too many requests without valid credentials.", {
         retryAfterSeconds: secondsBlocked,

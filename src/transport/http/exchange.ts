@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { TransportError } from "../fault.ts";
 
+/** The body of a request without one. */
+export const EMPTY_BODY: Buffer = Buffer.alloc(0);
+
 /** Header names in lower case with their values. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
@@ -63,32 +66,31 @@ export function bodyTooLarge(maxBytes: number): TransportError {
   return new TransportError("too_large", `The request body is larger than ${String(maxBytes)} bytes.`);
 }
 
-/** Collects a body from a Node stream up to a limit; what is beyond is discarded, never kept. */
+/** Collects a body from a Node stream up to a limit; what is beyond is thrown away, never kept. */
 export function collectBody(source: NodeJS.ReadableStream, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let first: Buffer | undefined;
+    let more: Buffer[] | undefined;
     let size = 0;
-    const onData = (chunk: Buffer): void => {
+    let isDone = false;
+    // The listeners stay: taking them off costs more than the calls that they still get.
+    source.on("data", (chunk: Buffer) => {
       size += chunk.byteLength;
+      if (isDone) return;
       if (size > maxBytes) {
-        stop();
+        isDone = true;
+        first = undefined;
+        more = undefined;
         reject(bodyTooLarge(maxBytes));
-        return;
-      }
-      chunks.push(chunk);
-    };
-    const onEnd = (): void => {
-      stop();
-      const [first, second] = chunks;
-      resolve(first !== undefined && second === undefined ? first : Buffer.concat(chunks, size));
-    };
-    const onLost = (): void => {
-      stop();
-      reject(new ConnectionLost());
-    };
-    const stop = (): void => {
-      source.off("data", onData).off("end", onEnd).off("close", onLost).off("aborted", onLost);
-    };
-    source.on("data", onData).on("end", onEnd).on("close", onLost).on("aborted", onLost);
+      } else if (first === undefined) first = chunk;
+      else (more ??= [first]).push(chunk);
+    });
+    source.on("end", () => {
+      isDone = true;
+      resolve(more === undefined ? (first ?? EMPTY_BODY) : Buffer.concat(more, size));
+    });
+    source.on("close", () => {
+      if (!isDone) reject(new ConnectionLost());
+    });
   });
 }

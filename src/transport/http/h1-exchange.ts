@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { collectBody, bodyTooLarge, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
-
-const EMPTY = Buffer.alloc(0);
+import { collectBody, EMPTY_BODY, bodyTooLarge, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
 
 /** What an unread body may still bring after its answer before the connection is cut, in bytes. */
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
@@ -52,7 +50,7 @@ export class H1Exchange implements Exchange {
   }
 
   async readBody(maxBytes: number): Promise<Buffer> {
-    if (!this.hasBody) return EMPTY;
+    if (!this.hasBody) return EMPTY_BODY;
     if (Number(this.#request.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
     this.sendContinue();
     return await collectBody(this.#request, maxBytes);
