@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { ensureFirstAccount, type FirstAccount } from "./auth/bootstrap.ts";
 import { hashSecret } from "./auth/hash-secret.ts";
@@ -81,7 +82,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     log,
   });
   const catalog = await loadCatalog({
-    folder: new URL("../openapi/integrations/", import.meta.url).pathname,
+    folder: fileURLToPath(new URL("../openapi/integrations/", import.meta.url)),
     // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
     dispatcher: createGuardedDispatcher({
       allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
