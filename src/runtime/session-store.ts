@@ -1,3 +1,4 @@
+import type { LogLevel } from "../integrations/relay.ts";
 import type { Session } from "./session.ts";
 
 /** A session about to be stored. It remembers nothing yet. */
@@ -21,6 +22,13 @@ export interface SessionClaim {
   readonly calledConnectionId: number | undefined;
 }
 
+/** What a client asks its session to remember; absent parts stay. */
+export interface SessionWish {
+  readonly logLevel?: LogLevel;
+  readonly subscribe?: string;
+  readonly unsubscribe?: string;
+}
+
 /**
  * Sessions at rest, for every replica. The owner is part of every question.
  * Every method throws DomainError `unavailable` when the database cannot be reached.
@@ -42,6 +50,10 @@ export interface SessionStore {
    * Undefined when the session has ended or the connection to be called is gone.
    */
   claim(accountId: string, id: string, claim: SessionClaim): Promise<Session | undefined>;
+  /** Keeps what the client asked for. Undefined when the session has ended. */
+  keep(accountId: string, id: string, wish: SessionWish): Promise<Session | undefined>;
+  /** Those of many sessions that have not ended, by id. One that is unchanged is answered as the very object. */
+  among(sessions: readonly Session[]): Promise<ReadonlyMap<string, Session>>;
   /** Ends a session. False when there was none. */
   end(accountId: string, id: string): Promise<boolean>;
   /** Ends up to `limit` sessions of any account that nobody used for `idleSeconds`; answers how many. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Principal } from "../auth/principal.ts";
 import { DomainError, invalid } from "../domain-error.ts";
+import type { LogLevel } from "../integrations/relay.ts";
 
 /** Sessions an account may have open; opening one more ends the longest idle. */
 export const MAX_SESSIONS_PER_ACCOUNT = 100;
@@ -31,6 +32,10 @@ export interface Session {
   readonly calledConnectionIds: ReadonlySet<number>;
   /** Which connection a bare tool name means for as long as the session lives: connection ids by tool id. */
   readonly bareNameOwners: ReadonlyMap<number, number>;
+  /** The least severe log level that its client wants to hear of. Undefined until it says. */
+  readonly logLevel: LogLevel | undefined;
+  /** The resources its client subscribed to, by the URIs that it knows. */
+  readonly resourceUris: ReadonlySet<string>;
   /** Another word after every change of the session at rest. */
   readonly version: string;
 }

@@ -12,7 +12,7 @@ import {
   type Peer,
   type Session,
 } from "./session.ts";
-import type { SessionClaim, SessionStore } from "./session-store.ts";
+import type { SessionClaim, SessionStore, SessionWish } from "./session-store.ts";
 
 /** From this age a session is read again behind the back of the call that uses it, in milliseconds. */
 const REREAD_AFTER_MS = 500;
@@ -35,6 +35,10 @@ export interface Sessions {
   require(principal: Principal, id: string | null | undefined): Session | Promise<Session>;
   /** Makes the session remember, durably. Undefined when the connection to be called is gone; throws `not_found` when the session is. */
   claim(session: Session, claim: SessionClaim): Promise<Session | undefined>;
+  /** Has the session remember what its client asked for. Throws `not_found` when the session has ended. */
+  keep(session: Session, wish: SessionWish): Promise<Session>;
+  /** Those of many sessions that have not ended, by id, as they are now; all of them count as used. */
+  among(sessions: readonly Session[]): Promise<ReadonlyMap<string, Session>>;
   /** Ends the principal's session. Throws like `require`. */
   end(principal: Principal, id: string | null | undefined): Promise<void>;
   /** Forgets what is in memory of an account's sessions: some of them may just have been ended. */
@@ -76,7 +80,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
   }
 
   /** Keeps what a write just answered. */
-  function keep(session: Session): void {
+  function remember(session: Session): void {
     const now = performance.now();
     entries.set(session.id, { session, readAt: now, usedAt: now, rereading: false });
   }
@@ -88,15 +92,19 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     return entry.readAt > (forgottenAt.get(accountId) ?? 0) ? entry : undefined;
   }
 
+  function noteUse(entry: Entry, now: number): void {
+    if (now - entry.usedAt <= touchAfterMs) return;
+    entry.usedAt = now;
+    const { accountId, id } = entry.session;
+    store.touch(accountId, id).catch((error: unknown) => {
+      log.warn({ err: error }, "could not note the use of a session");
+    });
+  }
+
   function use(entry: Entry, principal: Principal, now: number): Session {
     const { session } = entry;
     if (!belongsTo(session, principal)) throw sessionNotFound();
-    if (now - entry.usedAt > touchAfterMs) {
-      entry.usedAt = now;
-      store.touch(session.accountId, session.id).catch((error: unknown) => {
-        log.warn({ err: error }, "could not note the use of a session");
-      });
-    }
+    noteUse(entry, now);
     if (now - entry.readAt > REREAD_AFTER_MS && !entry.rereading) {
       entry.rereading = true;
       read(session.accountId, session.id, entry).catch((error: unknown) => {
@@ -129,7 +137,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       const wanted = { accountId, id: createSessionId(), clientId, connectionId, protocolVersion, clientInfo };
       const session = await store.open(wanted, MAX_SESSIONS_PER_ACCOUNT);
       if (session === undefined) throw new DomainError("unauthenticated", "Invalid or expired token.");
-      keep(session);
+      remember(session);
       return session;
     },
 
@@ -140,8 +148,31 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
         if (entry === undefined) throw sessionNotFound();
         return undefined;
       }
-      keep(claimed);
+      remember(claimed);
       return claimed;
+    },
+
+    async keep(session, wish) {
+      const kept = await store.keep(session.accountId, session.id, wish);
+      if (kept === undefined) {
+        entries.delete(session.id);
+        throw sessionNotFound();
+      }
+      remember(kept);
+      return kept;
+    },
+
+    async among(sessions) {
+      const readAt = performance.now();
+      const present = await store.among(sessions);
+      for (const session of present.values()) {
+        const usedAt = entries.peek(session.id)?.usedAt ?? readAt - touchAfterMs;
+        const entry = { session, readAt, usedAt, rereading: false };
+        noteUse(entry, readAt);
+        entries.set(session.id, entry);
+      }
+      for (const { id } of sessions) if (!present.has(id)) entries.delete(id);
+      return present;
     },
 
     async end(principal, header) {

@@ -21,6 +21,8 @@ export const SessionEntity = defineEntity({
     clientInfo: p.json<JsonObject>(),
     calledConnectionIds: p.array<number>().columnType("integer[]").defaultRaw("'{}'"),
     bareNames: p.json<JsonObject>().defaultRaw("'{}'"),
+    logLevel: p.text().nullable(),
+    resourceUris: p.array<string>().columnType("text[]").defaultRaw("'{}'"),
     createdAt: p.datetime().defaultRaw("now()"),
     lastUsedAt: p.datetime().defaultRaw("now()"),
   }),

@@ -9,6 +9,7 @@ import { CreateInstallation } from "./0008-create-installation.ts";
 import { CreateOidcPayload } from "./0009-create-oidc-payload.ts";
 import { CreateSession } from "./0010-create-session.ts";
 import { CreateCallRecord } from "./0011-create-call-record.ts";
+import { ExtendSession } from "./0012-extend-session.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
 const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAccount>> = {
@@ -23,6 +24,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0009_create_oidc_payload": CreateOidcPayload,
   "0010_create_session": CreateSession,
   "0011_create_call_record": CreateCallRecord,
+  "0012_extend_session": ExtendSession,
 };
 
 /** Every migration with its class, in the order of running. */

@@ -15,4 +15,5 @@ export const MIGRATION_NAMES = [
   "0009_create_oidc_payload",
   "0010_create_session",
   "0011_create_call_record",
+  "0012_extend_session",
 ] as const;

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { LOG_LEVELS } from "../../integrations/relay.ts";
 import type { Peer, Session } from "../../runtime/session.ts";
 import type { SessionStore } from "../../runtime/session-store.ts";
 import { transaction } from "../transaction.ts";
@@ -21,12 +22,15 @@ interface SessionRow {
   readonly client_info: Peer;
   readonly called_connection_ids: readonly number[];
   readonly bare_names: BareNames;
+  readonly log_level: string | null;
+  readonly resource_uris: readonly string[];
   readonly version: string;
 }
 
 // A row's transaction id changes with every update of the row.
 const COLUMNS = `session.account_id, session.id, session.client_id, session.connection_id, session.protocol_version,
-  session.client_info, session.called_connection_ids, session.bare_names, session.xmin::text as version`;
+  session.client_info, session.called_connection_ids, session.bare_names, session.log_level, session.resource_uris,
+  session.xmin::text as version`;
 
 const FIND = {
   name: "session_find",
@@ -35,6 +39,8 @@ const FIND = {
       case when xmin::text <> $4 then client_info end as client_info,
       case when xmin::text <> $4 then called_connection_ids end as called_connection_ids,
       case when xmin::text <> $4 then bare_names end as bare_names,
+      case when xmin::text <> $4 then log_level end as log_level,
+      case when xmin::text <> $4 then resource_uris end as resource_uris,
       extract(epoch from now() - last_used_at)::float8 * 1000 as idle_ms
     from session
     where account_id = $1 and id = $2 and last_used_at > now() - make_interval(secs => $3)`,
@@ -53,6 +59,25 @@ const CLAIM = {
       last_used_at = now()
     where account_id = $1 and id = $2 and ($4::integer is null or exists (select from called))
     returning ${COLUMNS}`,
+};
+
+const KEEP = {
+  name: "session_keep",
+  text: `update session set
+      log_level = coalesce($3, log_level),
+      resource_uris = case
+        when $4::text is null or $4 = any (resource_uris) then array_remove(resource_uris, $5)
+        else array_append(resource_uris, $4)
+      end,
+      last_used_at = now()
+    where account_id = $1 and id = $2
+    returning ${COLUMNS}`,
+};
+
+const AMONG = {
+  name: "session_among",
+  text: `select ${COLUMNS} from unnest($1::text[], $2::text[]) as wanted (account_id, id)
+    join session using (account_id, id)`,
 };
 
 const TOUCH = {
@@ -126,6 +151,24 @@ export function createSessionStore(pool: pg.Pool): SessionStore {
       return rows[0] && toSession(rows[0]);
     },
 
+    async keep(accountId, id, { logLevel, subscribe, unsubscribe }) {
+      const values = [accountId, id, logLevel ?? null, subscribe ?? null, unsubscribe ?? null];
+      const { rows } = await run<SessionRow>(KEEP, values);
+      return rows[0] && toSession(rows[0]);
+    },
+
+    async among(sessions) {
+      const known = new Map(sessions.map((session) => [session.id, session]));
+      const values = [sessions.map(({ accountId }) => accountId), sessions.map(({ id }) => id)];
+      const { rows } = await run<SessionRow>(AMONG, values);
+      return new Map(
+        rows.map((row) => {
+          const session = known.get(row.id);
+          return [row.id, session?.version === row.version ? session : toSession(row)];
+        }),
+      );
+    },
+
     async end(accountId, id) {
       const { rowCount } = await run(END, [accountId, id]);
       return rowCount === 1;
@@ -148,6 +191,8 @@ function toSession(row: SessionRow): Session {
     clientInfo: { name: row.client_info.name, version: row.client_info.version },
     calledConnectionIds: new Set(row.called_connection_ids),
     bareNameOwners: new Map(Object.entries(row.bare_names).map(([toolId, owner]) => [Number(toolId), owner])),
+    logLevel: LOG_LEVELS.find((level) => level === row.log_level),
+    resourceUris: new Set(row.resource_uris),
     version: row.version,
   };
 }
