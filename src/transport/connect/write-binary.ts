@@ -1,6 +1,6 @@
 import { ScalarType, fromJson, toBinary, type DescField, type DescMessage } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { StructSchema } from "@bufbuild/protobuf/wkt";
+import { FeatureSet_FieldPresence, StructSchema } from "@bufbuild/protobuf/wkt";
 import type { JsonObject } from "../../json.ts";
 import { fieldValue, isStructField } from "../message-fields.ts";
 
@@ -52,9 +52,9 @@ function fieldWriter(field: DescField, known: Map<DescMessage, FieldWriter[]>): 
   const write = valueWriter(field, known);
   if (write === undefined) return undefined;
   const wireType = wireTypeOf(field);
-  const tag = ((field.number << 3) | wireType) >>> 0;
+  const tag = field.number * 8 + wireType;
   if (field.fieldKind === "list") {
-    const packed = field.packed ? ((field.number << 3) | WireType.LengthDelimited) >>> 0 : undefined;
+    const packed = field.packed ? field.number * 8 + WireType.LengthDelimited : undefined;
     return (writer, message) => {
       const items = fieldValue(message, field);
       if (!Array.isArray(items) || items.length === 0) return;
@@ -67,7 +67,7 @@ function fieldWriter(field: DescField, known: Map<DescMessage, FieldWriter[]>): 
       writer.join();
     };
   }
-  const skipsZero = field.presence === 2 /* IMPLICIT */;
+  const skipsZero = field.presence === FeatureSet_FieldPresence.IMPLICIT;
   return (writer, message) => {
     const value = fieldValue(message, field);
     if (value === undefined || (skipsZero && isZero(value))) return;
@@ -124,5 +124,6 @@ function writeInt32(writer: BinaryWriter, value: unknown): void {
 
 /** The named place where the value of a Struct field is taken for the JSON object that it is. */
 function asJsonObject(value: unknown): JsonObject {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return value as JsonObject;
 }
