@@ -6,6 +6,7 @@ import { errorResult, type CallResult } from "../tool.ts";
 import { contentOf } from "./answer-content.ts";
 import { MissingCredential } from "./credential.ts";
 import { decompress } from "./decompress.ts";
+import { errorAnswer, type ErrorAnswers } from "./error-answers.ts";
 import { exchange, type Answer, type ExchangeLimits, type Failure, type Outcome } from "./exchange.ts";
 import type { Operation } from "./operation.ts";
 import { buildRequest, UnsendableArgument, type OutgoingRequest } from "./request.ts";
@@ -28,6 +29,8 @@ export interface CallContext {
   readonly secretProperties: readonly string[];
   /** Headers in which the upstream explains its refusals. */
   readonly errorHeaders: readonly string[];
+  /** How it says in an answer with a good status that the call failed. */
+  readonly errorAnswers?: ErrorAnswers | undefined;
   /** An operator's stand-in for the server's address. */
   readonly baseUrl: string | undefined;
   readonly limits?: ExchangeLimits;
@@ -36,7 +39,7 @@ export interface CallContext {
 /** How a call ended, before it is put into words: for verification, which needs the status. */
 export interface CallOutcome {
   readonly result: CallResult;
-  /** The upstream's status; undefined when no answer came. */
+  /** The upstream's status, or the one that its answer amounts to; undefined when no answer came. */
   readonly status: number | undefined;
 }
 
@@ -63,18 +66,19 @@ export async function callOperation(
       status: answer.status,
       result: errorResult(`${context.title} answered ${answer.status} in a compression that cannot be read.`),
     };
-  return { status: answer.status, result: resultOf(context, operation, { ...answer, body }, scrubber) };
+  return outcomeOf(context, operation, { ...answer, body }, scrubber);
 }
 
-function resultOf(context: CallContext, operation: Operation, answer: Answer, scrubber: Scrubber): CallResult {
-  if (answer.status < 200 || answer.status >= 300)
-    return refusal(context.title, answer, context.errorHeaders, scrubber);
+function outcomeOf(context: CallContext, operation: Operation, answer: Answer, scrubber: Scrubber): CallOutcome {
+  const { title, errorAnswers } = context;
+  const { status } = answer;
+  if (status < 200 || status >= 300) return { status, result: refusal(title, answer, context.errorHeaders, scrubber) };
+  const failure = errorAnswers === undefined ? undefined : errorAnswer(title, errorAnswers, answer, scrubber);
+  if (failure !== undefined) return failure;
   const { tool } = operation;
   const place = `${context.serverType}/${tool.name}`;
-  return contentOf(
-    { ...answer, title: context.title, place, hasOutputSchema: tool.outputSchema !== undefined },
-    scrubber,
-  );
+  const result = contentOf({ ...answer, title, place, hasOutputSchema: tool.outputSchema !== undefined }, scrubber);
+  return { status, result };
 }
 
 function prepare(

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { arrayOf, objectOf, OpenApiError, parseDocument, textOf } from "./document.ts";
+import { errorAnswersOf, type ErrorAnswers } from "./error-answers.ts";
 import type { Operation } from "./operation.ts";
 import { operationsOf } from "./operations.ts";
 
@@ -16,6 +17,7 @@ import { operationsOf } from "./operations.ts";
  * | `destination` | the properties that decide where the credential is sent |
  * | `verification` | the operationId of a read without arguments that succeeds for every good credential |
  * | `error_headers` | headers in which it explains its refusals (optional) |
+ * | `error_answers` | for a vendor that answers 200 to everything: an answer whose value at `pointer` equals `equals` is a failure, named at `code`, explained at `details`; `statuses` says which HTTP status an error word amounts to (optional) |
  *
  * Title and description come from `info`. Server variables are filled from configuration properties of the same name.
  * See `security.ts` for `x-patchbay-credential` of a security scheme and `operations.ts` for extensions of operations.
@@ -31,6 +33,7 @@ export interface IntegrationContract {
   readonly credentialProperty: string | undefined;
   readonly destinationProperties: readonly string[];
   readonly errorHeaders: readonly string[];
+  readonly errorAnswers: ErrorAnswers | undefined;
   readonly verification: Operation;
   readonly operations: readonly Operation[];
 }
@@ -69,6 +72,7 @@ export function readContract(text: string): IntegrationContract {
     credentialProperty,
     destinationProperties,
     errorHeaders: wordsOf(extension, "error_headers").map((name) => name.toLowerCase()),
+    errorAnswers: errorAnswersOf(extension.error_answers),
     verification: verificationOf(extension, operations),
     operations,
   };

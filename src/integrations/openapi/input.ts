@@ -32,7 +32,7 @@ const LOCATIONS = ["path", "query", "header", "cookie"] as const;
  * The body is flat when it is an object of named properties; otherwise it is the argument `body`. An argument is named as
  * on the wire, with `_` for characters that models' hosts refuse; a name that is taken gets its location in front, so
  * `id` of the query beside `id` of the path is `query_id`. Only declared arguments are accepted, unless the body itself
- * says that it takes more.
+ * says that it takes more. A required parameter with a `const` is no argument: it is sent by itself.
  */
 export function inputOf(
   document: OpenApiDocument,
@@ -45,11 +45,14 @@ export function inputOf(
   const parameters = parametersOf(document, [...inPath(path), ...shared], operation).map(
     ({ parameter, location }): ParameterPlan => {
       const name = textOf(parameter.name) ?? "";
-      const property = takeName(names, name, location);
+      const constant = parameter.required === true ? objectOf(parameter.schema).const : undefined;
+      const property = constant === undefined ? takeName(names, name, location) : name;
       const [contentType, content] = Object.entries(objectOf(parameter.content))[0] ?? [];
       const schema = converter.convert(objectOf(content).schema ?? parameter.schema ?? {});
-      properties.push([property, described(schema, parameter)]);
-      if (parameter.required === true || location === "path") required.push(property);
+      if (constant === undefined) {
+        properties.push([property, described(schema, parameter)]);
+        if (parameter.required === true || location === "path") required.push(property);
+      }
       const style = textOf(parameter.style) ?? (location === "query" || location === "cookie" ? "form" : "simple");
       const explode = parameter.explode;
       return {
@@ -60,6 +63,7 @@ export function inputOf(
         explode: typeof explode === "boolean" ? explode : style === "form" || style === "cookie",
         allowReserved: parameter.allowReserved === true,
         asJson: contentType !== undefined,
+        ...(constant === undefined ? {} : { constant }),
       };
     },
   );

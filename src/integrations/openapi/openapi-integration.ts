@@ -29,6 +29,7 @@ export function createOpenApiIntegration(
     title,
     secretProperties: contract.secretProperties,
     errorHeaders: contract.errorHeaders,
+    errorAnswers: contract.errorAnswers,
     baseUrl: options.baseUrl,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   };

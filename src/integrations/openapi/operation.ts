@@ -1,3 +1,4 @@
+import type { JsonValue } from "../../json.ts";
 import type { ToolDefinition } from "../tool.ts";
 
 /** Where an argument goes in the request and how it is written there (OpenAPI «Parameter Object»). */
@@ -12,6 +13,8 @@ export interface ParameterPlan {
   readonly allowReserved: boolean;
   /** The value is one JSON text (`content: application/json`) instead of a style. */
   readonly asJson: boolean;
+  /** Sent whatever the arguments are: the contract allows nothing else, so it is no argument. */
+  readonly constant?: JsonValue;
 }
 
 /** How a form field or a part of a multipart body is written (OpenAPI «Encoding Object»). */

@@ -34,7 +34,7 @@ export function buildRequest(
   const cookies: string[] = [];
   let path = operation.path;
   for (const parameter of operation.parameters) {
-    const value = argumentOf(args, parameter.property);
+    const value = parameter.constant ?? argumentOf(args, parameter.property);
     if (value === undefined || (value === null && parameter.location !== "path")) continue;
     if (parameter.location === "path") path = fillPath(path, parameter, value);
     else if (parameter.location === "query") query.push(...queryPieces(value, parameter));

@@ -22,7 +22,8 @@ export function refusal(
   return errorResult(`${title} answered ${answer.status}.${said} ${scrubber.text(adviceOn(title, answer))}`.trim());
 }
 
-function adviceOn(title: string, { status, headers }: Answer): string {
+/** What a person can do about a status. */
+export function adviceOn(title: string, { status, headers }: Answer): string {
   if (status >= 300 && status < 400) {
     const target = headers.location;
     return `That is a redirect${target === undefined ? "" : ` to ${clip(target)}`}; redirects are not followed, so that the key stays where it was meant to go.`;
@@ -177,7 +178,8 @@ export function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-function clip(text: string): string {
+/** One line of at most 500 characters. */
+export function clip(text: string): string {
   const line = text.replaceAll(/\s+/g, " ");
   return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : line;
 }
