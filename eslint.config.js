@@ -78,7 +78,7 @@ export default defineConfig(
     },
   },
   {
-    files: ["*.config.ts"],
+    files: ["*.config.ts", "**/*.d.ts"],
     rules: { "no-restricted-exports": "off" },
   },
 );
