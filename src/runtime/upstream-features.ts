@@ -12,8 +12,8 @@ export interface RelayOptions extends Relay {
 export interface UpstreamCapabilities {
   readonly resources?: { readonly subscribe?: boolean; readonly listChanged?: boolean };
   readonly prompts?: { readonly listChanged?: boolean };
-  readonly completions?: Record<never, never>;
-  readonly logging?: Record<never, never>;
+  readonly completions?: Record<string, never>;
+  readonly logging?: Record<string, never>;
 }
 
 /** What a client wants to hear of outside any request. */
