@@ -23,6 +23,7 @@ import { createCallHistory } from "./runtime/call-history.ts";
 import { createToolCaller } from "./runtime/call-tool.ts";
 import { createRuntime } from "./runtime/runtime.ts";
 import { createSessions } from "./runtime/sessions.ts";
+import { createToolUse } from "./runtime/tool-use.ts";
 import { createToolViews } from "./runtime/tools-in-view.ts";
 import { createJobs } from "./storage/jobs.ts";
 import { createListener } from "./storage/listener.ts";
@@ -144,12 +145,13 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     },
   });
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
-  const runtime = createRuntime({
+  const serverInfo = { name: "patchbay", version: await ownVersion() };
+  const toolUse = createToolUse({
     sessions,
     views: createToolViews({ connections: view, tools }),
     caller: createToolCaller({ connections: view, catalog, validator, history }),
-    serverInfo: { name: "patchbay", version: await ownVersion() },
   });
+  const runtime = createRuntime({ sessions, tools: toolUse, serverInfo });
   let ready = false;
   const transport = createTransport({
     implementations: {

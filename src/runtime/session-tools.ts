@@ -35,7 +35,8 @@ export function isBare(memory: NameMemory, view: ToolView, offer: OfferedTool): 
   return view.byBareName.get(offer.bareName)?.length === 1 && !looksQualified(offer.bareName);
 }
 
-const NO_MEMORY: NameMemory = { bareNameOwners: new Map() };
+/** The memory of a protocol without sessions. */
+export const NO_MEMORY: NameMemory = { bareNameOwners: new Map() };
 
 /** Listings per session and view. */
 export function createSessionTools(): SessionTools {

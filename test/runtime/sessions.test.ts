@@ -94,7 +94,7 @@ describe("a session", () => {
     ];
     for (const stranger of strangers) {
       await expect(world.call(stranger, session, "echo")).rejects.toMatchObject(HAS_ENDED);
-      await expect(world.runtime.endSession(stranger, session)).rejects.toMatchObject(HAS_ENDED);
+      await expect(world.sessions.end(stranger, session)).rejects.toMatchObject(HAS_ENDED);
     }
     expect(await world.call(me, session, "echo")).toBe(`echo of ${connection.id}`);
   });
@@ -122,7 +122,7 @@ describe("a session", () => {
     const session = await world.open(me);
     const { runtime } = await world.createReplica();
     await runtime.listTools(me, session, undefined);
-    await world.runtime.endSession(me, session);
+    await world.sessions.end(me, session);
     await expect(world.runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
     await sleep(SECOND);
     await expect(runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);

@@ -14,6 +14,7 @@ import { createCallHistory } from "../../src/runtime/call-history.ts";
 import { createToolCaller } from "../../src/runtime/call-tool.ts";
 import { createRuntime } from "../../src/runtime/runtime.ts";
 import { createSessions } from "../../src/runtime/sessions.ts";
+import { createToolUse } from "../../src/runtime/tool-use.ts";
 import { createToolViews } from "../../src/runtime/tools-in-view.ts";
 import { openDatabase } from "../../src/storage/database.ts";
 import { createListener } from "../../src/storage/listener.ts";
@@ -140,7 +141,11 @@ export async function createWorld(options: { idleSeconds?: number; timeoutMs?: n
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
       ...(options.maxInFlight === undefined ? {} : { maxInFlight: options.maxInFlight }),
     });
-    const runtime = createRuntime({ sessions, views, caller, serverInfo: { name: "patchbay", version: "0.0.0" } });
+    const runtime = createRuntime({
+      sessions,
+      tools: createToolUse({ sessions, views, caller }),
+      serverInfo: { name: "patchbay", version: "0.0.0" },
+    });
     closing.push(async () => {
       await history.close();
       await listener.close();

@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+
+/** Tells every replica that a request is no longer awaited. */
+export interface CancellationFeed {
+  /** Announces it to all replicas, this one included. */
+  announce(cancellation: Cancellation): Promise<void>;
+  /** Calls back for every announcement. */
+  onCancelled(callback: (cancellation: Cancellation) => void): void;
+}
+
+/** A request as replicas tell one another of it: session ids are secrets, and ids of requests may be long. */
+export interface Cancellation {
+  /** SHA-256 of the session's id, base64url. */
+  readonly session: string;
+  /** SHA-256 of the request's id as JSON, base64url. */
+  readonly request: string;
+}
+
+/** A client took back its request; there is nobody to answer. */
+export class RequestCancelled extends Error {
+  constructor() {
+    super("The client cancelled the request.");
+    this.name = "RequestCancelled";
+  }
+}
+
+/** The requests of sessions that are being answered on this replica. */
+export interface InFlight {
+  /** Notes a request; its signal aborts when the session cancels it, on whichever replica. `requestId` is JSON. */
+  begin(sessionId: string, requestId: string): FlyingRequest;
+  /** Cancels a request of the session here, or has the other replicas look for it. One that has ended is left alone. */
+  cancel(sessionId: string, requestId: string): void;
+}
+
+/** A request on its way. */
+export interface FlyingRequest {
+  readonly signal: AbortSignal;
+  /** Must be called once when it is answered. */
+  readonly end: () => void;
+}
+
+/** Requests in flight, and word between replicas for those that are not in flight here. */
+export function createInFlight(deps: {
+  readonly feed: CancellationFeed;
+  readonly log: { warn(fields: object, message: string): void };
+}): InFlight {
+  const bySession = new Map<string, Map<string, AbortController>>();
+
+  deps.feed.onCancelled(({ session, request }) => {
+    for (const [sessionId, requests] of bySession) {
+      if (digest(sessionId) !== session) continue;
+      for (const [requestId, controller] of requests) {
+        if (digest(requestId) === request) controller.abort(new RequestCancelled());
+      }
+    }
+  });
+
+  return {
+    begin(sessionId, requestId) {
+      const controller = new AbortController();
+      const requests = bySession.get(sessionId) ?? new Map<string, AbortController>();
+      if (requests.size === 0) bySession.set(sessionId, requests);
+      requests.set(requestId, controller);
+      const end = (): void => {
+        // A client that uses an id twice at once took the place of the first.
+        if (requests.get(requestId) === controller) requests.delete(requestId);
+        if (requests.size === 0 && bySession.get(sessionId) === requests) bySession.delete(sessionId);
+      };
+      return { signal: controller.signal, end };
+    },
+
+    cancel(sessionId, requestId) {
+      const controller = bySession.get(sessionId)?.get(requestId);
+      if (controller !== undefined) {
+        controller.abort(new RequestCancelled());
+        return;
+      }
+      deps.feed.announce({ session: digest(sessionId), request: digest(requestId) }).catch((error: unknown) => {
+        deps.log.warn({ err: error }, "a cancellation could not be passed on");
+      });
+    },
+  };
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}

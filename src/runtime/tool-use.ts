@@ -1,0 +1,120 @@
+import type { Principal } from "../auth/principal.ts";
+import { invalid } from "../domain-error.ts";
+import type { Relay } from "../integrations/relay.ts";
+import type { CallResult } from "../integrations/tool.ts";
+import type { JsonObject } from "../json.ts";
+import type { ToolCaller } from "./call-tool.ts";
+import { createToolPages, type ToolPage } from "./list-tools.ts";
+import { ambiguousResult, resolveTool, unknownTool } from "./resolve-tool.ts";
+import type { Session } from "./session.ts";
+import { createSessionTools, type ListedTool, NO_MEMORY } from "./session-tools.ts";
+import type { Sessions } from "./sessions.ts";
+import type { OfferedTool, ToolView, ToolViews } from "./tools-in-view.ts";
+
+/** How long a listing waits for the very first tools of a connection, in milliseconds: without them it is incomplete. */
+const LISTING_PATIENCE_MS = 10_000;
+/** How long a call waits for those of connections it may not even mean, in milliseconds. */
+const CALLING_PATIENCE_MS = 2_000;
+
+/** How one call is made. */
+export interface UseOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly relay?: Relay | undefined;
+  /** Looks at the tool once the name is settled, before anything else; what it throws ends the call. */
+  readonly inspect?: ((offer: OfferedTool) => void) | undefined;
+}
+
+/**
+ * Tools as a principal lists and calls them; the domain behind every runtime face. The session is the principal's own, or
+ * undefined in a protocol without sessions, where nothing is remembered between calls.
+ */
+export interface ToolUse {
+  /** A page of the tools that the principal may use, by name. Throws `invalid` for a cursor that is not ours. */
+  list(principal: Principal, session: Session | undefined, cursor: string | undefined): Promise<ToolPage>;
+  /** Every tool that `list` would give now, without claiming names. The same array until something changes. */
+  all(principal: Principal, session: Session | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
+  /** Calls a tool. What goes wrong in it or its upstream is a result with `isError`; an unknown tool throws `not_found`. */
+  call(
+    principal: Principal,
+    session: Session | undefined,
+    name: string,
+    args: JsonObject,
+    options: UseOptions,
+  ): Promise<CallResult>;
+}
+
+/** What using tools needs. */
+export interface ToolUseDeps {
+  readonly sessions: Sessions;
+  readonly views: ToolViews;
+  readonly caller: ToolCaller;
+}
+
+/** The use of tools. A warm call asks the database nothing: session, view and compiled schema are in memory. */
+export function createToolUse(deps: ToolUseDeps): ToolUse {
+  const { sessions, views, caller } = deps;
+  const sessionTools = createSessionTools();
+  const pages = createToolPages();
+
+  /** Has the session remember what it must before the call goes out; false when that came to nothing. */
+  async function remember(session: Session, offer: OfferedTool, bare: boolean, isSent: boolean): Promise<boolean> {
+    const { tool, connection } = offer;
+    // A bound session sees one connection and ends with it: there is nothing to remember.
+    if (session.connectionId !== undefined) return true;
+    const isNamed = !bare || session.bareNameOwners.get(tool.id) === connection.id;
+    if (isNamed && (!isSent || session.calledConnectionIds.has(connection.id))) return true;
+    const claimed = await sessions.claim(session, {
+      bareNameOwners: new Map(isNamed ? [] : [[tool.id, connection.id]]),
+      calledConnectionId: isSent ? connection.id : undefined,
+    });
+    // Undefined: the connection was deleted just now. Another owner: another replica listed the name first.
+    return claimed !== undefined && (!bare || claimed.bareNameOwners.get(tool.id) === connection.id);
+  }
+
+  const listed = (session: Session | undefined, view: ToolView): readonly ListedTool[] =>
+    sessionTools.listing(session ?? NO_MEMORY, view).tools;
+
+  return {
+    async list(principal, session, cursor) {
+      const view = await views.of(principal, LISTING_PATIENCE_MS);
+      if (session === undefined) return pages.page(listed(undefined, view), cursor);
+      let listing = sessionTools.listing(session, view);
+      if (listing.unclaimed.size > 0 && session.connectionId === undefined) {
+        const claimed = await sessions.claim(session, {
+          bareNameOwners: listing.unclaimed,
+          calledConnectionId: undefined,
+        });
+        listing = sessionTools.listing(claimed ?? session, view);
+      }
+      return pages.page(listing.tools, cursor);
+    },
+
+    all(principal, session) {
+      const seen = views.of(principal, LISTING_PATIENCE_MS);
+      return seen instanceof Promise ? seen.then((view) => listed(session, view)) : listed(session, seen);
+    },
+
+    async call(principal, session, name, args, { signal, relay, inspect }) {
+      if (name === "") throw invalid("name", "name is required: the name of the tool to call.");
+      const seen = views.of(principal, CALLING_PATIENCE_MS);
+      const view = seen instanceof Promise ? await seen : seen;
+
+      const resolution = resolveTool(session ?? NO_MEMORY, view, name);
+      if (resolution.kind === "unknown") throw unknownTool(name);
+      if (resolution.kind === "moved") throw unknownTool(name, resolution.candidates);
+      if (resolution.kind === "ambiguous") return ambiguousResult(name, resolution.candidates);
+
+      const { offer, bare } = resolution;
+      inspect?.(offer);
+      const refusal = caller.refusal(offer, args);
+      if (session !== undefined) {
+        const isRemembered = await remember(session, offer, bare, refusal === undefined);
+        if (!isRemembered) throw unknownTool(name);
+      }
+      const call = { offer, args, clientId: principal.clientId, signal, relay };
+      if (refusal === undefined) return caller.dispatch(call);
+      caller.recordRefusal(call, refusal);
+      return refusal;
+    },
+  };
+}
