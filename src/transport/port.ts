@@ -57,6 +57,7 @@ export interface Port {
 }
 
 const RESET_WINDOW_MS = 10_000;
+const KEEP_ALIVE_PROBE_MS = 60_000;
 
 /** Makes the port; nothing listens before `listen`. */
 export function createPort(deps: PortDeps): Port {
@@ -81,8 +82,13 @@ export function createPort(deps: PortDeps): Port {
     socket.on("error", ignore);
   };
   const serve = (socket: Socket, protocol: "h2" | "http1"): void => {
-    if (protocol === "h2") h2.emit("connection", socket);
-    else serveH1(socket);
+    if (protocol === "http1") {
+      serveH1(socket);
+      return;
+    }
+    // HTTP/1.1 answers a half-closed peer; an HTTP/2 peer that stops sending is gone.
+    socket.allowHalfOpen = false;
+    h2.emit("connection", socket);
   };
 
   if (deps.tls === undefined) {
@@ -149,6 +155,9 @@ function createH1(deps: PortDeps, limits: PortLimits): Server {
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: Math.min(1_000, limits.headerTimeoutMs),
     noDelay: true,
+    // A peer that vanished without a word is found out, or its stream would stay for good.
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
   };
   const server =
     deps.tls === undefined
@@ -172,10 +181,14 @@ function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
   });
   server.on("session", (session) => {
     session.on("error", ignore);
-    session.setTimeout(limits.keepAliveTimeoutMs, () => {
-      session.close();
+    const openStreams = guardAgainstResets(session, {
+      maxResets: limits.maxResetsPerSession,
+      windowMs: RESET_WINDOW_MS,
     });
-    guardAgainstResets(session, { maxResets: limits.maxResetsPerSession, windowMs: RESET_WINDOW_MS });
+    session.setTimeout(limits.keepAliveTimeoutMs, () => {
+      // A watch may be silent for long; its session is not idle.
+      if (openStreams() === 0) session.close();
+    });
   });
   server.on("sessionError", ignore);
   server.on(

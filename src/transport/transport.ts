@@ -1,5 +1,6 @@
+import { setMaxListeners } from "node:events";
 import type { DescService } from "@bufbuild/protobuf";
-import { createServiceImplSpec, type ServiceImpl } from "@connectrpc/connect";
+import { Code, ConnectError, createServiceImplSpec, type ServiceImpl } from "@connectrpc/connect";
 import { Health } from "../../gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
@@ -77,6 +78,8 @@ export interface Transport {
 export function createTransport(deps: TransportDeps): Transport {
   const limits: TransportLimits = { ...TRANSPORT_LIMITS, ...deps.limits };
   const shutdown = new AbortController();
+  // Every open stream listens.
+  setMaxListeners(0, shutdown.signal);
   const { log } = deps;
   const faceDeps = {
     gate: createGate({
@@ -143,7 +146,7 @@ export function createTransport(deps: TransportDeps): Transport {
       }
     },
     endStreams: () => {
-      shutdown.abort();
+      shutdown.abort(new ConnectError("The server is stopping. Connect again.", Code.Unavailable));
       faceDeps.clock.stop();
     },
   };

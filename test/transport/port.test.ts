@@ -105,6 +105,12 @@ describe("limits of a connection", () => {
     await expect(h2Get(url, "/healthz", {}, { x: "y".repeat(20_000) })).resolves.not.toMatchObject({ status: 200 });
   });
 
+  test("a whole address as the target is understood", async () => {
+    const { port } = await start();
+    const answer = await sendRaw(port, "GET http://a/healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test("what is not HTTP gets 400 with a detail", async () => {
     const { port } = await start();
     expect(await sendRaw(port, "HELLO\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 [^]*"detail"/);
@@ -134,6 +140,21 @@ describe("limits of a connection", () => {
     await new Promise((resolve) => session.once("remoteSettings", resolve));
     expect(session.remoteSettings.maxConcurrentStreams).toBe(100);
     session.destroy();
+  });
+
+  test("an idle session is closed, one with a stream is not", async () => {
+    const { url, seen } = await start({ portLimits: { keepAliveTimeoutMs: 100 } });
+    const idle = connectH2(url);
+    await new Promise((resolve) => idle.once("close", resolve));
+    const busy = connectH2(url);
+    let isClosed = false;
+    busy.once("close", () => (isClosed = true));
+    busy.request({ ":path": "/api/v1/mcp-servers/7/events", authorization: AUTH }).resume();
+    await until(() => seen.signals.length === 1);
+    await pause(300);
+    expect(isClosed).toBe(false);
+    busy.destroy();
+    await until(() => seen.signals[0]?.aborted === true);
   });
 
   test("a session that keeps resetting its streams is closed", async () => {

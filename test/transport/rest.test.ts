@@ -397,6 +397,12 @@ describe("server-sent events", () => {
     expect(late.text).toMatch(/\n\nevent: error\ndata: \{"detail":"The token has expired\."\}\n\n$/);
   });
 
+  test("HEAD answers with the headers alone", async () => {
+    const answer = await send("HEAD", `${LIST}/events`);
+    expect([answer.status, answer.text, answer.headers.get("content-type")]).toEqual([200, "", "text/event-stream"]);
+    expect(server.seen.requests).toEqual([]);
+  });
+
   test("the account's stream wins over a connection named events", async () => {
     const caller = new AbortController();
     const response = await fetch(`${server.url}${LIST}/events`, {

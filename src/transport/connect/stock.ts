@@ -61,7 +61,8 @@ export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandle
     readMaxBytes: rpc.maxRequestBytes,
     jsonOptions: { alwaysEmitImplicit: true, ...JSON_READ_OPTIONS },
     binaryOptions: BINARY_READ_OPTIONS,
-    shutdownSignal: deps.shutdownSignal,
+    // A unary call in flight is let finish.
+    ...(rpc.method.methodKind !== "unary" && { shutdownSignal: deps.shutdownSignal }),
     maxTimeoutMs: rpc.method.methodKind === "unary" ? MAX_TIMEOUT_MS : Number.MAX_SAFE_INTEGER,
   };
   const protocols = [createGrpc(options), createGrpcWeb(options), createConnect(options)];

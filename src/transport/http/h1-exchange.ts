@@ -4,6 +4,8 @@ import { collectBody, EMPTY_BODY, bodyTooLarge, type Exchange, type HeaderFields
 /** What an unread body may still bring after its answer before the connection is cut, in bytes. */
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
+
 /** An exchange over HTTP/1.1. */
 export class H1Exchange implements Exchange {
   readonly httpVersion = "1.1";
@@ -19,7 +21,8 @@ export class H1Exchange implements Exchange {
     this.#response = response;
     this.#awaitsContinue = awaitsContinue;
     this.method = request.method ?? "";
-    this.target = request.url ?? "";
+    // A proxy may send the whole address (RFC 9112 §3.2.2); only the path is ours to judge.
+    this.target = (request.url ?? "").replace(ORIGIN, "");
     response.on("error", ignore);
   }
 

@@ -6,22 +6,33 @@ export interface ResetLimit {
   readonly windowMs: number;
 }
 
-/** Closes a session that opens streams only to reset them (CVE-2023-44487): each costs us work and the peer nothing. */
-export function guardAgainstResets(session: ServerHttp2Session, limit: ResetLimit): void {
+/**
+ * Closes a session that opens streams only to reset them (CVE-2023-44487): each costs us work and the peer nothing. A
+ * busy session that resets a few of many, as a proxy's does, is let be. Returns how many streams are open.
+ */
+export function guardAgainstResets(session: ServerHttp2Session, limit: ResetLimit): () => number {
   let windowStart = Date.now();
+  let opened = 0;
   let resets = 0;
+  let open = 0;
+  const onClose = function (this: ServerHttp2Stream): void {
+    open -= 1;
+    if (this.rstCode === constants.NGHTTP2_NO_ERROR || !this.aborted) return;
+    const now = Date.now();
+    if (now - windowStart > limit.windowMs) {
+      windowStart = now;
+      opened = open;
+      resets = 0;
+    }
+    resets += 1;
+    if (resets <= limit.maxResets || resets * 2 < opened || session.destroyed) return;
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.destroy();
+  };
   session.on("stream", (stream: ServerHttp2Stream) => {
-    stream.once("close", () => {
-      if (stream.rstCode === constants.NGHTTP2_NO_ERROR || !stream.aborted) return;
-      const now = Date.now();
-      if (now - windowStart > limit.windowMs) {
-        windowStart = now;
-        resets = 0;
-      }
-      resets += 1;
-      if (resets <= limit.maxResets || session.destroyed) return;
-      session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-      session.destroy();
-    });
+    opened += 1;
+    open += 1;
+    stream.once("close", onClose);
   });
+  return () => open;
 }

@@ -2,11 +2,12 @@ import type { Message } from "@bufbuild/protobuf";
 import type { CallContext } from "../call-context.ts";
 import { callStream } from "../calls.ts";
 import type { Fault } from "../fault.ts";
-import type { Exchange, Outlet } from "../http/exchange.ts";
+import type { Exchange, HeaderFields, Outlet } from "../http/exchange.ts";
 import type { MessageWriter } from "./write-message.ts";
 import type { Binding } from "./binding.ts";
 
-const EVENT_STREAM_HEADERS = {
+/** What an event stream carries besides what every answer does. */
+export const EVENT_STREAM_HEADERS: HeaderFields = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",

@@ -8,7 +8,7 @@ import type { Log } from "../log.ts";
 import type { RequestClock } from "../request-clock.ts";
 import { answerFault, JSON_HEADERS } from "./answer.ts";
 import type { Binding, PathParameters } from "./binding.ts";
-import { answerEvents } from "./event-stream.ts";
+import { answerEvents, EVENT_STREAM_HEADERS } from "./event-stream.ts";
 import { readJsonBody } from "./read-body.ts";
 import { createMessageWriter } from "./write-message.ts";
 
@@ -44,6 +44,10 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
       const body = binding.takesBody ? await readJsonBody(exchange, rpc.maxRequestBytes) : undefined;
       const message = binding.build(parameters, query, body);
       context = new CallContext(rpc, exchange, REST, principal);
+      if (isStream && exchange.method === "HEAD") {
+        exchange.open(200, EVENT_STREAM_HEADERS).end();
+        return;
+      }
       if (isStream) {
         stopClock();
         await answerEvents(binding, exchange, message, endedBy(deps.shutdownSignal, context), write, faultOf);
@@ -69,7 +73,7 @@ function headersOf(context: CallContext): HeaderFields {
 /** A stream has no end of its own, so the server's end must be one. */
 function endedBy(shutdown: AbortSignal, context: CallContext): CallContext {
   const end = (): void => {
-    context.end(new ConnectError("The server is stopping. Connect again.", Code.Unavailable));
+    context.end(shutdown.reason);
   };
   if (shutdown.aborted) end();
   shutdown.addEventListener("abort", end, { once: true });
