@@ -2,55 +2,120 @@ import fc, { type Arbitrary } from "fast-check";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/json.ts";
 
 const DAY_MS = 86_400_000;
+const MAX_DEPTH = 4;
 const date = fc.integer({ min: 0, max: 30_000 }).map((days) => new Date(days * DAY_MS).toISOString().slice(0, 10));
 
-/** Text that looks harmless and text that does not. */
-const text = fc.oneof(
-  fc.string({ minLength: 1, maxLength: 20 }),
-  fc.constantFrom("a/b", "a?b=c&d", "50%", "ü☃", "{id}", "'; drop table x; --", "%2e%2e", "a+b", "#", "$&"),
-);
+/** Texts that look harmless and do harm. */
+const NASTY = ["a/b", "a?b=c&d", "50%", "ü☃", "{id}", "'; drop table x; --", "%2e%2e", "a+b", "#", "$&"];
+
+/** Arguments for a tool: all required ones, and any of the others. */
+export function argumentsOf(schema: JsonObject): Arbitrary<JsonObject> {
+  return objectOf(schema, schemasOf(schema.definitions), 0);
+}
+
+type Definitions = Readonly<Record<string, JsonValue>>;
 
 /** Values that fit a schema of Draft 7, as far as the contracts here use it. */
-export function valueOf(schema: JsonValue | undefined): Arbitrary<JsonValue> {
-  if (!isJsonObject(schema)) return text;
-  if (Array.isArray(schema["enum"])) return fc.constantFrom(...schema["enum"]);
-  switch (schema["type"]) {
+function valueOf(schema: JsonValue | undefined, definitions: Definitions, depth: number): Arbitrary<JsonValue> {
+  if (!isJsonObject(schema)) return fc.oneof(fc.constantFrom(...NASTY), fc.boolean(), fc.integer());
+  const inner = (value: JsonValue | undefined): Arbitrary<JsonValue> => valueOf(value, definitions, depth);
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
+  if (typeof schema.$ref === "string") return inner(definitions[schema.$ref.slice("#/definitions/".length)]);
+  const parts = schemaList(schema.allOf);
+  if (parts.length > 0) return inner(parts.reduce((whole, part) => ({ ...part, ...whole }), without(schema, "allOf")));
+  const choices = [...schemaList(schema.oneOf), ...schemaList(schema.anyOf)];
+  if (choices.length > 0) return fc.oneof(...choices.map((choice) => inner({ ...base(schema), ...choice })));
+  const types = Array.isArray(schema.type) ? schema.type : [schema.type];
+  return fc.oneof(...types.map((type) => typedValueOf({ ...schema, type: type ?? null }, definitions, depth)));
+}
+
+function typedValueOf(schema: JsonObject, definitions: Definitions, depth: number): Arbitrary<JsonValue> {
+  const min = numberOr(schema.minimum, -1_000);
+  switch (schema.type) {
     case "boolean":
       return fc.boolean();
+    case "null":
+      return fc.constant(null);
     case "integer":
-      return fc.integer({ min: numberOr(schema["minimum"], -1_000), max: numberOr(schema["maximum"], 1_000_000) });
+      return fc.integer({ min, max: numberOr(schema.maximum, 1_000_000) });
     case "number":
-      return fc.integer({ min: numberOr(schema["minimum"], -1_000) * 4, max: 4_000 }).map((quarters) => quarters / 4);
-    case "array":
-      return fc.array(valueOf(schema["items"]), { minLength: 1, maxLength: 3 });
+      return fc.integer({ min: min * 4, max: numberOr(schema.maximum, 1_000) * 4 }).map((quarters) => quarters / 4);
+    case "array": {
+      const minLength = numberOr(schema.minItems, depth === 0 ? 1 : 0);
+      const maxLength = Math.max(minLength, Math.min(numberOr(schema.maxItems, 3), depth > MAX_DEPTH ? 0 : 3));
+      const item = valueOf(schema.items, definitions, depth + 1);
+      return schema.uniqueItems === true
+        ? fc.uniqueArray(item, { minLength, maxLength, selector: (value) => JSON.stringify(value) })
+        : fc.array(item, { minLength, maxLength });
+    }
     case "object":
-      return objectOf(schema);
+      return objectOf(schema, definitions, depth + 1);
+    case "string":
+      return textOf(schema);
     default:
-      return stringOf(schema);
+      return schema.properties === undefined ? fc.constantFrom(...NASTY) : objectOf(schema, definitions, depth + 1);
   }
 }
 
-/** Objects that fit: all required properties, and any of the others. */
-export function objectOf(schema: JsonObject): Arbitrary<JsonObject> {
-  const properties = Object.entries((schema["properties"] ?? {}) as JsonObject);
-  const required = (schema["required"] ?? []) as string[];
-  return fc.record(Object.fromEntries(properties.map(([name, inner]) => [name, valueOf(inner)])), {
-    requiredKeys: required,
-    noNullPrototype: true,
-  });
+function objectOf(schema: JsonObject, definitions: Definitions, depth: number): Arbitrary<JsonObject> {
+  const properties = Object.entries(schemasOf(schema.properties));
+  const required = Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : [];
+  const named = properties.filter(([name]) => depth <= MAX_DEPTH || required.includes(name));
+  const least = numberOr(schema.minProperties, 0);
+  const known = fc.record(
+    Object.fromEntries(named.map(([name, inner]) => [name, valueOf(inner, definitions, depth)])),
+    { requiredKeys: required, noNullPrototype: true },
+  );
+  const more = schema.additionalProperties;
+  const isMap = properties.length === 0 && isJsonObject(more);
+  const whole: Arbitrary<JsonObject> = isMap
+    ? fc.dictionary(fc.stringMatching(/^[a-z]{3,8}$/), valueOf(more, definitions, depth), {
+        minKeys: least,
+        maxKeys: Math.max(least, 2),
+        noNullPrototype: true,
+      })
+    : known;
+  return least === 0 || isMap ? whole : whole.filter((object) => Object.keys(object).length >= least);
 }
 
-function stringOf(schema: JsonObject): Arbitrary<JsonValue> {
-  if (schema["format"] === "date") return date;
-  if (schema["format"] === "date-time") return date.map((day) => `${day}T12:30:00Z`);
-  if (schema["contentEncoding"] === "base64")
+function textOf(schema: JsonObject): Arbitrary<string> {
+  const { format, pattern } = schema;
+  if (format === "date") return date;
+  if (format === "date-time") return date.map((day) => `${day}T12:30:00Z`);
+  if (format === "uuid") return fc.uuid();
+  if (format === "email") return fc.constantFrom("ava@example.com", "o'brien+x@example.org");
+  if (format === "uri") return fc.constantFrom("https://example.com/a?b=c&d=%20", "https://example.com");
+  if (schema.contentEncoding === "base64")
     return fc.uint8Array({ minLength: 1 }).map((bytes) => Buffer.from(bytes).toString("base64"));
-  const pattern = schema["pattern"];
-  if (pattern === "^[0-9]+$") return fc.nat().map(String);
   // The name of a file: a mock that splits at ";" and "=" reads no others.
-  if (typeof pattern === "string" && pattern.startsWith("^[^")) return fc.constantFrom("a.pdf", "ü ☃.txt", "50%");
-  if (pattern !== undefined) return fc.constant("application/pdf");
-  return text;
+  if (typeof pattern === "string" && pattern.startsWith("^[^/\\\\")) return fc.constantFrom("a.pdf", "ü ☃.txt", "50%");
+  const minLength = numberOr(schema.minLength, 1);
+  const maxLength = Math.max(minLength, Math.min(numberOr(schema.maxLength, 20), 20));
+  if (typeof pattern === "string")
+    return fc
+      .stringMatching(new RegExp(pattern, "u"), { maxLength: Math.max(40, minLength) })
+      .filter((text) => text.length >= minLength && text.length <= numberOr(schema.maxLength, 10_000));
+  const fitting = NASTY.filter((text) => text.length >= minLength && text.length <= maxLength);
+  const any = fc.string({ minLength, maxLength });
+  return fitting.length === 0 ? any : fc.oneof(any, fc.constantFrom(...fitting));
+}
+
+/** What a schema says beside its choices. */
+function base(schema: JsonObject): JsonObject {
+  return without(without(schema, "oneOf"), "anyOf");
+}
+
+function without(schema: JsonObject, keyword: string): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== keyword));
+}
+
+function schemaList(value: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+function schemasOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 function numberOr(value: JsonValue | undefined, fallback: number): number {
