@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.ts";
+import type { Features } from "./features.ts";
 import type { Relay } from "./relay.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
@@ -31,6 +32,12 @@ export interface Integration {
   /** The name people know it by; a new connection's default name. */
   readonly title: string;
   readonly description: string;
+  /** What kind of product it is, such as `hr`. */
+  readonly category?: string | undefined;
+  /** Where people read about its API. */
+  readonly documentationUrl?: string | undefined;
+  /** How many tools a connection has, where that is the same for all. */
+  readonly toolCount?: number | undefined;
   /** JSON Schema, Draft 7, of `configuration`, with `additionalProperties: false`. Secrets carry `writeOnly: true`. */
   readonly configurationSchema: JsonObject;
   /** The names of the secret properties, sealed at rest and never returned. */
@@ -52,6 +59,8 @@ export interface Integration {
   callTool(target: Target, tool: ToolDefinition, args: JsonObject, options: CallOptions): Promise<CallResult>;
   /** One real call that tells whether the credential works. Never throws for what the upstream does. */
   verify(target: Target, options: CallOptions): Promise<Verification>;
+  /** What it offers beyond tools, where it does. */
+  readonly features?: Features;
   /** Forgets what is kept for a connection in memory (upstream sessions, tokens). */
   forget?(connectionId: number): void;
 }

@@ -1,11 +1,15 @@
-import type { JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import type { Scrubber } from "../openapi/scrub.ts";
 import { quote, type Endpoint } from "./endpoint.ts";
 import type { Answer } from "./exchange.ts";
 import { errorCodeOf } from "./json-rpc.ts";
 import type { Session } from "./session.ts";
-import { UpstreamFailure } from "./upstream-failure.ts";
+import { UpstreamFailure, type RpcAnswer } from "./upstream-failure.ts";
 
 const METHOD_NOT_FOUND = -32601;
+
+/** How much of an upstream's sentence is passed on, in UTF-16 units. */
+const MAX_MESSAGE = 2_000;
 
 /** By these a server of the 2026-07-28 revision says that it was spoken to in another way: header mismatch, version. */
 const REVISION_CODES: readonly (number | undefined)[] = [-32020, -32022];
@@ -35,9 +39,27 @@ export function answerFailure(answer: Answer, error: JsonObject | undefined, ses
     return failure("session_lost", `${server} ${what} (HTTP ${status})${said}.`);
   }
   if (error !== undefined && (status < 300 || code === METHOD_NOT_FOUND)) {
-    return failure("rpc", `${server} answered with an error${code === undefined ? "" : ` (${code})`}${said}.`);
+    const sentence = `${server} answered with an error${code === undefined ? "" : ` (${code})`}${said}.`;
+    return new UpstreamFailure(
+      "rpc",
+      sentence,
+      code === undefined ? {} : { code, answer: readAnswer(error, code, endpoint) },
+    );
   }
   return failure(status < 300 ? "not_mcp" : "http", `${server} ${statusSentence(answer, said, endpoint)}`);
+}
+
+function readAnswer({ message, data }: JsonObject, code: number, { scrubber }: Endpoint): RpcAnswer {
+  const text = typeof message === "string" ? scrubber.text(message).toWellFormed().slice(0, MAX_MESSAGE) : "";
+  return { code, message: text, data: data === undefined ? undefined : scrubbed(data, scrubber) };
+}
+
+/** A value without the configured secrets; its keys are the upstream's words. */
+function scrubbed(value: JsonValue, scrubber: Scrubber): JsonValue {
+  if (typeof value === "string") return scrubber.text(value);
+  if (Array.isArray(value)) return value.map((item) => scrubbed(item, scrubber));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, scrubbed(item, scrubber)]));
 }
 
 /** The rest of a sentence that begins with the server. */

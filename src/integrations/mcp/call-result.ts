@@ -6,7 +6,7 @@ export function readCallResult(result: JsonObject): CallResult {
   if (result.resultType === "input_required") {
     return errorResult("The tool asks for further input from a person, which is not supported here.");
   }
-  const { content, structuredContent, isError } = result;
+  const { content, structuredContent, isError, _meta: meta } = result;
   const blocks = Array.isArray(content) ? content.filter((block) => isJsonObject(block)) : [];
   return {
     // At least one block is promised; a tool with nothing but data gets it as text, as MCP advises servers to do.
@@ -16,5 +16,6 @@ export function readCallResult(result: JsonObject): CallResult {
         : [{ type: "text", text: structuredContent === undefined ? "" : printJson(structuredContent) }],
     isError: isError === true,
     ...(isJsonObject(structuredContent) ? { structuredContent } : {}),
+    ...(isJsonObject(meta) ? { meta } : {}),
   };
 }

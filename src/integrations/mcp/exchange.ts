@@ -17,9 +17,14 @@ export interface ExchangeRequest {
   readonly body?: string;
   /** For the whole exchange, in milliseconds. */
   readonly timeoutMs: number;
+  /** Whether a stream may go on for ever: its beginning alone is awaited so long, and each event alone is bounded in size. */
+  readonly isEndless?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Hears the events of a stream as they arrive; answers true when it has what it awaited. */
-  readonly onEvent?: (event: StreamEvent) => boolean;
+  /**
+   * Hears the events of a stream one after another as they arrive; answers true when it has what it awaited. While an
+   * answer is awaited nothing more is read, so that whoever is slow to hear slows the upstream.
+   */
+  readonly onEvent?: (event: StreamEvent) => boolean | Promise<boolean>;
 }
 
 /** What came back. `body` is empty for a stream, whose events have been heard already. */
@@ -54,6 +59,10 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
     let size = 0;
     const chunks: Buffer[] = [];
     let events: ReturnType<typeof createEventStreamReader> | undefined;
+    const unheard: StreamEvent[] = [];
+    let isHearing = false;
+    /** How the answer ended, while events of it are still to be heard. */
+    let conclude: (() => void) | undefined;
 
     const stop = (reason: Error): void => {
       stopped ??= reason;
@@ -83,6 +92,37 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       });
     };
 
+    const heard = (isAwaited: boolean): void => {
+      if (!isAwaited || settled) return;
+      finish(true);
+      timer = setTimeout(() => controller?.abort(new Error("the answer has come")), STREAM_GRACE_MS).unref();
+    };
+    const hearNext = (): void => {
+      for (let event = unheard.shift(); event !== undefined; event = unheard.shift()) {
+        if (settled) continue;
+        const answer = request.onEvent?.(event) ?? false;
+        if (answer instanceof Promise) {
+          isHearing = true;
+          controller?.pause();
+          answer.then(goOn, stop);
+          return;
+        }
+        heard(answer);
+      }
+    };
+    const goOn = (isAwaited: boolean): void => {
+      isHearing = false;
+      heard(isAwaited);
+      hearNext();
+      if (isHearing) return;
+      if (conclude === undefined) controller?.resume();
+      else conclude();
+    };
+    const end = (how: () => void): void => {
+      if (isHearing && !settled) conclude = how;
+      else how();
+    };
+
     if (signal?.aborted === true) {
       stop(abortReason(signal));
       return;
@@ -96,6 +136,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
         method: request.method,
         headers: request.headers,
         body: request.body ?? null,
+        ...(request.isEndless === true && { bodyTimeout: 0 }),
       },
       {
         onRequestStart: (started) => {
@@ -111,6 +152,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
             stop(new AnswerRefused("encoded", "compressed although identity was asked for"));
           } else if (status < 300 && mediaType(headers) === "text/event-stream" && request.onEvent !== undefined) {
             events = createEventStreamReader();
+            if (request.isEndless === true) clearTimeout(timer);
           }
         },
         onResponseData: (_controller, chunk) => {
@@ -123,20 +165,21 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
             chunks.push(chunk);
             return;
           }
-          for (const event of events.read(chunk)) {
-            if (settled || request.onEvent?.(event) !== true) continue;
-            finish(true);
-            timer = setTimeout(() => controller?.abort(new Error("the answer has come")), STREAM_GRACE_MS).unref();
-          }
+          const complete = events.read(chunk);
+          if (request.isEndless === true && complete.length > 0) size = 0;
+          unheard.push(...complete);
+          if (!isHearing) hearNext();
         },
-        onResponseEnd: () => {
-          clearTimeout(timer);
-          finish();
-        },
-        onResponseError: (_controller, error) => {
-          clearTimeout(timer);
-          if (settle()) reject(stopped ?? error);
-        },
+        onResponseEnd: () =>
+          end(() => {
+            clearTimeout(timer);
+            finish();
+          }),
+        onResponseError: (_controller, error) =>
+          end(() => {
+            clearTimeout(timer);
+            if (settle()) reject(stopped ?? error);
+          }),
       },
     );
   });

@@ -1,17 +1,18 @@
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
-import { printJson } from "../../json.ts";
 import type { Integration } from "../integration.ts";
 import { errorResult } from "../tool.ts";
 import { readCallResult } from "./call-result.ts";
 import { checkConfiguration, CONFIGURATION_SCHEMA, SECRET_PROPERTIES } from "./configuration.ts";
 import { endpointOf } from "./endpoint.ts";
+import { createFeatures } from "./features.ts";
 import { listTools } from "./list-tools.ts";
+import { createLogLevels } from "./log-level.ts";
 import { openSession } from "./open-session.ts";
 import { createRequester } from "./request.ts";
 import { createSessions } from "./sessions.ts";
-import { argumentHeaders, mirrorHeaders, REQUEST_META } from "./stateless.ts";
+import { argumentHeaders } from "./stateless.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
 
 /** What the integration needs from outside. */
@@ -32,11 +33,14 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   const { timeoutMs = 30_000, sessionIdleMs = 10 * 60_000 } = deps;
   const requester = createRequester(deps);
   const sessions = createSessions(requester, { openTimeoutMs: timeoutMs, idleMs: sessionIdleMs });
+  const levels = createLogLevels({ requester, log: deps.log });
 
   return {
     serverType: "mcp",
     title: "MCP server",
     description: "Any remote MCP server over Streamable HTTP.",
+    category: "custom",
+    documentationUrl: "https://modelcontextprotocol.io",
     configurationSchema: CONFIGURATION_SCHEMA,
     secretProperties: SECRET_PROPERTIES,
     credentialProperty: "api_token",
@@ -57,18 +61,18 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       }
     },
 
-    callTool: async (target, tool, args, { signal }) => {
+    callTool: async (target, tool, args, options) => {
+      const { signal } = options;
       const deadlineMs = performance.now() + timeoutMs;
-      const call = `"name":${JSON.stringify(tool.name)},"arguments":${printJson(args)}`;
       try {
         return await sessions.use(target, { repeatable: tool.readOnly, signal }, async (session) => {
-          const isStateless = session.era === "stateless";
+          if (options.logLevel !== undefined) await levels.ensure(session, options);
           const { result } = await requester.request(session, {
             method: "tools/call",
-            params: isStateless ? `{${call},"_meta":${printJson(REQUEST_META)}}` : `{${call}}`,
-            ...(isStateless && {
-              headers: [...mirrorHeaders("tools/call", tool.name), ...argumentHeaders(tool.inputSchema, args)],
-            }),
+            params: { name: tool.name, arguments: args },
+            name: tool.name,
+            ...(session.era === "stateless" && { headers: argumentHeaders(tool.inputSchema, args) }),
+            relay: options,
             deadlineMs,
             signal,
           });
@@ -96,6 +100,8 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
         return { outcome: error.kind === "unauthorized" ? "failed" : "retry", reason: error.message };
       }
     },
+
+    features: createFeatures({ sessions, requester, levels, log: deps.log, timeoutMs }),
 
     forget: (connectionId) => sessions.forget(connectionId),
     close: () => sessions.close(),

@@ -1,4 +1,3 @@
-import { printJson } from "../../json.ts";
 import { quote, type Endpoint } from "./endpoint.ts";
 import type { Requester } from "./request.ts";
 import {
@@ -9,7 +8,6 @@ import {
   STATELESS_VERSION,
   type Session,
 } from "./session.ts";
-import { mirrorHeaders, REQUEST_META } from "./stateless.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
 
 /**
@@ -40,7 +38,7 @@ async function shakeHands(
 ): Promise<Session> {
   const { result, sessionId } = await requester.request(createFirstContact(endpoint), {
     method: "initialize",
-    params: printJson({ protocolVersion: HANDSHAKE_VERSIONS[0], capabilities: {}, clientInfo: CLIENT_INFO }),
+    params: { protocolVersion: HANDSHAKE_VERSIONS[0], capabilities: {}, clientInfo: CLIENT_INFO },
     deadlineMs,
     signal,
   });
@@ -59,7 +57,7 @@ async function shakeHands(
       `The MCP server at ${endpoint.label} gave a session id that breaks the protocol.`,
     );
   }
-  const session = createSession(endpoint, { era: "handshake", protocolVersion, id: sessionId });
+  const session = createSession(endpoint, { era: "handshake", protocolVersion, id: sessionId }, result);
   await requester.notify(session, { method: "notifications/initialized" });
   return session;
 }
@@ -71,17 +69,13 @@ async function discover(
   deadlineMs: number,
   signal?: AbortSignal,
 ): Promise<Session | undefined> {
-  const session = createSession(endpoint, { era: "stateless", protocolVersion: STATELESS_VERSION, id: undefined });
+  const agreed = { era: "stateless", protocolVersion: STATELESS_VERSION, id: undefined } as const;
+  const asking = createSession(endpoint, agreed);
   try {
-    const { result } = await requester.request(session, {
-      method: "server/discover",
-      params: printJson({ _meta: REQUEST_META }),
-      headers: mirrorHeaders("server/discover"),
-      deadlineMs,
-      signal,
-    });
+    const { result } = await requester.request(asking, { method: "server/discover", params: {}, deadlineMs, signal });
     const versions = result.supportedVersions;
-    return Array.isArray(versions) && versions.includes(STATELESS_VERSION) ? session : undefined;
+    const isSpoken = Array.isArray(versions) && versions.includes(STATELESS_VERSION);
+    return isSpoken ? createSession(endpoint, agreed, result) : undefined;
   } catch (error) {
     if (error instanceof UpstreamFailure && error.kind === "unauthorized") throw error;
     return undefined;

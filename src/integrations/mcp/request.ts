@@ -5,7 +5,10 @@ import { isJsonObject, printJson, type JsonObject } from "../../json.ts";
 import { answerFailure } from "./answer-failure.ts";
 import { exchange, type Answer, type ExchangeRequest } from "./exchange.ts";
 import { errorOf, messagesIn, responseAmong } from "./json-rpc.ts";
+import type { UpstreamNews } from "../features.ts";
+import type { Relay } from "../relay.ts";
 import type { Session } from "./session.ts";
+import { mirrorHeaders, requestMeta } from "./stateless.ts";
 import { createStreamListener } from "./stream-listener.ts";
 import { transportFailure } from "./transport-failure.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
@@ -14,6 +17,7 @@ import { UpstreamFailure } from "./upstream-failure.ts";
 const MAX_RESUMES = 5;
 
 const EVENT_STREAM = "text/event-stream";
+const LISTEN = "subscriptions/listen";
 
 /** For messages that no caller waits for, in milliseconds. */
 const COURTESY_TIMEOUT_MS = 10_000;
@@ -21,10 +25,14 @@ const COURTESY_TIMEOUT_MS = 10_000;
 /** One JSON-RPC request. */
 export interface Request {
   readonly method: string;
-  /** JSON, printed already. */
-  readonly params: string;
-  /** Headers beyond the session's, names and values in turn. */
+  /** Without `_meta`. */
+  readonly params: JsonObject;
+  /** What it is about, by its name or URI: mirrored in a header where the revision asks for it. */
+  readonly name?: string | undefined;
+  /** Headers beyond the session's and the mirrored ones, names and values in turn. */
   readonly headers?: readonly string[];
+  /** What is heard on the way. */
+  readonly relay?: Relay | undefined;
   /** When waiting ends, on the clock of `performance.now()`. */
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -39,6 +47,13 @@ export interface Reply {
   readonly sessionId: string | undefined;
 }
 
+/** What is listened to outside any request. */
+export interface Listening {
+  readonly uris: readonly string[];
+  readonly hear: (news: UpstreamNews) => void;
+  readonly signal: AbortSignal;
+}
+
 /** Speaks JSON-RPC over Streamable HTTP. */
 export interface Requester {
   /**
@@ -48,12 +63,25 @@ export interface Requester {
   request(session: Session, request: Request): Promise<Reply>;
   /** Sends what has no result, and awaits its delivery. Never throws: the next request tells what is wrong. */
   notify(session: Session, message: JsonObject): Promise<void>;
+  /**
+   * Hears what the upstream says outside any request, until its stream ends: of these resources, and of its lists. Throws
+   * UpstreamFailure when there is no such stream, or the signal's reason.
+   */
+  listen(session: Session, listening: Listening): Promise<void>;
   /** Tells the upstream that a session is over, within so many milliseconds. Never throws: it is a courtesy. */
   close(session: Session, timeoutMs?: number): void;
 }
 
+/** What a requester needs. */
+export interface RequesterDeps {
+  readonly dispatcher: Dispatcher;
+  readonly log: Logger;
+  /** Hears what an upstream says of itself while it answers a request. */
+  readonly onNews?: ((session: Session, news: UpstreamNews) => void) | undefined;
+}
+
 /** A requester over the guarded dispatcher. */
-export function createRequester({ dispatcher, log }: { dispatcher: Dispatcher; log: Logger }): Requester {
+export function createRequester({ dispatcher, log, onNews }: RequesterDeps): Requester {
   const send = (session: Session, what: Partial<ExchangeRequest> & { extra?: readonly string[] }): Promise<Answer> => {
     const { extra = [], ...rest } = what;
     const { origin, path } = session.endpoint;
@@ -72,8 +100,16 @@ export function createRequester({ dispatcher, log }: { dispatcher: Dispatcher; l
     request: async (session, request) => {
       const { signal, deadlineMs } = request;
       const id = session.nextRequestId();
-      const awaited = createStreamListener(session, id, (message) => void notify(session, message));
-      const body = `{"jsonrpc":"2.0","id":${id},"method":"${request.method}","params":${request.params}}`;
+      const { method, name, relay } = request;
+      const awaited = createStreamListener(session, id, {
+        reply: (message) => void notify(session, message),
+        relay,
+        onNews: (news) => onNews?.(session, news),
+      });
+      const meta = requestMeta(session.era, id, relay);
+      const params = meta === undefined ? request.params : { ...request.params, _meta: meta };
+      const body = printJson({ jsonrpc: "2.0", id, method, params });
+      const mirrored = session.era === "stateless" ? mirrorHeaders(method, name) : [];
       const limits = () => ({ timeoutMs: Math.max(1, deadlineMs - performance.now()), signal });
       const onEvent: ExchangeRequest["onEvent"] = (event) => event.type === "message" && awaited.hear(event.data);
       try {
@@ -81,7 +117,7 @@ export function createRequester({ dispatcher, log }: { dispatcher: Dispatcher; l
           body,
           ...limits(),
           onEvent,
-          ...(request.headers && { extra: request.headers }),
+          extra: [...mirrored, ...(request.headers ?? [])],
         });
         const isCutShort =
           awaited.response() === undefined && answer.status < 300 && answer.contentType === EVENT_STREAM;
@@ -110,6 +146,30 @@ export function createRequester({ dispatcher, log }: { dispatcher: Dispatcher; l
       }
     },
     notify,
+    listen: async (session, { uris, hear, signal }) => {
+      const id = session.nextRequestId();
+      const listener = createStreamListener(session, id, {
+        reply: (message) => void notify(session, message),
+        relay: undefined,
+        onNews: hear,
+      });
+      const isStateless = session.era === "stateless";
+      try {
+        const answer = await send(session, {
+          ...(isStateless ? { body: printJson(subscription(id, uris)) } : { method: "GET" as const }),
+          extra: isStateless ? mirrorHeaders(LISTEN) : [],
+          isEndless: true,
+          signal,
+          onEvent: (event) => event.type === "message" && listener.hear(event.data),
+        });
+        if (answer.contentType === EVENT_STREAM && answer.status < 300) return;
+        const response = responseAmong(messagesIn(answer.body.toString()), id);
+        throw answerFailure(answer, errorOf(response), session);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw transportFailure(error, session.endpoint);
+      }
+    },
     close: (session, timeoutMs = COURTESY_TIMEOUT_MS) => {
       if (session.id === undefined) return;
       send(session, { method: "DELETE", timeoutMs }).catch((error: unknown) => {
@@ -138,6 +198,18 @@ async function resume(
     // A refusal of the rest, even of the session, says nothing of the call: it may have been carried out.
     next = answer.resume;
   }
+}
+
+/** The request of the 2026-07-28 revision that opens a stream for what is said outside any request. */
+function subscription(id: number, uris: readonly string[]): JsonObject {
+  const notifications = {
+    toolsListChanged: true,
+    promptsListChanged: true,
+    resourcesListChanged: true,
+    resourceSubscriptions: [...uris],
+  };
+  const params = { notifications, _meta: requestMeta("stateless", id, undefined) ?? {} };
+  return { jsonrpc: "2.0", id, method: LISTEN, params };
 }
 
 function cutShort({ endpoint }: Session): UpstreamFailure {

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../../json.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** An agreement with an upstream on how to speak: an `initialize`d session, or the 2026-07-28 revision, which has none. */
@@ -8,6 +9,8 @@ export interface Session {
   readonly protocolVersion: string;
   /** The upstream's id of the session; undefined for servers that keep none. */
   readonly id: string | undefined;
+  /** What the upstream says it offers, as it came. */
+  readonly capabilities: JsonObject;
   /** What every request carries: the endpoint's headers, the session and the version, names and values in turn. */
   readonly headers: readonly string[];
   /** An id for the next request, unique within the session. */
@@ -26,12 +29,15 @@ export const CLIENT_INFO = { name: "patchbay", title: "Patchbay", version: "0.1.
 /** A session as agreed. */
 export function createSession(
   endpoint: Endpoint,
-  agreed: { readonly era: Session["era"]; readonly protocolVersion: string; readonly id: string | undefined },
+  agreed: Pick<Session, "era" | "protocolVersion" | "id">,
+  /** The result of `initialize` or `server/discover`. */
+  said: JsonObject = {},
 ): Session {
   let last = 0;
   return {
     ...agreed,
     endpoint,
+    capabilities: isJsonObject(said.capabilities) ? said.capabilities : {},
     headers: [
       ...endpoint.headers,
       ...["mcp-protocol-version", agreed.protocolVersion],

@@ -1,12 +1,29 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import type { Relay } from "../relay.ts";
 import { CLIENT_INFO, STATELESS_VERSION } from "./session.ts";
 
 /** What every request of the 2026-07-28 revision says of itself in `params._meta`. */
-export const REQUEST_META: JsonObject = {
+const REQUEST_META: JsonObject = {
   "io.modelcontextprotocol/protocolVersion": STATELESS_VERSION,
   "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
   "io.modelcontextprotocol/clientCapabilities": {},
 };
+
+/** `params._meta` of a request, or undefined where it says nothing. `id` names the progress of the request. */
+export function requestMeta(
+  era: "handshake" | "stateless",
+  id: number,
+  relay: Relay | undefined,
+): JsonObject | undefined {
+  const progress = relay?.onProgress === undefined ? undefined : { progressToken: id };
+  if (era === "handshake") return progress;
+  const level = relay?.onMessage === undefined ? undefined : relay.logLevel;
+  return {
+    ...REQUEST_META,
+    ...(level === undefined ? {} : { "io.modelcontextprotocol/logLevel": level }),
+    ...progress,
+  };
+}
 
 /** The headers that mirror a request's method and name, names and values in turn (2026-07-28, «Request Metadata»). */
 export function mirrorHeaders(method: string, name?: string): readonly string[] {

@@ -1,9 +1,13 @@
 import { isJsonObject, roundNumbers, type JsonObject, type JsonValue } from "../../json.ts";
 import type { ToolDefinition } from "../tool.ts";
+import { keepFields } from "./listed-fields.ts";
 import { mirroredParameters } from "./stateless.ts";
 
 /** Printable and at most 128 characters; the specification asks for less, servers exist that use more. */
 const TOOL_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
+
+/** PostgreSQL stores neither NUL nor half of a surrogate pair, and nobody can read them. */
+const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 
 /**
  * A tool as a server lists it, or the reason why it cannot be offered.
@@ -16,9 +20,9 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
   if (typeof name !== "string" || !TOOL_NAME.test(name) || name.trim() !== name) return "its name cannot be used";
   const schema = readInputSchema(inputSchema);
   if (mirroredParameters(schema) === undefined) return "an x-mcp-header mark of its schema breaks the protocol";
-  // PostgreSQL stores neither NUL nor half of a surrogate pair, and nobody can read them.
-  if (/\\u0000|\\ud[89a-f]/i.test(JSON.stringify([schema, outputSchema])))
-    return "its schema holds characters that are no text";
+  if (UNSTORABLE.test(JSON.stringify([schema, outputSchema]))) return "its schema holds characters that are no text";
+  const fields = keepFields(value, ["title", "icons", "annotations", "_meta"]);
+  const listed = UNSTORABLE.test(JSON.stringify(fields)) ? {} : fields;
   const category = isJsonObject(meta) ? meta.category : undefined;
   const title = typeof value.title === "string" ? value.title : isJsonObject(hints) ? hints.title : undefined;
   return {
@@ -35,6 +39,7 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
         : {}),
     },
     readOnly: isJsonObject(hints) && hints.readOnlyHint === true,
+    ...(Object.keys(listed).length > 0 ? { listed } : {}),
   };
 }
 

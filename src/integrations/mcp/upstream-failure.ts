@@ -1,3 +1,5 @@
+import type { JsonValue } from "../../json.ts";
+
 /**
  * How an upstream failed.
  *
@@ -15,16 +17,30 @@ export type FailureKind =
   | "not_mcp"
   | "rpc";
 
+/** A JSON-RPC error. */
+export interface RpcAnswer {
+  readonly code: number;
+  readonly message: string;
+  readonly data: JsonValue | undefined;
+}
+
 /** A failure of a remote MCP server, with a public sentence that names its host, the cause, and what a person can do. */
 export class UpstreamFailure extends Error {
   readonly kind: FailureKind;
   /** The JSON-RPC error code, for kind `rpc`. */
   readonly code: number | undefined;
+  /** For kind `rpc`: what the upstream answered, its secrets struck out. */
+  readonly answer: RpcAnswer | undefined;
 
-  constructor(kind: FailureKind, message: string, options: { cause?: unknown; code?: number } = {}) {
+  constructor(
+    kind: FailureKind,
+    message: string,
+    options: { cause?: unknown; code?: number; answer?: RpcAnswer | undefined } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "UpstreamFailure";
     this.kind = kind;
     this.code = options.code;
+    this.answer = options.answer;
   }
 }

@@ -69,6 +69,7 @@ describe("the tools of a server", () => {
     const [whole, ...others] = await list(subject);
     expect(whole).toEqual({
       name: "whole",
+      listed: { _meta: { category: "files" } },
       description: "d",
       inputSchema,
       outputSchema,

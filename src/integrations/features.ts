@@ -1,0 +1,56 @@
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { CallOptions, Target } from "./integration.ts";
+
+/** What one upstream offers beyond tools. Items are MCP's, with the fields that have the type they must have. */
+export interface Offer {
+  /** Which of MCP's features it declares. */
+  readonly capabilities: {
+    readonly resources: boolean;
+    /** Whether it tells of changes of a resource. */
+    readonly subscribe: boolean;
+    readonly prompts: boolean;
+    readonly completions: boolean;
+    readonly logging: boolean;
+  };
+  /** Each with a `uri` that no other has. */
+  readonly resources: readonly OfferedItem[];
+  /** Each with a `uriTemplate` that no other has. */
+  readonly resourceTemplates: readonly OfferedItem[];
+  /** Each with a `name` that no other has. */
+  readonly prompts: readonly OfferedItem[];
+  /** Roughly what keeping it costs. */
+  readonly bytes: number;
+}
+
+/** One item of a list as its upstream gives it. */
+export interface OfferedItem {
+  /** What it goes by: `uri`, `uriTemplate` or `name`. */
+  readonly key: string;
+  readonly item: JsonObject;
+}
+
+/** A request of MCP that only reads. */
+export type Question =
+  | { readonly method: "resources/read"; readonly uri: string }
+  | { readonly method: "prompts/get"; readonly name: string; readonly args: JsonObject | undefined }
+  | { readonly method: "completion/complete"; readonly params: JsonObject };
+
+/** What an upstream answered: a result without what belongs to its revision alone, or an error in its own words. */
+export type QuestionAnswer =
+  | { readonly kind: "result"; readonly result: JsonObject }
+  | { readonly kind: "error"; readonly code: number; readonly message: string; readonly data: JsonValue | undefined };
+
+/** What an upstream says of itself outside any request. */
+export type UpstreamNews =
+  | { readonly kind: "updated"; readonly uri: string }
+  | { readonly kind: "list_changed"; readonly list: "tools" | "resources" | "prompts" };
+
+/** What an integration offers beyond tools. Every method throws DomainError `unavailable` when the upstream cannot be asked, or the signal's reason. */
+export interface Features {
+  /** Everything that is offered, all pages. */
+  survey(target: Target, options: CallOptions): Promise<Offer>;
+  /** Asks and awaits the answer. */
+  ask(target: Target, question: Question, options: CallOptions): Promise<QuestionAnswer>;
+  /** Hears of changes of these resources until stopped, over lost connections; what is missed meanwhile is not told. Never throws. */
+  watch(target: Target, uris: readonly string[], hear: (news: UpstreamNews) => void): () => void;
+}
