@@ -1,0 +1,38 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startPatchbay } from "./processes.ts";
+import { readUsage } from "./process-usage.ts";
+
+/** What one sees of the service before and after it has worked. */
+export interface ColdLook {
+  /** From `npm start`'s command to its first line, in milliseconds: on an empty folder, and again. */
+  readonly firstStartMs: number;
+  readonly secondStartMs: number;
+  /** Resident memory some seconds after the start, in MB. */
+  readonly firstIdleMb: number;
+  readonly secondIdleMb: number;
+}
+
+const SETTLE_MS = 3_000;
+
+/** Starts the service twice on a folder of its own, with its own database. */
+export async function takeColdLook(): Promise<ColdLook> {
+  const dataDir = await mkdtemp(join(tmpdir(), "patchbay-bench-"));
+  const look = async (): Promise<{ ms: number; mb: number }> => {
+    const startedAt = performance.now();
+    const service = await startPatchbay({ DATA_DIR: dataDir });
+    const ms = performance.now() - startedAt;
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+    const { rssMb } = await readUsage(service.pid);
+    await service.stop();
+    return { ms, mb: rssMb };
+  };
+  try {
+    const first = await look();
+    const second = await look();
+    return { firstStartMs: first.ms, secondStartMs: second.ms, firstIdleMb: first.mb, secondIdleMb: second.mb };
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}

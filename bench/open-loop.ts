@@ -1,0 +1,83 @@
+import type { Arena } from "./arena.ts";
+import type { LoadProcess } from "./load-process.ts";
+import type { Job } from "./load/job.ts";
+import { median } from "./load/percentile.ts";
+import { type Contestant, relayRequest } from "./operations.ts";
+import type { BenchOptions } from "./options.ts";
+
+/** What a tool call through the service takes longer than one to its upstream, at 1,000 calls a second; in milliseconds. */
+export interface AddedLatency {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** What is left of the throughput under more load than the service can carry. */
+export interface Overload {
+  readonly offeredPerSecond: number;
+  /** Good answers a second, as a share of what saturation gave. */
+  readonly goodput: number;
+  /** Of the good answers, in milliseconds. */
+  readonly p99: number;
+  /** The share of all answers that was a 503. */
+  readonly refused: number;
+}
+
+const CALLS_PER_SECOND = 1_000;
+const OVERLOAD = 1.5;
+const MAX_CONNECTIONS = 1_024;
+
+/** Measures the added latency in interleaved runs; medians over the rounds. */
+export async function measureAddedLatency(
+  load: LoadProcess,
+  arena: Arena,
+  direct: Contestant,
+  { seconds, rounds }: BenchOptions,
+): Promise<AddedLatency> {
+  const open = (contestant: Pick<Contestant, "job">): Job => openLoop(contestant.job, CALLS_PER_SECOND, seconds);
+  const relayed = { job: { ...direct.job, url: arena.service.url, requests: [relayRequest(arena)] } as Job };
+  const p50: number[] = [];
+  const p99: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const bare = await load.run(open(direct));
+    const through = await load.run(open(relayed));
+    p50.push(through.p50 - bare.p50);
+    p99.push(through.p99 - bare.p99);
+  }
+  return { p50: median(p50), p99: median(p99) };
+}
+
+/** Finds saturation in a closed loop, then offers half as much again in an open one. */
+export async function measureOverload(
+  load: LoadProcess,
+  contestant: Contestant,
+  { seconds, rounds }: BenchOptions,
+): Promise<Overload> {
+  const runs: Overload[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const saturated = await load.run(contestant.job);
+    const perSecond = saturated.good / saturated.seconds;
+    const offeredPerSecond = Math.round(perSecond * OVERLOAD);
+    const overloaded = await load.run(openLoop(contestant.job, offeredPerSecond, seconds));
+    const { good, refused } = overloaded;
+    runs.push({
+      offeredPerSecond,
+      goodput: good / overloaded.seconds / perSecond,
+      p99: overloaded.p99,
+      refused: refused / (good + refused),
+    });
+  }
+  return {
+    offeredPerSecond: median(runs.map((run) => run.offeredPerSecond)),
+    goodput: median(runs.map((run) => run.goodput)),
+    p99: median(runs.map((run) => run.p99)),
+    refused: median(runs.map((run) => run.refused)),
+  };
+}
+
+function openLoop(job: Job, ratePerSecond: number, seconds: number): Job {
+  if (job.kind !== "closed-http1") throw new Error("only HTTP/1.1 is measured in an open loop");
+  const [request] = job.requests;
+  if (request === undefined) throw new Error("no request to send");
+  const { url, expected } = job;
+  return { kind: "open-http1", url, request, expected, ratePerSecond, connections: MAX_CONNECTIONS, seconds };
+}

@@ -1,0 +1,75 @@
+import type { ColdLook } from "./cold-look.ts";
+import type { Comparison, Run } from "./compare.ts";
+import type { MemoryGrowth } from "./memory.ts";
+import type { AddedLatency, Overload } from "./open-loop.ts";
+
+/** Everything one run of the bench found out. */
+export interface Results {
+  readonly coldLook?: ColdLook;
+  readonly memory?: MemoryGrowth;
+  readonly comparisons?: readonly Comparison[];
+  readonly addedLatency?: AddedLatency;
+  readonly overload?: Overload;
+  readonly runs?: readonly Run[];
+}
+
+/** One figure with the bound it should keep. */
+type Line = readonly [what: string, value: string, goal: string, isMet: boolean | undefined];
+
+/** The table of ratios, then the other figures with their goals. */
+export function describe(results: Results): string {
+  const comparisons = results.comparisons ?? [];
+  const table =
+    comparisons.length === 0
+      ? []
+      : [
+          row(["× floor (median)", "throughput", "goal", "met", "CPU/request", "p50", "p99", "RSS"]),
+          ...comparisons.map(({ name, goal, throughput, cpu, p50, p99, rss }) =>
+            row([
+              name,
+              throughput.toFixed(2),
+              goal?.toFixed(2) ?? "",
+              goal === undefined ? "" : throughput >= goal ? "yes" : "no",
+              ...[cpu, p50, p99, rss].map((ratio) => ratio.toFixed(2)),
+            ]),
+          ),
+          "",
+        ];
+  return [...table, ...lines(results).map(line)].join("\n");
+}
+
+function lines({ coldLook, memory, addedLatency, overload }: Results): Line[] {
+  const all: Line[] = [];
+  if (addedLatency !== undefined) {
+    all.push(atMost("call, 1,000/s: added p50, ms", addedLatency.p50, 0.3, 2));
+    all.push(atMost("call, 1,000/s: added p99, ms", addedLatency.p99, 3, 2));
+  }
+  if (overload !== undefined) {
+    all.push(["overload: offered, requests/s", String(overload.offeredPerSecond), "", undefined]);
+    all.push(["overload: goodput × saturation", overload.goodput.toFixed(2), "0.85", overload.goodput >= 0.85]);
+    all.push(atMost("overload: p99 of accepted, ms", overload.p99, 100, 0));
+    all.push(["overload: share of 503", overload.refused.toFixed(2), "", undefined]);
+  }
+  if (coldLook !== undefined) {
+    all.push(atMost("first start, ms", coldLook.firstStartMs, 3_000, 0));
+    all.push(atMost("second start, ms", coldLook.secondStartMs, 3_000, 0));
+    all.push(atMost("idle after first start, MB", coldLook.firstIdleMb, 150, 0));
+    all.push(atMost("idle after second start, MB", coldLook.secondIdleMb, 150, 0));
+  }
+  if (memory !== undefined) {
+    all.push(atMost("after 100,000 requests, MB", memory.workedMb, memory.idleMb * 1.3, 0));
+  }
+  return all;
+}
+
+function atMost(what: string, value: number, goal: number, digits: number): Line {
+  return [what, value.toFixed(digits), `≤ ${goal.toFixed(digits)}`, value <= goal];
+}
+
+function line([what, value, goal, isMet]: Line): string {
+  return `${what.padEnd(36)}${value.padStart(9)}  ${goal.padEnd(8)}${isMet === undefined ? "" : isMet ? "yes" : "no"}`;
+}
+
+function row([first = "", ...others]: readonly string[]): string {
+  return first.padEnd(20) + others.map((cell) => cell.padStart(12)).join("");
+}

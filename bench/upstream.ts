@@ -1,0 +1,49 @@
+import { createServer, type IncomingMessage } from "node:http";
+
+// A remote MCP server (Streamable HTTP, no sessions) that does as little as one can: node:http and JSON.
+const schema = {
+  type: "object",
+  properties: { message: { type: "string", description: "What to say." }, times: { type: "integer", minimum: 1 } },
+  required: ["message"],
+};
+const tools = Array.from({ length: 20 }, (_, index) => ({
+  name: index === 0 ? "echo" : `tool_${index}`,
+  description: `Says again what it was told, number ${index}.`,
+  inputSchema: schema,
+  annotations: { readOnlyHint: index % 2 === 0 },
+}));
+const introduction = {
+  protocolVersion: "2025-06-18",
+  capabilities: { tools: {} },
+  serverInfo: { name: "bench", version: "1" },
+};
+
+interface Message {
+  id?: number | string;
+  method: string;
+  params?: { name?: string; arguments?: { message?: string } };
+}
+
+function resultOf({ method, params }: Message): object {
+  if (method === "initialize") return introduction;
+  if (method === "tools/list") return { tools };
+  return { content: [{ type: "text", text: `Echo: ${params?.arguments?.message ?? ""}` }] };
+}
+
+function answer(request: IncomingMessage, text: string): { status: number; body: string } {
+  if (request.method !== "POST") return { status: 405, body: "" };
+  const message = JSON.parse(text) as Message;
+  if (message.id === undefined) return { status: 202, body: "" };
+  return { status: 200, body: JSON.stringify({ jsonrpc: "2.0", id: message.id, result: resultOf(message) }) };
+}
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    const { status, body } = answer(request, Buffer.concat(chunks).toString());
+    response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
+    response.end(body);
+  });
+});
+server.listen(Number(process.env["PORT"]), "127.0.0.1", () => console.log("upstream listening"));
