@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { isJsonObject, type JsonObject, parseJson } from "../../src/json.ts";
 import { type Child, PROJECT_FOLDER, runChild, startChild } from "./child-process.ts";
 import { freePort } from "./free-port.ts";
@@ -39,6 +40,14 @@ export function createMasterKeys(): string {
   return `1:${randomBytes(32).toString("base64")}`;
 }
 
+/** What a script of package.json gives to Node, so that tests run what npm runs. */
+function entry(script: "start" | "patchbay"): readonly string[] {
+  const manifest = JSON.parse(readFileSync(`${PROJECT_FOLDER}/package.json`, "utf8")) as { scripts: Record<string, string> };
+  const [command, ...args] = (manifest.scripts[script] ?? "").replace(/^exec /, "").split(" ");
+  if (command !== "node") throw new Error(`the script ${script} does not start with node`);
+  return args;
+}
+
 /** Starts the service and waits for its line. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const port = await freePort();
@@ -53,7 +62,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...options.env,
   };
   const launch = (): Promise<Child> =>
-    startChild({ command: process.execPath, args: ["src/main.ts"], env, ready: /^patchbay listening on http\S+$/m });
+    startChild({ command: process.execPath, args: entry("start"), env, ready: /^patchbay listening on http\S+$/m });
   let child = await launch();
   let earlier = "";
   const ended = (): void => {
@@ -85,7 +94,7 @@ export async function runCommand(
 ): Promise<JsonObject> {
   const { code, stdout, output } = await runChild({
     command: process.execPath,
-    args: ["src/main.ts", ...args, "--json"],
+    args: [...entry("patchbay"), ...args, "--json"],
     env,
     folder: PROJECT_FOLDER,
   });
