@@ -11,6 +11,7 @@ import type { Config } from "./config.ts";
 import { createCachedView } from "./connections/cached-view.ts";
 import { createConnections } from "./connections/connections.ts";
 import { createToolLists } from "./connections/tool-lists.ts";
+import { createTrials } from "./connections/trials.ts";
 import { createVerification } from "./connections/verification.ts";
 import { createWatch } from "./connections/watch.ts";
 import { openFoundation } from "./foundation.ts";
@@ -36,6 +37,7 @@ import { createSessionStore } from "./storage/stores/session.ts";
 import { createToolListStore } from "./storage/stores/tool-list.ts";
 import { createToolNames } from "./storage/stores/tool-name.ts";
 import { createConnectionHandlers } from "./transport/handlers/connections.ts";
+import { createIntegrationHandlers } from "./transport/handlers/integrations.ts";
 import { createRuntimeHandlers } from "./transport/handlers/runtime.ts";
 import { createPort } from "./transport/port.ts";
 import { createTransport } from "./transport/transport.ts";
@@ -156,6 +158,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
   const transport = createTransport({
     implementations: {
       connection: createConnectionHandlers({ connections, watch, catalog }),
+      integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
       runtime: createRuntimeHandlers(runtime),
     },
     verifier,

@@ -129,6 +129,86 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v1/integrations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List integrations
+         * @description Lists everything that can be connected to, by `server_type`, with what a form needs to ask for.
+         */
+        readonly get: operations["listIntegrations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/integrations/{server_type}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an integration
+         * @description Reads one integration of the catalog.
+         */
+        readonly get: operations["getIntegration"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/integrations/{server_type}/validate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Try a configuration
+         * @description Checks a configuration as creating a connection would, asks the third party once whether the credential works, and stores nothing. What is wrong with the configuration is part of the answer, not an error.
+         */
+        readonly post: operations["validateConfiguration"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/integrations/{server_type}/preview-tools": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Preview tools
+         * @description Lists the tools that a connection with this configuration would have, by name, and stores nothing. Where the tools do not depend on the configuration, it may be left out.
+         */
+        readonly post: operations["previewTools"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/mcp/initialize": {
         readonly parameters: {
             readonly query?: never;
@@ -554,6 +634,154 @@ export interface components {
             /** @description Whether more tools follow. */
             readonly has_more?: boolean;
         };
+        /** @description An integration of the catalog, with what a form needs to ask for a connection of its kind. */
+        readonly Integration: {
+            /** @description The word for it on the wire. */
+            readonly server_type: string;
+            /** @description The name people know it by; a new connection's default name. */
+            readonly title: string;
+            /** @description What one can do with it, in a sentence. */
+            readonly description: string;
+            /** @description What kind of product it is, such as `hr`. Absent when it is of no kind. */
+            readonly category?: string;
+            /** @description Where people read about its API. Absent when there is no such place. */
+            readonly documentation_url?: string;
+            /** @description JSON Schema (Draft 7) of a connection's `configuration`. Secrets carry `writeOnly`. */
+            readonly configuration_schema: {
+                readonly [key: string]: unknown;
+            };
+            /** @description The secret of the configuration that `api_key` replaces. Absent for an integration without a credential. */
+            readonly credential_property?: string;
+            /**
+             * Format: int32
+             * @description How many tools a connection has. Absent when each connection's third party decides.
+             */
+            readonly tool_count?: number;
+            /** @description The ways to authenticate to it. */
+            readonly auth_methods: readonly ("none" | "api_key" | "oauth2")[];
+        };
+        /** @description The catalog. */
+        readonly ListIntegrationsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            readonly success: true;
+            /** @description The integrations, by `server_type`. */
+            readonly data: readonly components["schemas"]["Integration"][];
+        };
+        /** @description One integration. */
+        readonly GetIntegrationResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            readonly success: true;
+            readonly data: components["schemas"]["Integration"];
+        };
+        /** @description What to try. */
+        readonly ValidateConfigurationRequest: {
+            /** @description The configuration, secrets included, as a connection would be created with. */
+            readonly configuration?: {
+                readonly [key: string]: unknown;
+            };
+        };
+        /** @description What was seen. */
+        readonly ValidateConfigurationResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            readonly success: true;
+            readonly data: components["schemas"]["ConfigurationReport"];
+        };
+        /** @description What is known of a configuration. */
+        readonly ConfigurationReport: {
+            /** @description Whether a connection can be created with it. */
+            readonly valid: boolean;
+            /** @description What is wrong with it. Empty when it is valid. */
+            readonly errors: readonly components["schemas"]["ConfigurationError"][];
+            readonly verification?: components["schemas"]["VerificationReport"];
+        };
+        /** @description One thing that is wrong with a configuration. */
+        readonly ConfigurationError: {
+            /** @description The property at fault, or `configuration`. */
+            readonly field: string;
+            /** @description What is wrong, in a sentence. */
+            readonly message: string;
+        };
+        /** @description What one real call to the third party told. Absent when nothing was sent because of errors. */
+        readonly VerificationReport: {
+            /**
+             * @description `failed`: the credential was refused; `inconclusive`: the answer says nothing about it; `skipped`: no credential was given.
+             * @enum {string}
+             */
+            readonly outcome: "verified" | "failed" | "inconclusive" | "skipped";
+            /** @description Why, in a sentence. Absent when it is verified. */
+            readonly reason?: string;
+        };
+        /** @description Whose tools to list and which part of them. */
+        readonly PreviewToolsRequest: {
+            /** @description The configuration, secrets included. May be left out where the tools do not depend on it. */
+            readonly configuration?: {
+                readonly [key: string]: unknown;
+            };
+            /**
+             * Format: int32
+             * @description How many to return. Left out means 100.
+             */
+            readonly limit?: number;
+            /**
+             * Format: int32
+             * @description How many to skip. Left out means none.
+             */
+            readonly offset?: number;
+        };
+        /** @description The tools. */
+        readonly PreviewToolsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            readonly success: true;
+            readonly data: components["schemas"]["ToolPreview"];
+        };
+        /** @description A page of the tools that a connection would have, by name. */
+        readonly ToolPreview: {
+            /** @description The tools of this page. */
+            readonly tools: readonly components["schemas"]["PreviewedTool"][];
+            /**
+             * Format: int32
+             * @description How many tools there are on all pages.
+             */
+            readonly total_count: number;
+            /**
+             * Format: int32
+             * @description How many tools a page holds.
+             */
+            readonly limit: number;
+            /**
+             * Format: int32
+             * @description How many tools precede this page.
+             */
+            readonly offset: number;
+            /** @description Whether more tools follow. */
+            readonly has_more: boolean;
+        };
+        /** @description A tool that a connection would have. */
+        readonly PreviewedTool: {
+            /** @description The name, unique within the connection. */
+            readonly name: string;
+            /** @description What the tool does, for a person or a model. */
+            readonly description: string;
+            /** @description JSON Schema (Draft 7) of the input. Its `type` is `object`. */
+            readonly inputSchema: {
+                readonly [key: string]: unknown;
+            };
+            readonly annotations: components["schemas"]["ToolAnnotations"];
+            /** @description Whether the tool only reads. A tool without such a mark writes. */
+            readonly read_only: boolean;
+        };
         /** @description One event of a watch. */
         readonly WatchConnectionsResponse: {
             /**
@@ -761,6 +989,54 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The token lacks the scope. */
+        readonly ForbiddenToViewIntegrations: {
+            headers: {
+                readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The token lacks the scope, or is bound to one connection. */
+        readonly ForbiddenToTry: {
+            headers: {
+                readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The catalog has no such integration. The detail names the nearest one. */
+        readonly IntegrationNotFound: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+        readonly InvalidTrial: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Too many requests, or more trials than an account may make in a minute. */
+        readonly TooManyTrials: {
+            headers: {
+                readonly "Retry-After": components["headers"]["RetryAfter"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The connection does not exist, or not for the caller. */
         readonly ConnectionNotFound: {
             headers: {
@@ -883,6 +1159,11 @@ export interface components {
          * @example 1
          */
         readonly ServerId: string;
+        /**
+         * @description The kind of integration, such as `bamboohr`.
+         * @example bamboohr
+         */
+        readonly ServerType: string;
         /** @description The shape of the answer. Left out means `default`. */
         readonly View: "default" | "detailed";
         /** @description How many to return. For what its absence means see the operation. */
@@ -1291,6 +1572,184 @@ export interface operations {
             readonly 429: components["responses"]["TooMany"];
             readonly 500: components["responses"]["WatchFailed"];
             readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listIntegrations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The catalog. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ListIntegrationsResponse"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidQuery"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["ForbiddenToViewIntegrations"];
+            readonly 429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getIntegration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The kind of integration, such as `bamboohr`.
+                 * @example bamboohr
+                 */
+                readonly server_type: components["parameters"]["ServerType"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The integration. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GetIntegrationResponse"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidQuery"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["ForbiddenToViewIntegrations"];
+            readonly 404: components["responses"]["IntegrationNotFound"];
+            readonly 429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly validateConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The kind of integration, such as `bamboohr`.
+                 * @example bamboohr
+                 */
+                readonly server_type: components["parameters"]["ServerType"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ValidateConfigurationRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description What was seen. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ValidateConfigurationResponse"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidTrial"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["ForbiddenToTry"];
+            readonly 404: components["responses"]["IntegrationNotFound"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyTrials"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly previewTools: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The kind of integration, such as `bamboohr`.
+                 * @example bamboohr
+                 */
+                readonly server_type: components["parameters"]["ServerType"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PreviewToolsRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The tools. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PreviewToolsResponse"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidTrial"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["ForbiddenToTry"];
+            readonly 404: components["responses"]["IntegrationNotFound"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyTrials"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The third party cannot be asked for its tools now, or the service cannot answer now. */
+            readonly 503: {
+                headers: {
+                    readonly "Retry-After": components["headers"]["RetryAfter"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     readonly initialize: {

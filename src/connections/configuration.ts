@@ -1,4 +1,5 @@
 import { DomainError, invalid } from "../domain-error.ts";
+import { requiresCredential } from "../integrations/authentication.ts";
 import type { Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
@@ -37,16 +38,6 @@ export function splitConfiguration(integration: Integration, whole: JsonObject):
     (integration.secretProperties.includes(key) ? secrets : configuration)[key] = value;
   }
   return { configuration, secrets };
-}
-
-/** Whether an integration cannot work without its credential. */
-export function requiresCredential(integration: Integration): boolean {
-  const { required } = integration.configurationSchema;
-  return (
-    integration.credentialProperty !== undefined &&
-    Array.isArray(required) &&
-    required.includes(integration.credentialProperty)
-  );
 }
 
 /** Why a verification cannot start yet, or undefined when it can. */

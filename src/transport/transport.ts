@@ -5,6 +5,7 @@ import { Health } from "../../gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { serveRpc, type ServedRpc } from "./calls.ts";
 import { createRpcHandler } from "./connect/face.ts";
@@ -49,6 +50,7 @@ export const TRANSPORT_LIMITS: TransportLimits = {
 export interface TransportDeps {
   readonly implementations: {
     readonly connection: ServiceImpl<typeof ConnectionService>;
+    readonly integration: ServiceImpl<typeof IntegrationService>;
     readonly runtime: ServiceImpl<typeof RuntimeService>;
   };
   readonly verifier: Verifier;
@@ -155,7 +157,7 @@ export function createTransport(deps: TransportDeps): Transport {
 /** Every RPC that the port serves, ours and gRPC's own. */
 function serveAll(deps: TransportDeps, limits: TransportLimits): readonly ServedRpc[] {
   const { publicUrl, implementations, isReady } = deps;
-  const ours = [ConnectionService, RuntimeService];
+  const ours = [ConnectionService, IntegrationService, RuntimeService];
   const known = [...ours, Health, ServerReflection, ServerReflectionAlpha];
   const own = createLane(limits.calls);
   const upstream = createLane(limits.upstreamCalls);
@@ -163,6 +165,9 @@ function serveAll(deps: TransportDeps, limits: TransportLimits): readonly Served
   const open = { audiences: [], isPublic: true } as const;
   return [
     ...serveService(ConnectionService, implementations.connection, { audiences: [publicUrl] }, () => own),
+    ...serveService(IntegrationService, implementations.integration, { audiences: [publicUrl] }, (name) =>
+      name.startsWith("List") || name.startsWith("Get") ? own : upstream,
+    ),
     ...serveService(RuntimeService, implementations.runtime, { audiences: [publicUrl, `${publicUrl}/mcp`] }, (name) =>
       name === "Initialize" ? own : upstream,
     ),

@@ -60,6 +60,22 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ connection }) => ({ input: { server_id: connection } }),
     namesSomething: true,
   },
+  ListIntegrations: { wrongScopes: "mgmt.write mcp.read mcp.write", request: () => ({ input: {} }), namesSomething: false },
+  GetIntegration: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: () => ({ input: { server_type: "mcp" } }),
+    namesSomething: false,
+  },
+  ValidateConfiguration: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: () => ({ input: { server_type: "bamboohr", configuration: { company_domain: "acme" } } }),
+    namesSomething: false,
+  },
+  PreviewTools: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: () => ({ input: { server_type: "bamboohr" } }),
+    namesSomething: false,
+  },
   Initialize: { wrongScopes: FORGED, request: () => ({ input: { protocolVersion: "2025-03-26" } }), namesSomething: false },
   ListTools: {
     wrongScopes: FORGED,
@@ -178,7 +194,7 @@ const PUBLIC_PATHS = [
 const documented = listOperations(await readDocument());
 
 test.each(documented.map(({ method, path }) => [method, path]))("%s %s asks for a token unless it is public on purpose", async (method, path) => {
-  const response = await fetch(service.url + path.replace("{server_id}", "1"), { method });
+  const response = await fetch(service.url + path.replace("{server_id}", "1").replace("{server_type}", "mcp"), { method });
   await response.body?.cancel();
   if (path === "/oauth2/token") expect(response.headers.get("www-authenticate")).toMatch(/^Basic /);
   else expect(response.status).toBe(PUBLIC_PATHS.includes(path) ? 200 : 401);

@@ -11,6 +11,7 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { http } from "../../gen/proto/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/proto/google/api/http_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import {
   RestSource,
   error_texts,
@@ -23,7 +24,7 @@ import {
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 
 /** The services that REST serves as well. */
-export const services: readonly DescService[] = [ConnectionService, RuntimeService];
+export const services: readonly DescService[] = [ConnectionService, IntegrationService, RuntimeService];
 
 /** One RPC on one REST path, as the options of the contract say it. */
 export interface Binding {

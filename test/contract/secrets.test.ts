@@ -123,6 +123,16 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
   });
   expect(detail).toEqual(expect.any(String));
 
+  // Trying, with a third party that repeats the key and with what is refused.
+  const tried = await call(face, "ValidateConfiguration", {
+    server_type: "bamboohr",
+    configuration: { company_domain: "acme", api_token: put("a configuration that is tried") },
+  });
+  expect(tried).toMatchObject({ data: { valid: true } });
+  const wrongTrial = { url: upstream.url, api_token: [put("a configuration of a wrong type that is tried")] };
+  await call(face, "ValidateConfiguration", { server_type: "mcp", configuration: wrongTrial });
+  await call(face, "PreviewTools", { server_type: "mcp", configuration: { url: upstream.url, api_token: put("a previewed key") } });
+
   // Secrets in what is refused.
   await call(face, "UpdateConnection", { server_id: id, api_key: `${put("an api_key that is too long")}${"k".repeat(5000)}` });
   await call(face, "UpdateConnection", { server_id: id, api_key: `${put("an api_key with a line break")}\n` });

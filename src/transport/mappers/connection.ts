@@ -5,8 +5,8 @@ import {
   ConnectionDetailsSchema,
   ConnectionSchema,
 } from "../../../gen/proto/patchbay/v1/connection_pb.ts";
-import { requiresCredential } from "../../connections/configuration.ts";
 import { connectionScopes, connectionStatus, type Connection } from "../../connections/connection.ts";
+import { requiresCredential } from "../../integrations/authentication.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 
 /** The connection in the shape of lists and single reads, field by field. */

@@ -112,6 +112,15 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
         });
       },
     },
+    integration: {
+      listIntegrations: () => ({ success: true, data: [] }),
+      getIntegration: ({ serverType }) => ({ success: true, data: { serverType } }),
+      validateConfiguration: () => ({ success: true, data: { valid: true, errors: [] } }),
+      previewTools: () => ({
+        success: true,
+        data: { tools: [], totalCount: 0, limit: 100, offset: 0, hasMore: false },
+      }),
+    },
     runtime: {
       initialize: (request) => {
         seen.requests.push(request);
