@@ -43,9 +43,16 @@ describe.each(NO_OBJECT)("a body that is %s", (_, body) => {
   test("creates nothing", () =>
     target.refuses({ method: "POST", path: COLLECTION, headers: ["content-type", "application/json"], body }, 400));
   test("changes nothing", () =>
-    target.refuses({ method: "PUT", path: `${COLLECTION}/${target.id}`, headers: ["content-type", "application/json"], body }, 400));
+    target.refuses(
+      { method: "PUT", path: `${COLLECTION}/${target.id}`, headers: ["content-type", "application/json"], body },
+      400,
+    ));
   test("creates nothing over Connect", () =>
-    target.refusesConnect({ method: "POST", path: CREATE, headers: ["content-type", "application/json"], body }, 400, "invalid_argument"));
+    target.refusesConnect(
+      { method: "POST", path: CREATE, headers: ["content-type", "application/json"], body },
+      400,
+      "invalid_argument",
+    ));
 });
 
 /** Values of a wrong type, by field of a create and of an update. */
@@ -85,7 +92,10 @@ const WRONG_CREATE: readonly [string, JsonObject | string][] = [
   ["company_domain", { server_type: "bamboohr", configuration: { company_domain: "", api_token: "k" } }],
   ["twice", '{"server_type":"mcp","server_type":"mcp","configuration":{}}'],
   ["__proto__", '{"server_type":"mcp","__proto__":{"name":"a"},"configuration":{"url":"https://mcp.example.com/mcp"}}'],
-  ["__proto__", '{"server_type":"mcp","configuration":{"url":"https://mcp.example.com/mcp","__proto__":{"api_token":"a"}}}'],
+  [
+    "__proto__",
+    '{"server_type":"mcp","configuration":{"url":"https://mcp.example.com/mcp","__proto__":{"api_token":"a"}}}',
+  ],
   ["constructor", { ...good, constructor: { prototype: {} } } as JsonObject],
   ["NUL", { ...good, name: "a\0b" }],
   ["NUL", { ...good, description: "a\0b" }],
@@ -93,12 +103,33 @@ const WRONG_CREATE: readonly [string, JsonObject | string][] = [
   ["NUL", { ...good, configuration: { url: `${URL_OF_SOME_SERVER}\0` } }],
   ["NUL", { ...good, configuration: { ...good.configuration, "a\0": "b" } }],
   ["name", '{"server_type":"mcp","name":"\\ud800","configuration":{"url":"https://mcp.example.com/mcp"}}'],
-  ["description", '{"server_type":"mcp","description":"a\\udc00b","configuration":{"url":"https://mcp.example.com/mcp"}}'],
+  [
+    "description",
+    '{"server_type":"mcp","description":"a\\udc00b","configuration":{"url":"https://mcp.example.com/mcp"}}',
+  ],
   ["configuration", '{"server_type":"mcp","configuration":{"url":"https://mcp.example.com/\\ud800"}}'],
   ["name", { ...good, name: "n".repeat(256) }],
   ["description", { ...good, description: "d".repeat(2001) }],
-  ["configuration", { ...good, configuration: { ...good.configuration, headers: Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`x-${index}`, "v".repeat(4000)])) } }],
-  ["headers", { ...good, configuration: { ...good.configuration, headers: Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`x-${index}`, "v"])) } }],
+  [
+    "configuration",
+    {
+      ...good,
+      configuration: {
+        ...good.configuration,
+        headers: Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`x-${index}`, "v".repeat(4000)])),
+      },
+    },
+  ],
+  [
+    "headers",
+    {
+      ...good,
+      configuration: {
+        ...good.configuration,
+        headers: Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`x-${index}`, "v"])),
+      },
+    },
+  ],
   ["32 levels", `{"server_type":"mcp","configuration":${nested(32)}}`],
   ["32 levels", `{"server_type":"mcp","configuration":${nested(100)}}`],
   ["32 levels", nested(100)],
@@ -162,11 +193,17 @@ const WRONG_CONNECT: readonly [string, JsonObject | string][] = [
   ["an unknown server_type", { ...good, server_type: "nothing" }],
   ["NUL in a name", { ...good, name: "a\0b" }],
   ["a lone surrogate", '{"server_type":"mcp","name":"\\ud800","configuration":{"url":"https://mcp.example.com/mcp"}}'],
-  ["a __proto__ key", '{"server_type":"mcp","configuration":{"url":"https://mcp.example.com/mcp","__proto__":{"a":"b"}}}'],
+  [
+    "a __proto__ key",
+    '{"server_type":"mcp","configuration":{"url":"https://mcp.example.com/mcp","__proto__":{"a":"b"}}}',
+  ],
   ["100 levels", `{"server_type":"mcp","configuration":${nested(100)}}`],
   ["100,000 levels", `{"server_type":"mcp","configuration":${nested(100_000)}}`],
   ["a configuration that is a list", { ...good, configuration: [] }],
-  ["an integer beyond 2^53", '{"server_type":"mcp","configuration":{"url":"https://mcp.example.com/mcp","a":9007199254740994}}'],
+  [
+    "an integer beyond 2^53",
+    '{"server_type":"mcp","configuration":{"url":"https://mcp.example.com/mcp","a":9007199254740994}}',
+  ],
   ["a private address", { ...good, configuration: { url: "http://192.168.0.1/mcp" } }],
 ];
 
@@ -181,7 +218,11 @@ test.each([
   ["a field mask that names what is not supplied", { update_mask: "name" }],
   ["an unknown access_type", { access_type: "all" }],
 ])("an update over Connect is refused for %s", async (_, body) => {
-  await target.refusesConnect({ method: "POST", path: UPDATE, ...jsonBody({ ...body, server_id: target.id } as JsonObject) }, 400, "invalid_argument");
+  await target.refusesConnect(
+    { method: "POST", path: UPDATE, ...jsonBody({ ...body, server_id: target.id } as JsonObject) },
+    400,
+    "invalid_argument",
+  );
 });
 
 describe("sizes", () => {
@@ -228,19 +269,33 @@ describe("sizes", () => {
 
   test("gzip as such is taken", async () => {
     const headers = ["content-type", "application/json", "content-encoding", "gzip"];
-    const answer = await target.send({ method: "PUT", path: `${COLLECTION}/${target.id}`, headers, body: gzipSync("{}") });
+    const answer = await target.send({
+      method: "PUT",
+      path: `${COLLECTION}/${target.id}`,
+      headers,
+      body: gzipSync("{}"),
+    });
     expect(answer.status).toBe(200);
   });
 });
 
 describe("content types", () => {
-  test.each(["text/plain", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data", "application/json; charset=utf-16", "application/jsonp", ""])(
-    "a body of type %j is a 415",
-    async (type) => {
-      const headers = type === "" ? [] : ["content-type", type];
-      await target.refuses({ method: "POST", path: COLLECTION, headers, body: JSON.stringify(good) }, 415, /application\/json/);
-    },
-  );
+  test.each([
+    "text/plain",
+    "application/xml",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data",
+    "application/json; charset=utf-16",
+    "application/jsonp",
+    "",
+  ])("a body of type %j is a 415", async (type) => {
+    const headers = type === "" ? [] : ["content-type", type];
+    await target.refuses(
+      { method: "POST", path: COLLECTION, headers, body: JSON.stringify(good) },
+      415,
+      /application\/json/,
+    );
+  });
 
   test("an unknown encoding is a 415", async () => {
     const headers = ["content-type", "application/json", "content-encoding", "br"];

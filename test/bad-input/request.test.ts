@@ -17,15 +17,35 @@ const COLLECTION = "/api/v1/mcp-servers";
 const NO_ID = [
   ...["abc", "-1", "+1", "0", "00", "1e3", "1.0", "0x1", "99999999999999999999", "2147483648", "1%20or%201=1"],
   ...["1'--", "..%2f..", "..%2F..%2Fetc%2Fpasswd", "%2e%2e", "1%0a", "null", "undefined", "NaN", "Infinity"],
-  ...["__proto__", "constructor", "toString", "%E2%80%AE1", "%F0%9F%92%A5", "١", "1;drop", "*", "true", "9".repeat(300)],
+  ...[
+    "__proto__",
+    "constructor",
+    "toString",
+    "%E2%80%AE1",
+    "%F0%9F%92%A5",
+    "١",
+    "1;drop",
+    "*",
+    "true",
+    "9".repeat(300),
+  ],
 ].map((segment) => encodeURI(decodeURI(segment.replaceAll("%", "%25"))).replaceAll("%25", "%"));
 
 describe.each(NO_ID)("%s as an id", (segment) => {
   test.each(["GET", "PUT", "DELETE"])("is not found by %s", async (method) => {
     const body = method === "PUT" ? jsonBody({ name: "Renamed" }) : {};
-    await target.refuses({ method, path: `${COLLECTION}/${segment}`, ...body }, 404, /^MCP server .{0,64} not found or not accessible$/);
+    await target.refuses(
+      { method, path: `${COLLECTION}/${segment}`, ...body },
+      404,
+      /^MCP server .{0,64} not found or not accessible$/,
+    );
   });
-  test("has no tools", () => target.refuses({ method: "GET", path: `${COLLECTION}/${segment}/tools` }, 404, /^MCP server connection not found$/));
+  test("has no tools", () =>
+    target.refuses(
+      { method: "GET", path: `${COLLECTION}/${segment}/tools` },
+      404,
+      /^MCP server connection not found$/,
+    ));
 });
 
 test.each(["%00", "1%00", "%31%00"])("NUL in an id, %s, is refused", (segment) =>
@@ -101,8 +121,9 @@ test.each([
   await target.refuses({ method: "GET", path: `${COLLECTION}?${query}` }, 400, detail);
 });
 
-test.each(["view=full", "view=", "view=DETAILED", "view=detailed&view=default"])("the query %s of a delete is refused and deletes nothing", (query) =>
-  target.refuses({ method: "DELETE", path: `${COLLECTION}/${target.id}?${query}` }, 400, /view/),
+test.each(["view=full", "view=", "view=DETAILED", "view=detailed&view=default"])(
+  "the query %s of a delete is refused and deletes nothing",
+  (query) => target.refuses({ method: "DELETE", path: `${COLLECTION}/${target.id}?${query}` }, 400, /view/),
 );
 
 test("headers of more than 16 KiB are refused", async () => {
@@ -119,7 +140,10 @@ test("two Authorization headers are refused, whichever is right", async () => {
     const headers = ["authorization", `Bearer ${String(first)}`, "Authorization", `Bearer ${String(second)}`];
     await target.refuses({ method: "GET", path: COLLECTION, headers }, 400);
     const rpc = [...headers, "content-type", "application/json"];
-    await target.refuses({ method: "POST", path: "/patchbay.v1.ConnectionService/ListConnections", headers: rpc, body: "{}" }, 400);
+    await target.refuses(
+      { method: "POST", path: "/patchbay.v1.ConnectionService/ListConnections", headers: rpc, body: "{}" },
+      400,
+    );
   }
 });
 
@@ -129,7 +153,10 @@ test("an account has at most as many connections as it may", async () => {
   const body = JSON.stringify({ server_type: "bamboohr", configuration: { company_domain: "acme" } });
   const create = { method: "POST", path: COLLECTION, headers, body };
   const answers = await Promise.all(Array.from({ length: MAX_CONNECTIONS + 5 }, () => target.send(create)));
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array<number>(MAX_CONNECTIONS).fill(201), ...Array<number>(5).fill(429)]);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([
+    ...Array<number>(MAX_CONNECTIONS).fill(201),
+    ...Array<number>(5).fill(429),
+  ]);
   await target.refuses(create, 429, /at most 3 connections/);
 });
 
@@ -166,6 +193,9 @@ describe("the runtime", () => {
 
 test("after all of this the service answers as before", async () => {
   const answer = await target.send({ method: "GET", path: `${COLLECTION}/${target.id}` });
-  expect([answer.status, answer.json]).toEqual([200, { success: true, data: expect.objectContaining({ mcp_server_name: "Handbook" }) }]);
+  expect([answer.status, answer.json]).toEqual([
+    200,
+    { success: true, data: expect.objectContaining({ mcp_server_name: "Handbook" }) },
+  ]);
   expect(target.service.output()).not.toMatch(/"level":(50|60)|unhandled/i);
 });

@@ -49,7 +49,9 @@ export async function startTarget(): Promise<Target> {
   await until(
     async () => {
       const { body } = await face.call("GetConnection", { token, input: { server_id: id } });
-      return (body as { data: { api_key_verification_status: string } }).data.api_key_verification_status === "verified";
+      return (
+        (body as { data: { api_key_verification_status: string } }).data.api_key_verification_status === "verified"
+      );
     },
     { what: "the connection is verified" },
   );
@@ -59,13 +61,19 @@ export async function startTarget(): Promise<Target> {
   const send = (request: RawRequest): Promise<RawAnswer> => {
     const { headers = [] } = request;
     const isOwn = headers.some((name) => name.toLowerCase() === "authorization");
-    return sendRawRequest(service.url, { ...request, headers: isOwn ? headers : ["authorization", `Bearer ${token}`, ...headers] });
+    return sendRawRequest(service.url, {
+      ...request,
+      headers: isOwn ? headers : ["authorization", `Bearer ${token}`, ...headers],
+    });
   };
   /** A fingerprint of every row of every table of ours. */
   const everything = async (): Promise<readonly Record<string, unknown>[]> => {
-    const tables = await accounts.query("select tablename from pg_tables where schemaname = 'public' order by tablename");
+    const tables = await accounts.query(
+      "select tablename from pg_tables where schemaname = 'public' order by tablename",
+    );
     const counts = tables.map(
-      ({ tablename: name }) => `select '${String(name)}' as name, md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${String(name)} t`,
+      ({ tablename: name }) =>
+        `select '${String(name)}' as name, md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${String(name)} t`,
     );
     return accounts.query(counts.join(" union all "));
   };
@@ -98,7 +106,10 @@ export async function startTarget(): Promise<Target> {
 
 /** JSON with headers that say so. */
 export function jsonBody(value: JsonValue | string): Pick<RawRequest, "headers" | "body"> {
-  return { headers: ["content-type", "application/json"], body: typeof value === "string" ? value : JSON.stringify(value) };
+  return {
+    headers: ["content-type", "application/json"],
+    body: typeof value === "string" ? value : JSON.stringify(value),
+  };
 }
 
 /** An object nested so many levels deep, as text. */

@@ -26,13 +26,29 @@ async function publicJwk(): Promise<JWK & { kid: string }> {
 
 async function claims(): Promise<JWTPayload> {
   const { url } = target.service;
-  return { iss: url, aud: url, sub: target.account.id, client_id: "c", jti: "j", token_use: "access", token_type: "oauth", scopes: ["mgmt.read"], iat: NOW, exp: NOW + 600 };
+  return {
+    iss: url,
+    aud: url,
+    sub: target.account.id,
+    client_id: "c",
+    jti: "j",
+    token_use: "access",
+    token_type: "oauth",
+    scopes: ["mgmt.read"],
+    iat: NOW,
+    exp: NOW + 600,
+  };
 }
 
-const forge = (changed: Readonly<Record<string, unknown>>, header = {}): Promise<string> => target.accounts.forge(target.account, changed, header);
+const forge = (changed: Readonly<Record<string, unknown>>, header = {}): Promise<string> =>
+  target.accounts.forge(target.account, changed, header);
 
 test("a token forged with the service's own key is honoured, so what follows is refused for its fault alone", async () => {
-  const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["authorization", `Bearer ${await forge({})}`] });
+  const answer = await target.send({
+    method: "GET",
+    path: COLLECTION,
+    headers: ["authorization", `Bearer ${await forge({})}`],
+  });
   expect(answer.status).toBe(200);
 });
 
@@ -78,7 +94,9 @@ const BAD: readonly [string, () => Promise<string>][] = [
       const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
       const jwk = await crypto.subtle.exportKey("jwk", publicKey);
       const { kty = "", crv = "", x = "", y = "" } = jwk;
-      return new SignJWT(await claims()).setProtectedHeader({ alg: "ES256", typ: "at+jwt", jwk: { kty, crv, x, y } }).sign(privateKey);
+      return new SignJWT(await claims())
+        .setProtectedHeader({ alg: "ES256", typ: "at+jwt", jwk: { kty, crv, x, y } })
+        .sign(privateKey);
     },
   ],
   ["truncated by one character", async () => (await forge({})).slice(0, -1)],
@@ -99,29 +117,55 @@ function tamper(token: string): string {
 
 test.each(BAD)("a token %s is refused on every face", async (name, make) => {
   const authorization = `Bearer ${await make()}`;
-  await target.refuses({ method: "DELETE", path: `${COLLECTION}/${target.id}`, headers: ["authorization", authorization] }, 401, /^Invalid or expired token\.$/);
+  await target.refuses(
+    { method: "DELETE", path: `${COLLECTION}/${target.id}`, headers: ["authorization", authorization] },
+    401,
+    /^Invalid or expired token\.$/,
+  );
   const headers = ["authorization", authorization, "content-type", "application/json"];
-  const rpc = { method: "POST", path: "/patchbay.v1.ConnectionService/DeleteConnection", headers, body: JSON.stringify({ server_id: target.id }) };
+  const rpc = {
+    method: "POST",
+    path: "/patchbay.v1.ConnectionService/DeleteConnection",
+    headers,
+    body: JSON.stringify({ server_id: target.id }),
+  };
   await target.refusesConnect(rpc, 401, "unauthenticated");
   const initialize = await target.send({ method: "POST", path: "/mcp/initialize", headers, body: "{}" });
   // A token for the runtime is right here, and only here.
   expect(initialize.status).toBe(name === "for the runtime alone" ? 200 : 401);
 });
 
-test.each(["", "Bearer", "Bearer ", "Basic YTpi", "Token x", "bearer:x", "Bearer a b"])("the Authorization %j is refused", async (authorization) => {
-  const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["authorization", authorization] });
-  expect(answer.status).toBe(401);
-  expect(answer.json).toEqual({ detail: expect.stringMatching(/^(Authentication credentials were not provided|Invalid or expired token)\.$/) });
-  expect(answer.headers["www-authenticate"]).toMatch(/^Bearer /);
-});
+test.each(["", "Bearer", "Bearer ", "Basic YTpi", "Token x", "bearer:x", "Bearer a b"])(
+  "the Authorization %j is refused",
+  async (authorization) => {
+    const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["authorization", authorization] });
+    expect(answer.status).toBe(401);
+    expect(answer.json).toEqual({
+      detail: expect.stringMatching(/^(Authentication credentials were not provided|Invalid or expired token)\.$/),
+    });
+    expect(answer.headers["www-authenticate"]).toMatch(/^Bearer /);
+  },
+);
 
 test("a token in the query or a cookie counts for nothing", async () => {
-  const query = await sendRawRequest(target.service.url, { method: "GET", path: `${COLLECTION}?access_token=${target.token}` });
-  const cookie = await sendRawRequest(target.service.url, { method: "GET", path: COLLECTION, headers: ["cookie", `access_token=${target.token}`] });
+  const query = await sendRawRequest(target.service.url, {
+    method: "GET",
+    path: `${COLLECTION}?access_token=${target.token}`,
+  });
+  const cookie = await sendRawRequest(target.service.url, {
+    method: "GET",
+    path: COLLECTION,
+    headers: ["cookie", `access_token=${target.token}`],
+  });
   expect([query.status, cookie.status]).toEqual([401, 401]);
 });
 
 test("credentials are decided on before the body is looked at", async () => {
-  const answer = await sendRawRequest(target.service.url, { method: "POST", path: COLLECTION, headers: ["content-type", "text/plain"], body: "x".repeat(3 * 1024 * 1024) });
+  const answer = await sendRawRequest(target.service.url, {
+    method: "POST",
+    path: COLLECTION,
+    headers: ["content-type", "text/plain"],
+    body: "x".repeat(3 * 1024 * 1024),
+  });
   expect(answer.status).toBe(401);
 });

@@ -14,7 +14,10 @@ interface Trial {
   /** Scopes of which none is enough; `forged` for an operation that every grantable scope opens. */
   readonly wrongScopes: string;
   /** A request that would succeed for the owner of what it names. */
-  readonly request: (theirs: Theirs) => { readonly input: JsonObject; readonly headers?: Readonly<Record<string, string>> };
+  readonly request: (theirs: Theirs) => {
+    readonly input: JsonObject;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
   /** Whether the request names something of somebody else's. */
   readonly namesSomething: boolean;
 }
@@ -34,7 +37,11 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: () => ({ input: { server_type: "mcp", configuration: { url: "https://mcp.example.com/mcp" } } }),
     namesSomething: false,
   },
-  ListConnections: { wrongScopes: "mgmt.write mcp.read mcp.write", request: () => ({ input: {} }), namesSomething: false },
+  ListConnections: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
   GetConnection: {
     wrongScopes: "mgmt.write mcp.read mcp.write",
     request: ({ connection }) => ({ input: { server_id: connection } }),
@@ -60,7 +67,11 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ connection }) => ({ input: { server_id: connection } }),
     namesSomething: true,
   },
-  ListIntegrations: { wrongScopes: "mgmt.write mcp.read mcp.write", request: () => ({ input: {} }), namesSomething: false },
+  ListIntegrations: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
   GetIntegration: {
     wrongScopes: "mgmt.write mcp.read mcp.write",
     request: () => ({ input: { server_type: "mcp" } }),
@@ -76,7 +87,11 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: () => ({ input: { server_type: "bamboohr" } }),
     namesSomething: false,
   },
-  Initialize: { wrongScopes: FORGED, request: () => ({ input: { protocolVersion: "2025-03-26" } }), namesSomething: false },
+  Initialize: {
+    wrongScopes: FORGED,
+    request: () => ({ input: { protocolVersion: "2025-03-26" } }),
+    namesSomething: false,
+  },
   ListTools: {
     wrongScopes: FORGED,
     request: ({ session }) => ({ input: {}, headers: { "x-session-id": session } }),
@@ -150,7 +165,9 @@ describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
 
   test.each(FACE_NAMES)("without the scope answers 403 with its text over %s", async (faceName) => {
     const token =
-      trial.wrongScopes === FORGED ? await accounts.forge(stranger, { scopes: [] }) : await stranger.token(trial.wrongScopes);
+      trial.wrongScopes === FORGED
+        ? await accounts.forge(stranger, { scopes: [] })
+        : await stranger.token(trial.wrongScopes);
     const outcome = await call(faceName, token);
     expect([outcome.status, outcome.message]).toEqual([
       faceName === "rest" ? 403 : "permission_denied",
@@ -158,15 +175,18 @@ describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
     ]);
   });
 
-  it.runIf(trial.namesSomething).each(FACE_NAMES)("answers 404 for what is somebody else's over %s", async (faceName) => {
-    const everything = await stranger.token("mgmt.admin mgmt.read mgmt.write mcp.read mcp.write");
-    const outcome = await call(faceName, everything);
-    expect(outcome.status).toBe(faceName === "rest" ? 404 : "not_found");
-    // Word for word what a missing one answers, so that nobody learns which numbers are taken.
-    if (!("server_id" in trial.request(theirs).input)) return;
-    const missing = await call(faceName, everything, { ...trial.request(theirs).input, server_id: "2147483647" });
-    expect(missing.message).toBe(outcome.message.replace(` ${theirs.connection} `, " 2147483647 "));
-  });
+  it.runIf(trial.namesSomething).each(FACE_NAMES)(
+    "answers 404 for what is somebody else's over %s",
+    async (faceName) => {
+      const everything = await stranger.token("mgmt.admin mgmt.read mgmt.write mcp.read mcp.write");
+      const outcome = await call(faceName, everything);
+      expect(outcome.status).toBe(faceName === "rest" ? 404 : "not_found");
+      // Word for word what a missing one answers, so that nobody learns which numbers are taken.
+      if (!("server_id" in trial.request(theirs).input)) return;
+      const missing = await call(faceName, everything, { ...trial.request(theirs).input, server_id: "2147483647" });
+      expect(missing.message).toBe(outcome.message.replace(` ${theirs.connection} `, " 2147483647 "));
+    },
+  );
 });
 
 test("what was tried in vain is untouched", async () => {
@@ -178,7 +198,8 @@ test("what was tried in vain is untouched", async () => {
 test("a refused call does not disturb the next on the same HTTP/2 connection", async () => {
   const face = createFace("grpc", service.url);
   const statuses = [];
-  for (let count = 0; count < 20; count += 1) statuses.push((await face.call("DeleteConnection", { input: { server_id: "1" } })).status);
+  for (let count = 0; count < 20; count += 1)
+    statuses.push((await face.call("DeleteConnection", { input: { server_id: "1" } })).status);
   expect(new Set(statuses)).toEqual(new Set(["unauthenticated"]));
 });
 
@@ -193,12 +214,17 @@ const PUBLIC_PATHS = [
 
 const documented = listOperations(await readDocument());
 
-test.each(documented.map(({ method, path }) => [method, path]))("%s %s asks for a token unless it is public on purpose", async (method, path) => {
-  const response = await fetch(service.url + path.replace("{server_id}", "1").replace("{server_type}", "mcp"), { method });
-  await response.body?.cancel();
-  if (path === "/oauth2/token") expect(response.headers.get("www-authenticate")).toMatch(/^Basic /);
-  else expect(response.status).toBe(PUBLIC_PATHS.includes(path) ? 200 : 401);
-});
+test.each(documented.map(({ method, path }) => [method, path]))(
+  "%s %s asks for a token unless it is public on purpose",
+  async (method, path) => {
+    const response = await fetch(service.url + path.replace("{server_id}", "1").replace("{server_type}", "mcp"), {
+      method,
+    });
+    await response.body?.cancel();
+    if (path === "/oauth2/token") expect(response.headers.get("www-authenticate")).toMatch(/^Basic /);
+    else expect(response.status).toBe(PUBLIC_PATHS.includes(path) ? 200 : 401);
+  },
+);
 
 test.each(["/api", "/api/v1", "/api/v1/mcp-server", "/metrics", "/debug", "/.env", "/admin"])(
   "%s is not there for anybody",

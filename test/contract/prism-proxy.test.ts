@@ -21,7 +21,10 @@ beforeAll(async () => {
   database = await createTestDatabase();
   upstream = await startUpstream();
   service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: upstream.host } });
-  [accounts, prism] = await Promise.all([openAccounts(service.env), startPrismProxy("openapi/patchbay.yaml", service.url)]);
+  [accounts, prism] = await Promise.all([
+    openAccounts(service.env),
+    startPrismProxy("openapi/patchbay.yaml", service.url),
+  ]);
   account = await accounts.create();
   token = await account.token();
 });
@@ -55,13 +58,13 @@ async function through(method: string, path: string, status: number, sent: Sent 
   });
   const text = await response.text();
   // With --errors Prism answers a violation itself, as a problem document.
-  expect([method, path, response.headers.get("sl-violations"), response.headers.get("content-type"), text.slice(0, 600)]).toEqual([
+  expect([
     method,
     path,
-    null,
-    expect.not.stringContaining("problem+json"),
-    expect.anything(),
-  ]);
+    response.headers.get("sl-violations"),
+    response.headers.get("content-type"),
+    text.slice(0, 600),
+  ]).toEqual([method, path, null, expect.not.stringContaining("problem+json"), expect.anything()]);
   expect([method, path, response.status, text.slice(0, 300)]).toEqual([method, path, status, expect.anything()]);
   seen.push(`${method} ${path.replace(/\?.*$/, "").replace(/\/\d+(?=\/|$)/, "/{server_id}")} ${status}`);
   return text === "" ? {} : (Object(JSON.parse(text)) as JsonObject);
@@ -87,7 +90,9 @@ test("a whole story between a client and the service breaks no promise of the co
   await through("PUT", one, 200, { body: { name: "Renamed", access_type: "write", agent_enabled: true } });
   await through("PUT", `${one}?view=detailed`, 200, { body: { description: "The docs team's." } });
   await through("PUT", one, 200, { body: { connection_id: String(id), config: { headers: { "x-tenant": "acme" } } } });
-  await until(async () => ((await through("GET", one, 200))["data"] as JsonObject)["api_key_verification_status"] === "verified");
+  await until(
+    async () => ((await through("GET", one, 200))["data"] as JsonObject)["api_key_verification_status"] === "verified",
+  );
   const listed = await until(async () => {
     const { data } = await through("GET", `${one}/tools`, 200);
     const { tools } = data as { tools: JsonObject[] };
@@ -99,11 +104,18 @@ test("a whole story between a client and the service breaks no promise of the co
   await through("PUT", one, 200, { body: { disabled_tools: [] } });
 
   const { sessionId } = await through("POST", "/mcp/initialize", 200, {
-    body: { protocolVersion: "2025-03-26", capabilities: { tools: {}, resources: {} }, clientInfo: { name: "acme", version: "1.0" } },
+    body: {
+      protocolVersion: "2025-03-26",
+      capabilities: { tools: {}, resources: {} },
+      clientInfo: { name: "acme", version: "1.0" },
+    },
   });
   const headers = { "x-session-id": String(sessionId) };
   await through("POST", "/mcp/tools/list", 200, { headers, body: {} });
-  const called = await through("POST", "/mcp/tools/call", 200, { headers, body: { name: "look_up", arguments: { text: "a" } } });
+  const called = await through("POST", "/mcp/tools/call", 200, {
+    headers,
+    body: { name: "look_up", arguments: { text: "a" } },
+  });
   expect(called["isError"]).toBe(false);
   upstream.onCall = () => ({
     content: [
@@ -119,19 +131,27 @@ test("a whole story between a client and the service breaks no promise of the co
   await through("POST", "/mcp/tools/call", 200, { headers, body: { name: "look_up", arguments: { count: "many" } } });
 
   expect(await through("DELETE", one, 200)).toEqual({ success: true, data: null, message: "MCP server deleted" });
-  const { server_id: second } = await through("POST", COLLECTION, 201, { body: { server_type: "bamboohr", configuration: { company_domain: "acme" } } });
+  const { server_id: second } = await through("POST", COLLECTION, 201, {
+    body: { server_type: "bamboohr", configuration: { company_domain: "acme" } },
+  });
   await through("GET", `${COLLECTION}/${String(second)}/tools`, 200);
-  expect(await through("DELETE", `${COLLECTION}/${String(second)}?view=detailed`, 200)).toEqual({ message: "MCP server deleted" });
+  expect(await through("DELETE", `${COLLECTION}/${String(second)}?view=detailed`, 200)).toEqual({
+    message: "MCP server deleted",
+  });
 });
 
 test("every error is as documented", async () => {
-  const { server_id: id } = await through("POST", COLLECTION, 201, { body: { server_type: "mcp", configuration: { url: upstream.url } } });
+  const { server_id: id } = await through("POST", COLLECTION, 201, {
+    body: { server_type: "mcp", configuration: { url: upstream.url } },
+  });
   const one = `${COLLECTION}/${String(id)}`;
   const { sessionId } = await through("POST", "/mcp/initialize", 200, { body: {} });
   const headers = { "x-session-id": String(sessionId) };
 
   // Unknown server types are the client's to know, so the contract lets them through.
-  expect(await through("POST", COLLECTION, 400, { body: { server_type: "nothing", configuration: {} } })).toEqual(DETAIL);
+  expect(await through("POST", COLLECTION, 400, { body: { server_type: "nothing", configuration: {} } })).toEqual(
+    DETAIL,
+  );
   expect(await through("POST", COLLECTION, 400, { body: { server_type: "mcp", configuration: {} } })).toEqual(DETAIL);
   expect(await through("PUT", one, 400, { body: { connection_id: "999999" } })).toEqual(DETAIL);
   expect(await through("POST", "/mcp/tools/list", 400, { headers, body: { cursor: "nonsense" } })).toEqual(DETAIL);
@@ -151,16 +171,25 @@ test("every error is as documented", async () => {
   const forged = await accounts.forge(account, { scopes: [] });
   for (const [method, path, body] of everything) {
     const sent = { headers, ...(body !== undefined && { body }) };
-    expect(await through(method, path, 401, { ...sent, bearer: wrong })).toEqual({ detail: "Invalid or expired token." });
+    expect(await through(method, path, 401, { ...sent, bearer: wrong })).toEqual({
+      detail: "Invalid or expired token.",
+    });
     expect(await through(method, path, 403, { ...sent, bearer: forged })).toEqual(DETAIL);
   }
   const missing = `${COLLECTION}/2147483647`;
-  for (const [method, path, body] of [["GET", missing], ["PUT", missing, { name: "a" }], ["DELETE", missing], ["GET", `${missing}/tools`]] as const) {
+  for (const [method, path, body] of [
+    ["GET", missing],
+    ["PUT", missing, { name: "a" }],
+    ["DELETE", missing],
+    ["GET", `${missing}/tools`],
+  ] as const) {
     expect(await through(method, path, 404, body === undefined ? {} : { body })).toEqual(DETAIL);
   }
   const foreign = { "x-session-id": "A".repeat(32) };
   expect(await through("POST", "/mcp/tools/list", 404, { headers: foreign, body: {} })).toEqual(DETAIL);
-  expect(await through("POST", "/mcp/tools/call", 404, { headers: foreign, body: { name: "look_up" } })).toEqual(DETAIL);
+  expect(await through("POST", "/mcp/tools/call", 404, { headers: foreign, body: { name: "look_up" } })).toEqual(
+    DETAIL,
+  );
   expect(await through("POST", "/mcp/tools/call", 404, { headers, body: { name: "no_such_tool" } })).toEqual(DETAIL);
   await through("DELETE", one, 200);
 });
@@ -173,10 +202,23 @@ test("tokens, keys, metadata and health are as documented", async () => {
     const response = await fetch(`${prism.url}/oauth2/token`, { method: "POST", headers, body });
     return [response.status, response.headers.get("sl-violations"), (await response.json()) as JsonObject];
   };
-  const granted = { access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/), token_type: "Bearer", expires_in: 3600, scope: "mgmt.read mgmt.write" };
-  expect(await ask(basic(clientSecret), "grant_type=client_credentials&scope=mgmt.read+mgmt.write")).toEqual([200, null, granted]);
+  const granted = {
+    access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+    token_type: "Bearer",
+    expires_in: 3600,
+    scope: "mgmt.read mgmt.write",
+  };
+  expect(await ask(basic(clientSecret), "grant_type=client_credentials&scope=mgmt.read+mgmt.write")).toEqual([
+    200,
+    null,
+    granted,
+  ]);
   const refused = { error: expect.any(String), error_description: expect.any(String) };
-  expect(await ask(basic(clientSecret), "grant_type=client_credentials&scope=mgmt.admin")).toEqual([400, null, refused]);
+  expect(await ask(basic(clientSecret), "grant_type=client_credentials&scope=mgmt.admin")).toEqual([
+    400,
+    null,
+    refused,
+  ]);
   expect(await ask(basic("wrong"), "grant_type=client_credentials")).toEqual([401, null, refused]);
   for (const path of ["/.well-known/jwks.json", "/.well-known/oauth-authorization-server", "/healthz", "/readyz"]) {
     await through("GET", path, 200, { bearer: null });
@@ -194,8 +236,16 @@ test("Prism would have said so", async () => {
 
 test("the story told of every status that a caller can bring about", () => {
   for (const wanted of [
-    ...["POST /api/v1/mcp-servers 201", "GET /api/v1/mcp-servers/{server_id} 404", "PUT /api/v1/mcp-servers/{server_id} 400"],
-    ...["DELETE /api/v1/mcp-servers/{server_id} 200", "GET /api/v1/mcp-servers/{server_id}/tools 403", "POST /mcp/tools/call 404"],
+    ...[
+      "POST /api/v1/mcp-servers 201",
+      "GET /api/v1/mcp-servers/{server_id} 404",
+      "PUT /api/v1/mcp-servers/{server_id} 400",
+    ],
+    ...[
+      "DELETE /api/v1/mcp-servers/{server_id} 200",
+      "GET /api/v1/mcp-servers/{server_id}/tools 403",
+      "POST /mcp/tools/call 404",
+    ],
   ]) {
     expect(seen).toContain(wanted);
   }

@@ -39,7 +39,11 @@ async function ask({ method, path, operation, parameters }: LocatedOperation, pr
     const isForm = type === "application/x-www-form-urlencoded";
     body = isForm ? new URLSearchParams(value as Record<string, string>).toString() : JSON.stringify(value);
   }
-  return fetch(origin + path.replace("{server_id}", "1").replace("{server_type}", "bamboohr"), { method, headers, ...(body === undefined ? {} : { body }) });
+  return fetch(origin + path.replace("{server_id}", "1").replace("{server_type}", "bamboohr"), {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
 }
 
 describe.each(listOperations(document).map((each) => [`${each.method} ${each.path}`, each] as const))(

@@ -14,7 +14,9 @@ export function formsOf(secret: string): readonly string[] {
 export function secretsIn(text: string, secrets: ReadonlyMap<string, string>): readonly string[] {
   const lower = text.toLowerCase();
   return [...secrets].flatMap(([name, secret]) => {
-    const isHere = formsOf(secret).some((form) => text.includes(form) || (/^[0-9a-f]+$/.test(form) && lower.includes(form)));
+    const isHere = formsOf(secret).some(
+      (form) => text.includes(form) || (/^[0-9a-f]+$/.test(form) && lower.includes(form)),
+    );
     return isHere ? [name] : [];
   });
 }

@@ -83,7 +83,11 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
   upstream.key = createKey;
   const created = await call(face, "CreateConnection", {
     server_type: "mcp",
-    configuration: { url: upstream.url, api_token: createKey, headers: { "x-tenant-secret": put("configuration.headers") } },
+    configuration: {
+      url: upstream.url,
+      api_token: createKey,
+      headers: { "x-tenant-secret": put("configuration.headers") },
+    },
   });
   const id = String(created["server_id"]);
   await until(async () => (await verificationOf(face, id)) === "verified", { what: "verified" });
@@ -106,7 +110,11 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
   const config = { api_token: put("config.api_token"), headers: { "x-tenant-secret": put("config.headers") } };
   await call(face, "UpdateConnection", { server_id: id, view: "detailed", config });
   await until(async () => (await verificationOf(face, id)) === "failed", { what: "failed again" });
-  await call(face, "UpdateConnection", { server_id: id, connection_id: id, oauth2_client_secret: put("oauth2_client_secret") });
+  await call(face, "UpdateConnection", {
+    server_id: id,
+    connection_id: id,
+    oauth2_client_secret: put("oauth2_client_secret"),
+  });
   await call(face, "GetConnection", { server_id: id, view: "detailed" });
   await call(face, "ListConnections", {});
   await call(face, "ListConnectionTools", { server_id: id });
@@ -131,17 +139,35 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
   expect(tried).toMatchObject({ data: { valid: true } });
   const wrongTrial = { url: upstream.url, api_token: [put("a configuration of a wrong type that is tried")] };
   await call(face, "ValidateConfiguration", { server_type: "mcp", configuration: wrongTrial });
-  await call(face, "PreviewTools", { server_type: "mcp", configuration: { url: upstream.url, api_token: put("a previewed key") } });
+  await call(face, "PreviewTools", {
+    server_type: "mcp",
+    configuration: { url: upstream.url, api_token: put("a previewed key") },
+  });
 
   // Secrets in what is refused.
-  await call(face, "UpdateConnection", { server_id: id, api_key: `${put("an api_key that is too long")}${"k".repeat(5000)}` });
+  await call(face, "UpdateConnection", {
+    server_id: id,
+    api_key: `${put("an api_key that is too long")}${"k".repeat(5000)}`,
+  });
   await call(face, "UpdateConnection", { server_id: id, api_key: `${put("an api_key with a line break")}\n` });
-  await call(face, "UpdateConnection", { server_id: id, oauth2_client_secret: `${put("a client secret of the wrong form")} !` });
+  await call(face, "UpdateConnection", {
+    server_id: id,
+    oauth2_client_secret: `${put("a client secret of the wrong form")} !`,
+  });
   await call(face, "UpdateConnection", { server_id: id, config: { api_token: [put("an api_token of a wrong type")] } });
-  await call(face, "UpdateConnection", { server_id: id, config: { headers: { "x-a": `${put("a header with a line break")}\r\n` } } });
+  await call(face, "UpdateConnection", {
+    server_id: id,
+    config: { headers: { "x-a": `${put("a header with a line break")}\r\n` } },
+  });
   await call(face, "UpdateConnection", { server_id: id, config: { colour: put("an unknown configuration key") } });
-  await call(face, "UpdateConnection", { server_id: id, config: { api_token: put("a key beside a wrong destination"), url: "http://10.0.0.1/" } });
-  await call(face, "CreateConnection", { server_type: "nothing", configuration: { api_token: put("a key of no integration") } });
+  await call(face, "UpdateConnection", {
+    server_id: id,
+    config: { api_token: put("a key beside a wrong destination"), url: "http://10.0.0.1/" },
+  });
+  await call(face, "CreateConnection", {
+    server_type: "nothing",
+    configuration: { api_token: put("a key of no integration") },
+  });
 });
 
 test("secrets go in through raw bodies, headers and the token endpoint", async () => {
@@ -162,7 +188,11 @@ test("secrets go in through raw bodies, headers and the token endpoint", async (
   canaries.set("the secret of a client", clientSecret);
   const wrong = canary("a wrong client secret");
   await send("/oauth2/token", [...form, ...basic(clientId, wrong)], "grant_type=client_credentials");
-  await send("/oauth2/token", form, `grant_type=client_credentials&client_id=${clientId}&client_secret=${canary("a client secret in the form")}`);
+  await send(
+    "/oauth2/token",
+    form,
+    `grant_type=client_credentials&client_id=${clientId}&client_secret=${canary("a client secret in the form")}`,
+  );
   await send("/oauth2/token", [...form, ...basic(clientId, clientSecret)], `grant_type=${canary("a grant type")}`);
   // The one answer that must hold a secret is not kept among the answers.
   const issued = await sendRawRequest(service.url, {
@@ -182,7 +212,8 @@ test("secrets go in through raw bodies, headers and the token endpoint", async (
 
 test("no answer holds a secret", () => {
   expect(answers.length).toBeGreaterThan(60);
-  for (const answer of answers) expect([answer.slice(0, 400), secretsIn(answer, canaries)]).toEqual([expect.anything(), []]);
+  for (const answer of answers)
+    expect([answer.slice(0, 400), secretsIn(answer, canaries)]).toEqual([expect.anything(), []]);
 });
 
 test("no line of the log holds a secret", () => {
@@ -199,15 +230,19 @@ test("no column of any table holds a secret", async () => {
   expect(tables.length).toBeGreaterThan(10);
   for (const { schemaname: schema, tablename: table } of tables) {
     const rows = await accounts.query(`select t::text as row from "${String(schema)}"."${String(table)}" t`);
-    for (const { row } of rows) expect([`${String(schema)}.${String(table)}`, ...secretsIn(String(row), canaries)]).toHaveLength(1);
+    for (const { row } of rows)
+      expect([`${String(schema)}.${String(table)}`, ...secretsIn(String(row), canaries)]).toHaveLength(1);
   }
 });
 
 test("the search would have found them", async () => {
   for (const [name, secret] of canaries) {
-    for (const form of formsOf(secret)) expect([name, secretsIn(`before ${form} after`, canaries)]).toEqual([name, [name]]);
+    for (const form of formsOf(secret))
+      expect([name, secretsIn(`before ${form} after`, canaries)]).toEqual([name, [name]]);
   }
-  const [row] = await accounts.query("select row(convert_to($1, 'UTF8'))::text as row", [canaries.get("rest: api_key")]);
+  const [row] = await accounts.query("select row(convert_to($1, 'UTF8'))::text as row", [
+    canaries.get("rest: api_key"),
+  ]);
   expect(secretsIn(String(row?.["row"]), canaries)).toEqual(["rest: api_key"]);
 });
 
@@ -244,7 +279,10 @@ test("a secret that is moved to another row does not open there", async () => {
   expect((await face.call("CallTool", options)).status).toBe(200);
 
   await service.stop();
-  await accounts.query("update connection set sealed_secrets = (select sealed_secrets from connection where id = $1) where id = $2", [Number(from), Number(to)]);
+  await accounts.query(
+    "update connection set sealed_secrets = (select sealed_secrets from connection where id = $1) where id = $2",
+    [Number(from), Number(to)],
+  );
   await service.start();
   upstream.authorizations.length = 0;
   const outcome = await face.call("CallTool", options);

@@ -46,7 +46,10 @@ beforeAll(async () => {
   await once(door, "listening");
   const address = door.address();
   const port = typeof address === "object" ? String(address?.port) : "";
-  service = await startService({ databaseUrl: database.url, env: { INTEGRATION_BASE_URLS: `bamboohr=http://127.0.0.1:${port}` } });
+  service = await startService({
+    databaseUrl: database.url,
+    env: { INTEGRATION_BASE_URLS: `bamboohr=http://127.0.0.1:${port}` },
+  });
   accounts = await openAccounts(service.env);
   owner = createOwner(createFace("rest", service.url), await (await accounts.create()).token());
 });
@@ -61,7 +64,10 @@ afterAll(async () => {
 });
 
 const create = (key?: string): Promise<string> =>
-  owner.create({ server_type: "bamboohr", configuration: { company_domain: "acme", ...(key !== undefined && { api_token: key }) } });
+  owner.create({
+    server_type: "bamboohr",
+    configuration: { company_domain: "acme", ...(key !== undefined && { api_token: key }) },
+  });
 
 test("pending becomes verified before the eyes of who watches, over server-sent events and gRPC", async () => {
   const id = await create();
@@ -71,9 +77,11 @@ test("pending becomes verified before the eyes of who watches, over server-sent 
     watchGrpc(service.url, owner.token),
     watchGrpc(service.url, owner.token, id),
   ];
-  for (const watch of watches) expect(await watch.event(({ event }) => event === "snapshot", "snapshot")).toSatisfy(shows("pending"));
+  for (const watch of watches)
+    expect(await watch.event(({ event }) => event === "snapshot", "snapshot")).toSatisfy(shows("pending"));
   await owner.call("UpdateConnection", { server_id: id, api_key: KEY });
-  for (const watch of watches) await watch.event((event) => event["event"] === "updated" && shows("verified")(event), "verified");
+  for (const watch of watches)
+    await watch.event((event) => event["event"] === "updated" && shows("verified")(event), "verified");
   expect(asked).toContain("GET /api/v1/company_information");
   await owner.call("DeleteConnection", { server_id: id });
   for (const watch of watches) {
@@ -101,7 +109,16 @@ test("access decides which tools are listed, and each kind is called", async () 
   const id = await create(KEY);
   await owner.waitFor(id, "verified");
   const all = await owner.toolNames(id);
-  expect(all).toEqual(expect.arrayContaining(["get_employee", "list_employees", "get_employee_directory", "list_fields", "list_whos_out", "create_employee"]));
+  expect(all).toEqual(
+    expect.arrayContaining([
+      "get_employee",
+      "list_employees",
+      "get_employee_directory",
+      "list_fields",
+      "list_whos_out",
+      "create_employee",
+    ]),
+  );
   expect(all.length).toBeGreaterThanOrEqual(10);
   const { data } = await owner.call("ListConnectionTools", { server_id: id });
   for (const tool of (data as { tools: object[] }).tools) {
@@ -115,9 +132,15 @@ test("access decides which tools are listed, and each kind is called", async () 
   const session = await owner.open();
   const read = await owner.call("CallTool", { name: "get_employee", arguments: { id: "123" } }, session);
   expect(read).toMatchObject({ isError: false, structuredContent: expect.any(Object) });
-  const write = await owner.call("CallTool", { name: "create_employee", arguments: { firstName: "Ada", lastName: "Lovelace" } }, session);
+  const write = await owner.call(
+    "CallTool",
+    { name: "create_employee", arguments: { firstName: "Ada", lastName: "Lovelace" } },
+    session,
+  );
   expect(write).toMatchObject({ isError: false });
-  expect(asked).toEqual(expect.arrayContaining([expect.stringMatching(/^GET \/api\/v1\/employees\/123/), "POST /api/v1/employees"]));
+  expect(asked).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^GET \/api\/v1\/employees\/123/), "POST /api/v1/employees"]),
+  );
 
   await owner.call("UpdateConnection", { server_id: id, access_type: "read" });
   const reading = await owner.toolNames(id);

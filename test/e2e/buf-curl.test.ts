@@ -30,19 +30,34 @@ afterAll(async () => {
 
 async function bufCurl(...args: readonly string[]): Promise<{ readonly code: unknown; readonly output: string }> {
   const command = new URL("../../node_modules/.bin/buf", import.meta.url).pathname;
-  const { code, output } = await runChild({ command, args: ["curl", "--http2-prior-knowledge", ...args], folder, env: { HOME: folder } });
+  const { code, output } = await runChild({
+    command,
+    args: ["curl", "--http2-prior-knowledge", ...args],
+    folder,
+    env: { HOME: folder },
+  });
   return { code, output };
 }
 
 test("buf lists the services by reflection alone", async () => {
   const { code, output } = await bufCurl("--list-services", service.url);
   expect(code).toBe(0);
-  expect(output.trim().split("\n")).toEqual(expect.arrayContaining(["patchbay.v1.ConnectionService", "patchbay.v1.RuntimeService", "grpc.health.v1.Health"]));
+  expect(output.trim().split("\n")).toEqual(
+    expect.arrayContaining(["patchbay.v1.ConnectionService", "patchbay.v1.RuntimeService", "grpc.health.v1.Health"]),
+  );
 });
 
 test("buf lists the methods by reflection alone", async () => {
   const { output } = await bufCurl("--list-methods", service.url);
-  for (const method of ["CreateConnection", "ListConnections", "GetConnection", "UpdateConnection", "DeleteConnection", "ListConnectionTools", "WatchConnections"]) {
+  for (const method of [
+    "CreateConnection",
+    "ListConnections",
+    "GetConnection",
+    "UpdateConnection",
+    "DeleteConnection",
+    "ListConnectionTools",
+    "WatchConnections",
+  ]) {
     expect(output).toContain(`patchbay.v1.ConnectionService/${method}`);
   }
 });
@@ -50,17 +65,36 @@ test("buf lists the methods by reflection alone", async () => {
 test.each(["grpc", "grpcweb", "connect"])("buf calls by reflection over %s", async (protocol) => {
   const path = `${service.url}/patchbay.v1.ConnectionService/`;
   const authorization = ["-H", `authorization: Bearer ${token}`];
-  const created = await bufCurl("--protocol", protocol, ...authorization, "-d", '{"server_type":"bamboohr","configuration":{"company_domain":"acme"}}', `${path}CreateConnection`);
+  const created = await bufCurl(
+    "--protocol",
+    protocol,
+    ...authorization,
+    "-d",
+    '{"server_type":"bamboohr","configuration":{"company_domain":"acme"}}',
+    `${path}CreateConnection`,
+  );
   expect(created.code).toBe(0);
   expect(JSON.parse(created.output)).toMatchObject({ server_id: expect.any(String), status: "active" });
   const listed = await bufCurl("--protocol", protocol, ...authorization, `${path}ListConnections`);
-  expect(JSON.parse(listed.output)).toMatchObject({ success: true, data: expect.arrayContaining([expect.objectContaining({ mcp_server_name: "BambooHR" })]) });
+  expect(JSON.parse(listed.output)).toMatchObject({
+    success: true,
+    data: expect.arrayContaining([expect.objectContaining({ mcp_server_name: "BambooHR" })]),
+  });
   const refused = await bufCurl("--protocol", protocol, `${path}ListConnections`);
   expect(refused.code).not.toBe(0);
-  expect(JSON.parse(refused.output)).toMatchObject({ code: "unauthenticated", message: "Authentication credentials were not provided." });
+  expect(JSON.parse(refused.output)).toMatchObject({
+    code: "unauthenticated",
+    message: "Authentication credentials were not provided.",
+  });
 });
 
 test("health is told without a token", async () => {
-  const { code, output } = await bufCurl("--protocol", "grpc", "-d", "{}", `${service.url}/grpc.health.v1.Health/Check`);
+  const { code, output } = await bufCurl(
+    "--protocol",
+    "grpc",
+    "-d",
+    "{}",
+    `${service.url}/grpc.health.v1.Health/Check`,
+  );
   expect([code, JSON.parse(output)]).toEqual([0, { status: "SERVING" }]);
 });

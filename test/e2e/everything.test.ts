@@ -54,14 +54,25 @@ test.each(["rest", "grpc"] as const)("text, sums and images come through over %s
   const { content } = image as { content: { type: string; data?: string; mimeType?: string }[] };
   const block = content.find(({ type }) => type === "image");
   expect(block?.mimeType).toBe("image/png");
-  expect(Buffer.from(block?.data ?? "", "base64").subarray(1, 4).toString()).toBe("PNG");
-  const structured = await owner.call("CallTool", { name: "get-structured-content", arguments: { location: "New York" } }, session);
+  expect(
+    Buffer.from(block?.data ?? "", "base64")
+      .subarray(1, 4)
+      .toString(),
+  ).toBe("PNG");
+  const structured = await owner.call(
+    "CallTool",
+    { name: "get-structured-content", arguments: { location: "New York" } },
+    session,
+  );
   expect(structured).toMatchObject({ isError: false, structuredContent: { temperature: expect.any(Number) } });
 });
 
 test("arguments against the tool's schema are a result that a model can mend", async () => {
   const result = await rest.call("CallTool", { name: "get-sum", arguments: { a: "two" } }, await rest.open());
-  expect(result).toMatchObject({ isError: true, content: [{ type: "text", text: expect.stringMatching(/"?b"?.*missing|a.*number/s) }] });
+  expect(result).toMatchObject({
+    isError: true,
+    content: [{ type: "text", text: expect.stringMatching(/"?b"?.*missing|a.*number/s) }],
+  });
 });
 
 test("a session that the upstream lost is opened anew without anybody noticing", async () => {

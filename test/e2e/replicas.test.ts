@@ -53,7 +53,12 @@ async function verified(): Promise<string> {
 }
 
 /** What a replica answers over gRPC. */
-async function statusThere(operation: string, input: JsonObject, token: string, headers: Readonly<Record<string, string>> = {}) {
+async function statusThere(
+  operation: string,
+  input: JsonObject,
+  token: string,
+  headers: Readonly<Record<string, string>> = {},
+) {
   const { status, body } = await faceThere.call(operation, { input, token, headers });
   return { status, body: body as JsonObject | null };
 }
@@ -66,7 +71,9 @@ test("only one of two replicas that start together makes the first account", () 
 test("a session that was opened on one replica is used on the other", async () => {
   const id = await verified();
   const session = await here.open();
-  expect(await there.call("CallTool", { name: `look_up__${id}`, arguments: { text: "a" } }, session)).toMatchObject({ isError: false });
+  expect(await there.call("CallTool", { name: `look_up__${id}`, arguments: { text: "a" } }, session)).toMatchObject({
+    isError: false,
+  });
   expect(await here.call("CallTool", { name: `look_up__${id}` }, session)).toMatchObject({ isError: false });
 });
 
@@ -76,11 +83,17 @@ test("what changes on one replica is seen by who watches the other, and by its c
   for (const watch of watches) await watch.event(({ event }) => event === "snapshot", "snapshot");
   await here.call("UpdateConnection", { server_id: id, name: "Renamed here", agent_enabled: false });
   for (const watch of watches) {
-    await watch.event((event) => event["event"] === "updated" && JSON.stringify(event).includes("Renamed here"), "the new name");
+    await watch.event(
+      (event) => event["event"] === "updated" && JSON.stringify(event).includes("Renamed here"),
+      "the new name",
+    );
     watch.close();
   }
   const session = await there.open();
-  await until(async () => (await statusThere("CallTool", { name: `look_up__${id}` }, there.token, session)).status === "not_found");
+  await until(
+    async () =>
+      (await statusThere("CallTool", { name: `look_up__${id}` }, there.token, session)).status === "not_found",
+  );
 });
 
 test("a connection that is deleted on one replica is refused on the other", async () => {
@@ -90,7 +103,10 @@ test("a connection that is deleted on one replica is refused on the other", asyn
   expect(await there.call("CallTool", { name: `look_up__${id}` }, session)).toMatchObject({ isError: false });
   expect((await statusThere("GetConnection", { server_id: id }, bound)).status).toBe("ok");
   await here.call("DeleteConnection", { server_id: id });
-  await until(async () => (await statusThere("CallTool", { name: `look_up__${id}` }, there.token, session)).status === "not_found");
+  await until(
+    async () =>
+      (await statusThere("CallTool", { name: `look_up__${id}` }, there.token, session)).status === "not_found",
+  );
   await until(async () => (await statusThere("GetConnection", { server_id: id }, there.token)).status === "not_found");
   // A token bound to it is no token any more.
   await until(async () => (await statusThere("ListConnections", {}, bound)).status === "unauthenticated");
@@ -98,7 +114,15 @@ test("a connection that is deleted on one replica is refused on the other", asyn
 
 test("a token that is revoked by the command line is refused by every replica and ends its watches", async () => {
   const [first] = replicas;
-  const created = await runCommand(first?.env ?? {}, "pat", "create", "--account", account.email, "--scope", "mgmt.read");
+  const created = await runCommand(
+    first?.env ?? {},
+    "pat",
+    "create",
+    "--account",
+    account.email,
+    "--scope",
+    "mgmt.read",
+  );
   const token = String(created["token"]);
   expect((await statusThere("ListConnections", {}, token)).status).toBe("ok");
   const watches = replicas.map(({ url }) => watchRest(url, token));
@@ -106,7 +130,10 @@ test("a token that is revoked by the command line is refused by every replica an
   await runCommand(first?.env ?? {}, "pat", "revoke", String(created["id"]));
   await until(async () => (await statusThere("ListConnections", {}, token)).status === "unauthenticated");
   for (const watch of watches) {
-    expect(await watch.event(({ event }) => event === "error", "the end")).toEqual({ event: "error", detail: "Invalid or expired token." });
+    expect(await watch.event(({ event }) => event === "error", "the end")).toEqual({
+      event: "error",
+      detail: "Invalid or expired token.",
+    });
     await watch.ended;
   }
 });
@@ -152,5 +179,7 @@ test("a disabled account is refused by every replica", async () => {
 
 test("a replica with other master keys is refused with a reason", async () => {
   const env = { OUTBOUND_ALLOW: upstream.host };
-  await expect(startService({ databaseUrl: database.url, masterKeys: createMasterKeys(), env })).rejects.toThrow(/ended with 1:\n.*(key|fingerprint)/is);
+  await expect(startService({ databaseUrl: database.url, masterKeys: createMasterKeys(), env })).rejects.toThrow(
+    /ended with 1:\n.*(key|fingerprint)/is,
+  );
 });

@@ -27,7 +27,11 @@ export interface TestAccounts {
    * Signs an access token with the service's own key: the claims of a token that would be honoured, changed as told.
    * Undefined leaves a claim out.
    */
-  forge(account: TestAccount, claims: Readonly<Record<string, unknown>>, header?: Partial<JWTHeaderParameters>): Promise<string>;
+  forge(
+    account: TestAccount,
+    claims: Readonly<Record<string, unknown>>,
+    header?: Partial<JWTHeaderParameters>,
+  ): Promise<string>;
   close(): Promise<void>;
 }
 

@@ -25,7 +25,12 @@ export interface RawAnswer {
 export async function sendRawRequest(url: string, raw: RawRequest): Promise<RawAnswer> {
   const { hostname, port, host } = new URL(url);
   const body = raw.body === undefined ? undefined : Buffer.from(raw.body);
-  const headers = ["host", host, ...(raw.headers ?? []), ...(body === undefined ? [] : ["content-length", String(body.byteLength)])];
+  const headers = [
+    "host",
+    host,
+    ...(raw.headers ?? []),
+    ...(body === undefined ? [] : ["content-length", String(body.byteLength)]),
+  ];
   const sent = request({ hostname, port, method: raw.method, path: raw.path, headers, agent: false });
   // The server may answer and close before it has read everything.
   sent.on("error", () => undefined);

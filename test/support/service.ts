@@ -42,7 +42,9 @@ export function createMasterKeys(): string {
 
 /** What a script of package.json gives to Node, so that tests run what npm runs. */
 function entry(script: "start" | "patchbay"): readonly string[] {
-  const manifest = JSON.parse(readFileSync(`${PROJECT_FOLDER}/package.json`, "utf8")) as { scripts: Record<string, string> };
+  const manifest = JSON.parse(readFileSync(`${PROJECT_FOLDER}/package.json`, "utf8")) as {
+    scripts: Record<string, string>;
+  };
   const [command, ...args] = (manifest.scripts[script] ?? "").replace(/^exec /, "").split(" ");
   if (command !== "node") throw new Error(`the script ${script} does not start with node`);
   return args;

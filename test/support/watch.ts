@@ -62,7 +62,8 @@ export function watchGrpc(url: string, token: string, serverId?: string): Watch 
     const transport = createGrpcTransport({ baseUrl: url });
     const headers = { authorization: `Bearer ${token}` };
     const answer = await transport.stream(method, signal, undefined, headers, only(input));
-    for await (const event of answer.message) yield toJson(method.output, event, { alwaysEmitImplicit: true }) as JsonObject;
+    for await (const event of answer.message)
+      yield toJson(method.output, event, { alwaysEmitImplicit: true }) as JsonObject;
   });
 }
 
