@@ -2,11 +2,16 @@ import { describe, expect, test } from "vitest";
 import { listOperations, readDocument } from "./document.ts";
 import { edited } from "./edit.ts";
 import { HTTP_ONLY, REQUIRED_ELSEWHERE, findDifferences } from "./parity.ts";
+import { readServiceNames, services } from "./proto-surface.ts";
 
 const document = await readDocument();
 
 test("proto and OpenAPI say the same", () => {
   expect(findDifferences(document)).toEqual([]);
+});
+
+test("no service is left out of the comparison", () => {
+  expect(services.map(({ typeName }) => typeName).sort()).toEqual(readServiceNames());
 });
 
 test("every exception still names something", () => {

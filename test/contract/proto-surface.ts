@@ -7,7 +7,7 @@ import {
   fromBinary,
   getOption,
 } from "@bufbuild/protobuf";
-import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { type FileDescriptorProto, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { http } from "../../gen/proto/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/proto/google/api/http_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
@@ -88,11 +88,21 @@ function isPathField(rpc: DescMethod, field: DescField): boolean {
   return [rule, ...rule.additionalBindings].some((each) => templateOf(each).includes(`{${field.name}}`));
 }
 
+function readFiles(): readonly FileDescriptorProto[] {
+  const image = execFileSync("buf", ["build", "-o", "-"], { cwd: new URL("../..", import.meta.url) });
+  return fromBinary(FileDescriptorSetSchema, image).file;
+}
+
+/** The names of our services as the sources have them, sorted. */
+export function readServiceNames(): string[] {
+  const files = readFiles().filter((file) => file.package.startsWith("patchbay."));
+  return files.flatMap((file) => file.service.map(({ name }) => `${file.package}.${name}`)).sort();
+}
+
 /** The comments on the fields, by `Message.field`: gen/ has them only as text for people, so they come from the sources. */
 export function readComments(): ReadonlyMap<string, string> {
-  const image = execFileSync("buf", ["build", "-o", "-"], { cwd: new URL("../..", import.meta.url) });
   const comments = new Map<string, string>();
-  for (const file of fromBinary(FileDescriptorSetSchema, image).file) {
+  for (const file of readFiles()) {
     for (const { path, leadingComments } of file.sourceCodeInfo?.location ?? []) {
       const [kind, messageIndex, part, fieldIndex] = path;
       if (path.length !== 4 || kind !== 4 || part !== 2) continue;

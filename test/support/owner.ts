@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { JsonObject } from "../../src/json.ts";
-import { type Face } from "./clients.ts";
+import type { Face } from "./clients.ts";
 import { until } from "./until.ts";
 
 /** What the owner of connections does, each step expected to succeed. */

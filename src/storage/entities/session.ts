@@ -22,7 +22,7 @@ export const SessionEntity = defineEntity({
     calledConnectionIds: p.array<number>().columnType("integer[]").defaultRaw("'{}'"),
     bareNames: p.json<JsonObject>().defaultRaw("'{}'"),
     logLevel: p.text().nullable(),
-    resourceUris: p.array<string>().columnType("text[]").defaultRaw("'{}'"),
+    resourceUris: p.array().columnType("text[]").defaultRaw("'{}'"),
     createdAt: p.datetime().defaultRaw("now()"),
     lastUsedAt: p.datetime().defaultRaw("now()"),
   }),
