@@ -12,7 +12,11 @@ export function announce(event: ConnectionEvent["event"]): string {
 
 /** Announces a change within the caller's transaction. */
 export async function announceEvent(client: pg.PoolClient | pg.Pool, event: ConnectionEvent): Promise<void> {
-  await client.query({ name: "connection_announce", text: "select pg_notify($1, $2)", values: [CONNECTION_CHANNEL, JSON.stringify(event)] });
+  await client.query({
+    name: "connection_announce",
+    text: "select pg_notify($1, $2)",
+    values: [CONNECTION_CHANNEL, JSON.stringify(event)],
+  });
 }
 
 /** What the feed needs of a database listener. */

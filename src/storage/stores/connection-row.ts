@@ -28,7 +28,10 @@ export const CONNECTION_COLUMNS = `account_id, id, server_type, name, descriptio
   created_at, updated_at`;
 
 /** Where the secrets of a connection are sealed to. */
-export function secretsPlace(accountId: string, id: number): { table: string; column: string; accountId: string; rowId: number } {
+export function secretsPlace(
+  accountId: string,
+  id: number,
+): { table: string; column: string; accountId: string; rowId: number } {
   return { table: "connection", column: "sealed_secrets", accountId, rowId: id };
 }
 

@@ -6,13 +6,22 @@ import { createConnectionWrites, type ConnectionWriteDeps, NEXT_UPDATED_AT } fro
 import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
 import { runStatement } from "./run-statement.ts";
 
-const FIND = { name: "connection_find", text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 and id = $2` };
-const LIST = { name: "connection_list", text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 order by id` };
+const FIND = {
+  name: "connection_find",
+  text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 and id = $2`,
+};
+const LIST = {
+  name: "connection_list",
+  text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 order by id`,
+};
 const PAGE = {
   name: "connection_page",
   text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 order by id limit $2 offset $3`,
 };
-const COUNT = { name: "connection_count", text: "select count(*)::integer as count from connection where account_id = $1" };
+const COUNT = {
+  name: "connection_count",
+  text: "select count(*)::integer as count from connection where account_id = $1",
+};
 const SECRETS = {
   name: "connection_secrets",
   text: "select sealed_secrets from connection where account_id = $1 and id = $2 and key_version = $3",

@@ -41,7 +41,14 @@ export function createToolListStore(pool: pg.Pool): ToolListStore {
       return { keyVersion: row.key_version, tools: row.tools, digest: row.digest, fetchedAt: row.fetched_at };
     },
     async save(accountId, connectionId, list) {
-      const values = [accountId, connectionId, list.keyVersion, JSON.stringify(list.tools), list.digest, list.fetchedAt];
+      const values = [
+        accountId,
+        connectionId,
+        list.keyVersion,
+        JSON.stringify(list.tools),
+        list.digest,
+        list.fetchedAt,
+      ];
       await runStatement(pool, { ...SAVE, values });
     },
   };
