@@ -181,13 +181,20 @@ function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
   });
   server.on("session", (session) => {
     session.on("error", ignore);
-    const openStreams = guardAgainstResets(session, {
+    const idleMs = guardAgainstResets(session, {
       maxResets: limits.maxResetsPerSession,
       windowMs: RESET_WINDOW_MS,
     });
-    session.setTimeout(limits.keepAliveTimeoutMs, () => {
-      // A watch may be silent for long; its session is not idle.
-      if (openStreams() === 0) session.close();
+    // A timer of our own: session.setTimeout keeps a destroyed session in memory until it fires.
+    const idleCheck = setInterval(
+      () => {
+        if (idleMs() >= limits.keepAliveTimeoutMs) session.close();
+      },
+      Math.ceil(limits.keepAliveTimeoutMs / 2),
+    );
+    idleCheck.unref();
+    session.once("close", () => {
+      clearInterval(idleCheck);
     });
   });
   server.on("sessionError", ignore);

@@ -8,15 +8,17 @@ export interface ResetLimit {
 
 /**
  * Closes a session that opens streams only to reset them (CVE-2023-44487): each costs us work and the peer nothing. A
- * busy session that resets a few of many, as a proxy's does, is let be. Returns how many streams are open.
+ * busy session that resets a few of many, as a proxy's does, is let be. Returns for how long the session has had no stream, in milliseconds.
  */
 export function guardAgainstResets(session: ServerHttp2Session, limit: ResetLimit): () => number {
+  let idleSince = Date.now();
   let windowStart = Date.now();
   let opened = 0;
   let resets = 0;
   let open = 0;
   const onClose = function (this: ServerHttp2Stream): void {
     open -= 1;
+    if (open === 0) idleSince = Date.now();
     if (this.rstCode === constants.NGHTTP2_NO_ERROR || !this.aborted) return;
     const now = Date.now();
     if (now - windowStart > limit.windowMs) {
@@ -34,5 +36,5 @@ export function guardAgainstResets(session: ServerHttp2Session, limit: ResetLimi
     open += 1;
     stream.once("close", onClose);
   });
-  return () => open;
+  return () => (open === 0 ? Date.now() - idleSince : 0);
 }
