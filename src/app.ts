@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { ensureFirstAccount, type FirstAccount } from "./auth/bootstrap.ts";
 import { hashSecret } from "./auth/hash-secret.ts";
 import { createOAuthServer } from "./auth/oauth/server.ts";
+import type { Principal } from "./auth/principal.ts";
 import { createRevocations } from "./auth/revocations.ts";
 import { createTokenVerifier } from "./auth/verifier.ts";
 import { fromVerificationJob, PURGE_QUEUE, startBackground, VERIFY_QUEUE } from "./background.ts";
@@ -22,12 +23,17 @@ import { checkDestination } from "./outbound/check-destination.ts";
 import { createGuardedDispatcher } from "./outbound/guarded-dispatcher.ts";
 import { createCallHistory } from "./runtime/call-history.ts";
 import { createToolCaller } from "./runtime/call-tool.ts";
+import { createInFlight } from "./runtime/in-flight.ts";
+import { NO_FEATURES } from "./runtime/no-features.ts";
+import { createOpenStreams } from "./runtime/open-streams.ts";
 import { createRuntime } from "./runtime/runtime.ts";
 import { createSessions } from "./runtime/sessions.ts";
+import { createToolChanges } from "./runtime/tool-changes.ts";
 import { createToolUse } from "./runtime/tool-use.ts";
 import { createToolViews } from "./runtime/tools-in-view.ts";
 import { createJobs } from "./storage/jobs.ts";
 import { createListener } from "./storage/listener.ts";
+import { createCancellationFeed } from "./storage/stores/cancellation.ts";
 import { createCallRecordStore } from "./storage/stores/call-record.ts";
 import { createChangeFeed } from "./storage/stores/connection-event.ts";
 import { createConnectionStore } from "./storage/stores/connection.ts";
@@ -97,6 +103,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
 
   const store = createConnectionStore({
     pool,
+    reads: database.reads,
     sealer,
     hashSecret: (secret) => hashSecret(pepper, secret),
     maxConnections: config.maxConnectionsPerAccount,
@@ -121,13 +128,10 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     tools,
     schedule: (job, startAfterSeconds) => jobs.send(VERIFY_QUEUE, fromVerificationJob(job), { startAfterSeconds }),
   });
-  const watch = createWatch({
-    connections: store,
-    feed,
-    isValid: async (principal) =>
-      (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) &&
-      !(await revocations.isRevoked(principal)),
-  });
+  const isHonoured = async (principal: Principal): Promise<boolean> =>
+    (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) &&
+    !(await revocations.isRevoked(principal));
+  const watch = createWatch({ connections: store, feed, isValid: isHonoured });
 
   const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
   feed.onChange(({ accountId, event }) => {
@@ -154,12 +158,23 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     caller: createToolCaller({ connections: view, catalog, validator, history }),
   });
   const runtime = createRuntime({ sessions, tools: toolUse, serverInfo });
+  const toolChanges = createToolChanges({ tools: toolUse, feed, log });
   let ready = false;
   const transport = createTransport({
     implementations: {
       connection: createConnectionHandlers({ connections, watch, catalog }),
       integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
       runtime: createRuntimeHandlers(runtime),
+    },
+    mcp: {
+      connections: view,
+      sessions,
+      tools: toolUse,
+      inFlight: createInFlight({ feed: await createCancellationFeed(pool, listener), log }),
+      openStreams: createOpenStreams({ sessions, connections: view, isHonoured, log }),
+      toolChanges,
+      features: NO_FEATURES,
+      serverInfo,
     },
     verifier,
     publicUrl: config.publicUrl,
@@ -201,6 +216,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
       transport.endStreams();
       await port.close(DRAIN_MS);
       await jobs.close();
+      toolChanges.close();
       await history.close();
       mcp.close();
       revocations.close();

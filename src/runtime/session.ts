@@ -53,13 +53,16 @@ export function parseSessionId(header: string | null | undefined): string {
       "The X-Session-ID header is required. Open a session with initialize and send its id with every call.",
     );
   }
-  if (!SESSION_ID.test(header)) throw sessionNotFound();
+  if (!SESSION_ID.test(header)) throw new SessionNotFound();
   return header;
 }
 
 /** What missing, ended and foreign sessions have in common: there is nothing here for the caller. */
-export function sessionNotFound(): DomainError {
-  return new DomainError("not_found", "Session not found or has ended. Open a new one with initialize.");
+export class SessionNotFound extends DomainError {
+  constructor() {
+    super("not_found", "Session not found or has ended. Open a new one with initialize.");
+    this.name = "SessionNotFound";
+  }
 }
 
 /** Whether a session belongs to the principal: the same account, client and binding. */

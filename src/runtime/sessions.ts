@@ -7,7 +7,7 @@ import {
   createSessionId,
   MAX_SESSIONS_PER_ACCOUNT,
   parseSessionId,
-  sessionNotFound,
+  SessionNotFound,
   touchIntervalMs,
   type Peer,
   type Session,
@@ -103,7 +103,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
 
   function use(entry: Entry, principal: Principal, now: number): Session {
     const { session } = entry;
-    if (!belongsTo(session, principal)) throw sessionNotFound();
+    if (!belongsTo(session, principal)) throw new SessionNotFound();
     noteUse(entry, now);
     if (now - entry.readAt > REREAD_AFTER_MS && !entry.rereading) {
       entry.rereading = true;
@@ -118,7 +118,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
 
   async function readAndUse(principal: Principal, id: string): Promise<Session> {
     const entry = await read(principal.accountId, id, entries.get(id));
-    if (entry === undefined) throw sessionNotFound();
+    if (entry === undefined) throw new SessionNotFound();
     return use(entry, principal, performance.now());
   }
 
@@ -145,7 +145,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       const claimed = await store.claim(session.accountId, session.id, claim);
       if (claimed === undefined) {
         const entry = await read(session.accountId, session.id, undefined);
-        if (entry === undefined) throw sessionNotFound();
+        if (entry === undefined) throw new SessionNotFound();
         return undefined;
       }
       remember(claimed);
@@ -156,7 +156,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       const kept = await store.keep(session.accountId, session.id, wish);
       if (kept === undefined) {
         entries.delete(session.id);
-        throw sessionNotFound();
+        throw new SessionNotFound();
       }
       remember(kept);
       return kept;
@@ -178,7 +178,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     async end(principal, header) {
       const session = await require(principal, header);
       entries.delete(session.id);
-      if (!(await store.end(session.accountId, session.id))) throw sessionNotFound();
+      if (!(await store.end(session.accountId, session.id))) throw new SessionNotFound();
     },
 
     forgetAccount(accountId) {

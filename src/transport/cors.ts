@@ -2,8 +2,17 @@ import { cors } from "@connectrpc/connect";
 import type { Exchange, HeaderFields } from "./http/exchange.ts";
 
 const METHODS = [...new Set([...cors.allowedMethods, "GET", "HEAD", "POST", "PUT", "DELETE"])].join(", ");
-const REQUEST_HEADERS = [...cors.allowedHeaders, "Authorization", "X-Session-ID", "Content-Encoding"].join(", ");
-const RESPONSE_HEADERS = [...cors.exposedHeaders, "Location", "Retry-After", "WWW-Authenticate"].join(", ");
+const MCP_HEADERS = ["Mcp-Session-Id", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Last-Event-ID"];
+const REQUEST_HEADERS = [
+  ...cors.allowedHeaders,
+  "Authorization",
+  "X-Session-ID",
+  "Content-Encoding",
+  ...MCP_HEADERS,
+].join(", ");
+const RESPONSE_HEADERS = [...cors.exposedHeaders, "Location", "Retry-After", "WWW-Authenticate", "Mcp-Session-Id"].join(
+  ", ",
+);
 
 /** How long a browser may keep the answer to a preflight, in seconds. */
 const MAX_AGE_SECONDS = "7200";
@@ -37,7 +46,7 @@ export function createCors(origins: readonly string[]): Cors | undefined {
         {
           ...granted,
           "access-control-allow-methods": METHODS,
-          "access-control-allow-headers": REQUEST_HEADERS,
+          "access-control-allow-headers": REQUEST_HEADERS + parameterHeaders(exchange),
           "access-control-max-age": MAX_AGE_SECONDS,
         },
         "",
@@ -45,4 +54,13 @@ export function createCors(origins: readonly string[]): Cors | undefined {
       return true;
     },
   };
+}
+
+/** The headers among those asked for that mirror an MCP tool's arguments: their names are the tools' own. */
+function parameterHeaders({ headers }: Exchange): string {
+  const asked = headers["access-control-request-headers"] ?? "";
+  const mirrored = asked
+    .split(",")
+    .filter((name) => /^\s*mcp-param-[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}\s*$/i.test(name));
+  return mirrored.map((name) => `, ${name.trim()}`).join("");
 }

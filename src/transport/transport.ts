@@ -19,6 +19,7 @@ import { answerProbe } from "./health/probes.ts";
 import { createReflectionService } from "./health/reflection.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { createLane, type Lane, type LaneLimits } from "./lane.ts";
+import { createMcpFace, type McpDomain } from "./mcp/face.ts";
 import type { Log } from "./log.ts";
 import { createRequestClock } from "./request-clock.ts";
 import { answerDetail } from "./rest/answer.ts";
@@ -53,6 +54,8 @@ export interface TransportDeps {
     readonly integration: ServiceImpl<typeof IntegrationService>;
     readonly runtime: ServiceImpl<typeof RuntimeService>;
   };
+  /** What MCP clients are served; without it there is no MCP face. */
+  readonly mcp?: McpDomain;
   readonly verifier: Verifier;
   /** Without a slash at the end. The audience of management tokens; `/mcp` below it is the runtime's. */
   readonly publicUrl: string;
@@ -94,7 +97,8 @@ export function createTransport(deps: TransportDeps): Transport {
     shutdownSignal: shutdown.signal,
     fastPath: deps.fastPath ?? true,
   };
-  const rpcs = serveAll(deps, limits);
+  const upstreamLane = createLane(limits.upstreamCalls);
+  const rpcs = serveAll(deps, limits, upstreamLane);
   const rpcHandlers = new Map(rpcs.map((rpc) => [rpc.path, createRpcHandler(rpc, faceDeps)]));
   const restRouter = createRestRouter(
     rpcs
@@ -103,6 +107,7 @@ export function createTransport(deps: TransportDeps): Transport {
   );
   const findNodeRoute = createNodeRoutes(deps.extraRoutes);
   const cors = createCors(deps.corsOrigins);
+  const findMcp = deps.mcp && createMcpFace(deps.mcp, { ...deps, ...faceDeps, lane: upstreamLane });
 
   const handle = (exchange: Exchange): void | Promise<void> => {
     const { target } = exchange;
@@ -114,6 +119,8 @@ export function createTransport(deps: TransportDeps): Transport {
     }
     const serveCall = rpcHandlers.get(path);
     if (serveCall !== undefined) return cors?.apply(exchange) === true ? undefined : serveCall(exchange);
+    const serveMcp = findMcp?.(path);
+    if (serveMcp !== undefined) return cors?.apply(exchange) === true ? undefined : serveMcp(exchange);
     const route = restRouter.find(exchange.method, path);
     if (route.kind !== "unknown" && cors?.apply(exchange) === true) return;
     if (route.kind === "rest") return route.handler(exchange, route.parameters, mark < 0 ? "" : target.slice(mark + 1));
@@ -148,6 +155,7 @@ export function createTransport(deps: TransportDeps): Transport {
       }
     },
     endStreams: () => {
+      deps.mcp?.openStreams.close();
       shutdown.abort(new ConnectError("The server is stopping. Connect again.", Code.Unavailable));
       faceDeps.clock.stop();
     },
@@ -155,12 +163,11 @@ export function createTransport(deps: TransportDeps): Transport {
 }
 
 /** Every RPC that the port serves, ours and gRPC's own. */
-function serveAll(deps: TransportDeps, limits: TransportLimits): readonly ServedRpc[] {
+function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane): readonly ServedRpc[] {
   const { publicUrl, implementations, isReady } = deps;
   const ours = [ConnectionService, IntegrationService, RuntimeService];
   const known = [...ours, Health, ServerReflection, ServerReflectionAlpha];
   const own = createLane(limits.calls);
-  const upstream = createLane(limits.upstreamCalls);
   const reflection = createReflectionService(known);
   const open = { audiences: [], isPublic: true } as const;
   return [

@@ -120,13 +120,13 @@ describe("a session", () => {
   it("ended by its client is refused at once here and within a second elsewhere", async () => {
     const me = principal(await world.createAccount());
     const session = await world.open(me);
-    const { runtime } = await world.createReplica();
+    const { runtime, sessions } = await world.createReplica();
     await runtime.listTools(me, session, undefined);
     await world.sessions.end(me, session);
     await expect(world.runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
     await sleep(SECOND);
     await expect(runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
-    await expect(runtime.endSession(me, session)).rejects.toMatchObject(HAS_ENDED);
+    await expect(sessions.end(me, session)).rejects.toMatchObject(HAS_ENDED);
   });
 
   it("in steady use is refused within a second of its end", async () => {

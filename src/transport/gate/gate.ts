@@ -11,8 +11,17 @@ export interface Verifier {
   verify(authorization: string | undefined, audiences: readonly string[]): Principal | Promise<Principal>;
 }
 
+/** What the gate must know of what is called. */
+export interface Access extends Pick<Rpc, "isPublic" | "requiredScopes" | "audiences"> {
+  readonly texts: Pick<Rpc["texts"], "forbidden">;
+  /** Where a client finds out how to get a token (RFC 9728). */
+  readonly resourceMetadataUrl?: string;
+  /** The scopes that challenges tell a client to ask for. Unless told, the required ones, and only in a 403. */
+  readonly challengedScopes?: readonly string[];
+}
+
 /** Decides who may call an RPC before a byte of the body is read. Undefined for a public RPC. */
-export type Gate = (rpc: Rpc, exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>;
+export type Gate = (access: Access, exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>;
 
 /** What the gate needs. */
 export interface GateDeps {
@@ -20,33 +29,36 @@ export interface GateDeps {
   readonly failureLimit: FailureLimit;
   /** The address that limits are counted for. */
   readonly clientAddress: (exchange: Exchange) => string;
-  /** Where a client finds out how to get a token (RFC 9728). */
-  readonly resourceMetadataUrl?: string;
 }
 
 /** Makes the gate: 401 with a challenge, 403 with the specification's text, 429 for addresses that keep failing. */
 export function createGate(deps: GateDeps): Gate {
   const { verifier, failureLimit } = deps;
 
-  const refuse = (thrown: unknown, exchange: Exchange): never => {
+  const refuse = (thrown: unknown, access: Access, exchange: Exchange): never => {
     if (!(thrown instanceof DomainError) || thrown.kind !== "unauthenticated") throw thrown;
     failureLimit.countFailure(deps.clientAddress(exchange));
     const hasToken = exchange.headers.authorization !== undefined;
+    const parameters = {
+      ...(hasToken && { error: "invalid_token" }),
+      ...(access.challengedScopes !== undefined && { scope: access.challengedScopes.join(" ") }),
+    };
     throw new TransportError("unauthenticated", thrown.message, {
-      headers: { "www-authenticate": challenge(hasToken ? { error: "invalid_token" } : {}, deps.resourceMetadataUrl) },
+      headers: { "www-authenticate": challenge(parameters, access.resourceMetadataUrl) },
     });
   };
 
-  const admit = (principal: Principal, rpc: Rpc): Principal => {
-    if (satisfies(principal.scopes, rpc.requiredScopes)) return principal;
-    const parameters = { error: "insufficient_scope", scope: rpc.requiredScopes.join(" ") };
-    throw new TransportError("forbidden", rpc.texts.forbidden, {
-      headers: { "www-authenticate": challenge(parameters, deps.resourceMetadataUrl) },
+  const admit = (principal: Principal, access: Access): Principal => {
+    if (satisfies(principal.scopes, access.requiredScopes)) return principal;
+    const scopes = access.challengedScopes ?? access.requiredScopes;
+    const parameters = { error: "insufficient_scope", scope: scopes.join(" ") };
+    throw new TransportError("forbidden", access.texts.forbidden, {
+      headers: { "www-authenticate": challenge(parameters, access.resourceMetadataUrl) },
     });
   };
 
-  return (rpc, exchange) => {
-    if (rpc.isPublic) return undefined;
+  return (access, exchange) => {
+    if (access.isPublic) return undefined;
     const secondsBlocked = failureLimit.hasBlocked() ? failureLimit.secondsBlocked(deps.clientAddress(exchange)) : 0;
     if (secondsBlocked > 0) {
       throw new TransportError("exhausted", "Too many requests without valid credentials.", {
@@ -55,14 +67,14 @@ export function createGate(deps: GateDeps): Gate {
     }
     let verified: Principal | Promise<Principal>;
     try {
-      verified = verifier.verify(exchange.headers.authorization, rpc.audiences);
+      verified = verifier.verify(exchange.headers.authorization, access.audiences);
     } catch (thrown) {
-      return refuse(thrown, exchange);
+      return refuse(thrown, access, exchange);
     }
-    if (!(verified instanceof Promise)) return admit(verified, rpc);
+    if (!(verified instanceof Promise)) return admit(verified, access);
     return verified.then(
-      (principal) => admit(principal, rpc),
-      (thrown: unknown) => refuse(thrown, exchange),
+      (principal) => admit(principal, access),
+      (thrown: unknown) => refuse(thrown, access, exchange),
     );
   };
 }

@@ -13,6 +13,12 @@ const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
 /** Reads the JSON object that a request carries. Undefined when it carries no body; a Content-Type alone is none. */
 export async function readJsonBody(exchange: Exchange, maxBytes: number): Promise<JsonObject | undefined> {
+  const bytes = await readJsonBytes(exchange, maxBytes);
+  return bytes && parseObject(bytes);
+}
+
+/** Reads the body that is said to be JSON, decompressed. Undefined when there is none; a Content-Type alone is none. */
+export async function readJsonBytes(exchange: Exchange, maxBytes: number): Promise<Buffer | undefined> {
   if (!exchange.hasBody) return undefined;
   const { headers } = exchange;
   if (Number(headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
@@ -29,7 +35,7 @@ export async function readJsonBody(exchange: Exchange, maxBytes: number): Promis
   const bytes = await exchange.readBody(maxBytes);
   if (bytes.byteLength === 0) return undefined;
   if (!typeIsJson) throw notJsonType();
-  return parseObject(encoding === "gzip" ? await decompress(bytes, maxBytes) : bytes);
+  return encoding === "gzip" ? decompress(bytes, maxBytes) : bytes;
 }
 
 async function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer> {

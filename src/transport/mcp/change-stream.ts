@@ -1,0 +1,118 @@
+import type { Principal } from "../../auth/principal.ts";
+import type { Notification } from "../../integrations/relay.ts";
+import type { JsonObject } from "../../json.ts";
+import type { AttendedStream, OpenStreams } from "../../runtime/open-streams.ts";
+import type { Session } from "../../runtime/session.ts";
+import type { ToolChanges } from "../../runtime/tool-changes.ts";
+import type { Interest, UpstreamFeatures } from "../../runtime/upstream-features.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { notificationText } from "./message.ts";
+import { createOutbox } from "./outbox.ts";
+import { eventText, EVENT_STREAM_HEADERS } from "./reply.ts";
+
+/** A stream on which a client hears of changes, of either era. */
+export interface ChangeStreamRequest {
+  readonly exchange: Exchange;
+  readonly principal: Principal;
+  readonly session: Session | undefined;
+  readonly wantsTools: boolean;
+  /** What it wants to hear of the upstreams; asked anew for every notification. */
+  readonly interest: (session: Session | undefined) => Interest;
+  /** The id of the last event that the client saw on an earlier stream. */
+  readonly lastEventId: string | undefined;
+  /** What the stream begins with. `eventId` stands for the state that the client is taken to know. */
+  readonly opening: (eventId: string) => string;
+  /** What is added to the parameters of every notification. */
+  readonly mark: JsonObject | undefined;
+  /** What it ends with when it is us who end it. */
+  readonly closing: string | undefined;
+  /** Whether this is the stream that its session is told on. */
+  readonly isSpokenTo: () => boolean;
+  /** Called once when the stream is over, or never came to be. */
+  readonly onOver: () => void;
+}
+
+/** Opens streams of changes. */
+export interface ChangeStreams {
+  /** Opens a stream. Rejects while nothing is sent yet. */
+  open(request: ChangeStreamRequest): Promise<void>;
+}
+
+/** What streams of changes need. */
+export interface ChangeStreamDeps {
+  readonly openStreams: OpenStreams;
+  readonly toolChanges: ToolChanges;
+  readonly features: UpstreamFeatures;
+}
+
+/**
+ * Streams of changes. The id of an event stands for the tools that were seen when it was sent, so that a client that comes
+ * back, to whichever replica, is told at once when they have changed meanwhile.
+ */
+export function createChangeStreams({ openStreams, toolChanges, features }: ChangeStreamDeps): ChangeStreams {
+  return {
+    async open(request) {
+      const { exchange, principal, session, mark } = request;
+      const stops: (() => void)[] = [request.onOver];
+      let isOver = false;
+      const over = (): void => {
+        if (isOver) return;
+        isOver = true;
+        for (const stop of stops) stop();
+      };
+      exchange.onClose(over);
+      let digest = "";
+      let attended: AttendedStream;
+      try {
+        if (request.wantsTools) digest = await toolChanges.digest(principal, session);
+        attended = openStreams.attend({
+          principal,
+          session,
+          beat: () => outbox.send("beat", ": still here\n\n"),
+          end: () => {
+            over();
+            if (request.closing !== undefined) void outlet.write(eventText(request.closing));
+            outlet.end();
+          },
+        });
+      } catch (thrown) {
+        over();
+        throw thrown;
+      }
+      if (isOver || !exchange.isOpen) {
+        attended.leave();
+        over();
+        return;
+      }
+      stops.push(() => attended.leave());
+      const outlet = exchange.open(200, EVENT_STREAM_HEADERS);
+      const outbox = createOutbox(outlet);
+
+      const tell = ({ method, params }: Notification, eventId: string | undefined): void => {
+        if (isOver || !request.isSpokenTo()) return;
+        const text = notificationText(method, mark === undefined ? params : { ...params, _meta: mark });
+        const key = typeof params.uri === "string" ? `${method} ${params.uri}` : method;
+        outbox.send(key, eventText(text, eventId));
+      };
+      const tellTools = (now: string): void => tell({ method: "notifications/tools/list_changed", params: {} }, now);
+
+      outbox.send("opening", request.opening(digest));
+      if (request.wantsTools) {
+        if (request.lastEventId !== undefined && request.lastEventId !== digest) tellTools(digest);
+        stops.push(toolChanges.watch({ principal, session: attended.session, hear: tellTools }, digest));
+      }
+      const interest: Interest = {
+        get resourcesListChanged() {
+          return request.interest(attended.session()).resourcesListChanged;
+        },
+        get promptsListChanged() {
+          return request.interest(attended.session()).promptsListChanged;
+        },
+        get resourceUris() {
+          return request.interest(attended.session()).resourceUris;
+        },
+      };
+      stops.push(features.follow(principal, interest, (notification) => tell(notification, undefined)));
+    },
+  };
+}

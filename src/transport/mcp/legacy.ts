@@ -1,0 +1,240 @@
+import type { JsonObject, JsonValue } from "../../json.ts";
+import { isJsonObject } from "../../json.ts";
+import { negotiateProtocolVersion, SESSION_PROTOCOL_VERSIONS } from "../../runtime/initialize.ts";
+import { RequestCancelled } from "../../runtime/in-flight.ts";
+import { parseClientInfo, SessionNotFound, type Session } from "../../runtime/session.ts";
+import { errorText, idOf, readMessage, resultText, type RpcMessage, type RpcRequest } from "./message.ts";
+import { invalidParams, methodNotFound, requiredText } from "./methods.ts";
+import { createRelay, readLogLevel } from "./relay.ts";
+import { Reply } from "./reply.ts";
+import { legacyResult } from "./result.ts";
+import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
+import type { Admitted, Serving } from "./serving.ts";
+import { singleHeader } from "./single-header.ts";
+
+/** The one revision that has batches. */
+const BATCH_VERSION = "2025-03-26";
+const MAX_BATCH = 100;
+/** The longest URI that a session remembers, and how many. */
+const MAX_URI_LENGTH = 2_048;
+const MAX_URIS = 1_000;
+
+/** Serves the revisions with sessions, up to 2025-11-25. */
+export interface LegacyEra {
+  /** Answers one message, or in 2025-03-26 a batch. Rejects with what is wrong before any of it was carried out. */
+  post(admitted: Admitted, body: JsonValue): Promise<void>;
+  /** Opens the stream on which the session hears of changes. */
+  get(admitted: Admitted): Promise<void>;
+  /** Ends the session. */
+  delete(admitted: Admitted): Promise<void>;
+}
+
+/** Makes the era over what both share. */
+export function createLegacyEra(serving: Serving): LegacyEra {
+  const { methods, sessions, inFlight, features, log } = serving;
+  /** The streams of each session on this replica; a session is told on its newest alone. */
+  const streamsOf = new Map<string, object[]>();
+
+  async function initialize({ exchange, principal }: Admitted, request: RpcRequest, reply: Reply): Promise<void> {
+    const { clientInfo } = request.params;
+    const peer = isJsonObject(clientInfo) ? clientInfo : {};
+    const protocolVersion = negotiateProtocolVersion(requiredText(request.params, "protocolVersion"));
+    const info = parseClientInfo({ name: textOr(peer.name), version: textOr(peer.version) });
+    const session = await sessions.open(principal, protocolVersion, info);
+    const capabilities = { tools: { listChanged: true }, ...(await features.capabilities(principal)) };
+    const result = { protocolVersion, capabilities, serverInfo: serving.serverInfo };
+    if (exchange.isOpen) {
+      reply.finish(resultText(request.id, JSON.stringify(result)), 200, { "mcp-session-id": session.id });
+    }
+  }
+
+  async function requireSession({ exchange, principal }: Admitted): Promise<Session> {
+    const version = singleHeader(exchange, "mcp-protocol-version");
+    if (version !== undefined && !SESSION_PROTOCOL_VERSIONS.some((known) => known === version)) {
+      const known = SESSION_PROTOCOL_VERSIONS.join(", ");
+      throw badRequest(`MCP-Protocol-Version is not supported. Sessions speak one of: ${known}.`);
+    }
+    const id = singleHeader(exchange, "mcp-session-id");
+    if (id === undefined) throw badRequest("Mcp-Session-Id is required. Open a session with initialize.");
+    return sessions.require(principal, id);
+  }
+
+  async function answer(admitted: Admitted, session: Session, request: RpcRequest, reply: Reply): Promise<string> {
+    const { method, params } = request;
+    const { principal } = admitted;
+    switch (method) {
+      case "ping":
+        return "{}";
+      case "initialize":
+        throw new RpcFault(CODES.invalidRequest, "The session is initialized already.");
+      case "logging/setLevel": {
+        if ((await features.capabilities(principal)).logging === undefined) throw methodNotFound(method);
+        const logLevel = readLogLevel(params.level);
+        if (logLevel === undefined) throw invalidParams("level must be one of MCP's log levels.");
+        await sessions.keep(session, { logLevel });
+        return "{}";
+      }
+      case "resources/subscribe":
+      case "resources/unsubscribe":
+        return subscribe(admitted, session, method, requiredText(params, "uri"));
+      default:
+        return callMethod(admitted, session, request, reply);
+    }
+  }
+
+  async function subscribe(admitted: Admitted, session: Session, method: string, uri: string): Promise<string> {
+    const { principal } = admitted;
+    if ((await features.capabilities(principal)).resources?.subscribe !== true) throw methodNotFound(method);
+    if (method === "resources/unsubscribe") {
+      await sessions.keep(session, { unsubscribe: uri });
+      return "{}";
+    }
+    if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed()) throw invalidParams("uri is no URI.");
+    if (session.resourceUris.size >= MAX_URIS) throw invalidParams(`A session subscribes to at most ${MAX_URIS} URIs.`);
+    await features.checkSubscription(principal, uri, { signal: AbortSignal.timeout(30_000) });
+    await sessions.keep(session, { subscribe: uri });
+    return "{}";
+  }
+
+  async function callMethod(admitted: Admitted, session: Session, request: RpcRequest, reply: Reply): Promise<string> {
+    const { id, method, params } = request;
+    const call = methods.get(method);
+    if (call === undefined) throw methodNotFound(method);
+    const flying = inFlight.begin(session.id, id);
+    try {
+      const result = await call({
+        principal: admitted.principal,
+        session,
+        params,
+        signal: flying.signal,
+        relay: createRelay(params, session.logLevel ?? "all", reply),
+        inspect: undefined,
+        // What the client said in `initialize` does not matter: nothing is passed on to it.
+        declares: () => true,
+      });
+      return legacyResult(result);
+    } finally {
+      flying.end();
+    }
+  }
+
+  /** The answer to a request; undefined when it was cancelled. */
+  async function settle(
+    admitted: Admitted,
+    session: Session,
+    request: RpcRequest,
+    reply: Reply,
+  ): Promise<string | undefined> {
+    try {
+      return resultText(request.id, await answer(admitted, session, request, reply));
+    } catch (thrown) {
+      if (thrown instanceof RequestCancelled) return undefined;
+      if (thrown instanceof SessionNotFound) throw thrown;
+      return errorText(request.id, methodFault(thrown, log));
+    }
+  }
+
+  function take(session: Session, message: RpcMessage): void {
+    if (message.kind !== "notification" || message.method !== "notifications/cancelled") return;
+    const { requestId } = message.params;
+    if (typeof requestId === "string" || typeof requestId === "number") {
+      inFlight.cancel(session.id, JSON.stringify(requestId));
+    }
+  }
+
+  async function postBatch(admitted: Admitted, session: Session, batch: readonly JsonValue[]): Promise<void> {
+    if (session.protocolVersion !== BATCH_VERSION) throw badRequest("This revision has no batches.");
+    if (batch.length === 0 || batch.length > MAX_BATCH) {
+      throw badRequest(`A batch holds from 1 to ${MAX_BATCH} messages.`);
+    }
+    const reply = new Reply(admitted.exchange, admitted.accepted);
+    const answers = await Promise.all(
+      batch.map(async (value) => {
+        const message = readMessage(value);
+        if (message === undefined) return errorText(idOf(value), notAMessage());
+        if (message.kind === "request") return settle(admitted, session, message, reply);
+        take(session, message);
+        return undefined;
+      }),
+    );
+    const texts = answers.filter((text) => text !== undefined);
+    if (texts.length > 0) reply.finish(`[${texts.join(",")}]`);
+    else if (batch.some((value) => readMessage(value)?.kind === "request")) reply.abandon();
+    else admitted.exchange.respond(202, {}, "");
+  }
+
+  return {
+    async post(admitted, body) {
+      if (Array.isArray(body)) return postBatch(admitted, await requireSession(admitted), body);
+      const message = readMessage(body);
+      if (message === undefined) throw notAMessage();
+      const { exchange, accepted } = admitted;
+      if (message.kind !== "request") {
+        take(await requireSession(admitted), message);
+        exchange.respond(202, {}, "");
+        return;
+      }
+      const reply = new Reply(exchange, accepted);
+      if (message.method === "initialize") return initialize(admitted, message, reply);
+      const session = await requireSession(admitted);
+      const text = await settle(admitted, session, message, reply);
+      if (text === undefined) reply.abandon();
+      else reply.finish(text);
+    },
+
+    async get(admitted) {
+      const { exchange, principal, accepted } = admitted;
+      if (!accepted.events) throw new RpcFault(CODES.server, "Accept must be text/event-stream.", { httpStatus: 406 });
+      const session = await requireSession(admitted);
+      const stream = {};
+      const streams = streamsOf.get(session.id) ?? [];
+      streams.push(stream);
+      streamsOf.set(session.id, streams);
+      await serving.streams.open({
+        exchange,
+        principal,
+        session,
+        wantsTools: true,
+        interest: (now) => ({ resourcesListChanged: true, promptsListChanged: true, resourceUris: urisOf(now) }),
+        lastEventId: singleHeader(exchange, "last-event-id"),
+        opening: (eventId) => openingOf(session, eventId),
+        mark: undefined,
+        closing: undefined,
+        isSpokenTo: () => streams.at(-1) === stream,
+        onOver: () => {
+          streams.splice(streams.indexOf(stream), 1);
+          if (streams.length === 0) streamsOf.delete(session.id);
+        },
+      });
+    },
+
+    async delete(admitted) {
+      const { id } = await requireSession(admitted);
+      await sessions.end(admitted.principal, id);
+      admitted.exchange.respond(204, {}, "");
+    },
+  };
+}
+
+/** From 2025-11-25 on a stream begins with an empty event, so that the client has an id to come back with. */
+function openingOf({ protocolVersion }: Session, eventId: string): string {
+  return protocolVersion >= "2025-11-25" ? `id: ${eventId}\ndata: \n\n` : ": open\n\n";
+}
+
+const NO_URIS: ReadonlySet<string> = new Set();
+
+function urisOf(session: Session | undefined): ReadonlySet<string> {
+  return session?.resourceUris ?? NO_URIS;
+}
+
+function textOr(value: JsonObject[string] | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function notAMessage(): RpcFault {
+  return badRequest("The body is no JSON-RPC 2.0 message of MCP.");
+}
+
+function badRequest(message: string): RpcFault {
+  return new RpcFault(CODES.invalidRequest, message, { httpStatus: 400 });
+}

@@ -1,0 +1,46 @@
+import { isIP } from "node:net";
+import type { Exchange } from "../http/exchange.ts";
+import { CODES, RpcFault } from "./rpc-fault.ts";
+
+/** Refuses what a page of a foreign site could send by DNS rebinding. Throws RpcFault with 403. */
+export type OriginGuard = (exchange: Exchange) => void;
+
+/**
+ * Makes the guard. An Origin, where there is one, must be ours or a listed one. The Host must be ours, an address or
+ * `localhost`: none of these is a name that somebody else can point at us. Behind a trusted proxy the Host is the proxy's.
+ */
+export function createOriginGuard(options: {
+  readonly publicUrl: string;
+  readonly corsOrigins: readonly string[];
+  readonly trustProxy: boolean;
+}): OriginGuard {
+  const origins = new Set([new URL(options.publicUrl).origin, ...options.corsOrigins]);
+  const ownName = new URL(options.publicUrl).hostname;
+  // Few names are asked for, and again and again.
+  let lastTrusted = "";
+
+  function isTrustedHost(host: string | undefined): boolean {
+    if (options.trustProxy || host === lastTrusted) return true;
+    if (host === undefined || !URL.canParse(`http://${host}`)) return false;
+    const { hostname } = new URL(`http://${host}`);
+    const address = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+    const isTrusted = hostname === ownName || hostname === "localhost" || isIP(address) !== 0;
+    if (isTrusted) lastTrusted = host;
+    return isTrusted;
+  }
+
+  return ({ headers }) => {
+    const { origin } = headers;
+    if (origin !== undefined && !origins.has(origin)) throw forbidden("The Origin of the request is not allowed.");
+    if (!isTrustedHost(singleValue(headers[":authority"]) ?? headers.host))
+      throw forbidden("The Host of the request is not ours.");
+  };
+}
+
+function forbidden(message: string): RpcFault {
+  return new RpcFault(CODES.server, message, { httpStatus: 403 });
+}
+
+function singleValue(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

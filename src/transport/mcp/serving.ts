@@ -1,0 +1,29 @@
+import type { Principal } from "../../auth/principal.ts";
+import type { Peer } from "../../runtime/session.ts";
+import type { InFlight } from "../../runtime/in-flight.ts";
+import type { Sessions } from "../../runtime/sessions.ts";
+import type { UpstreamFeatures } from "../../runtime/upstream-features.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Log } from "../log.ts";
+import type { ChangeStreams } from "./change-stream.ts";
+import type { RpcMethod } from "./methods.ts";
+import type { Accepted } from "./reply.ts";
+
+/** What both eras are made of. */
+export interface Serving {
+  readonly methods: ReadonlyMap<string, RpcMethod>;
+  readonly sessions: Sessions;
+  readonly inFlight: InFlight;
+  readonly streams: ChangeStreams;
+  readonly features: UpstreamFeatures;
+  readonly serverInfo: Peer;
+  readonly log: Log;
+}
+
+/** A request that came through the gate. */
+export interface Admitted {
+  readonly exchange: Exchange;
+  /** Who acts, narrowed to the one connection of the address where it names one. */
+  readonly principal: Principal;
+  readonly accepted: Accepted;
+}
