@@ -21,9 +21,7 @@ function valueOf(schema: JsonValue | undefined, definitions: Definitions, depth:
   const inner = (value: JsonValue | undefined): Arbitrary<JsonValue> => valueOf(value, definitions, depth);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
-  if (typeof schema.$ref === "string") return inner(definitions[schema.$ref.slice("#/definitions/".length)]);
-  const parts = schemaList(schema.allOf);
-  if (parts.length > 0) return inner(parts.reduce((whole, part) => ({ ...part, ...whole }), without(schema, "allOf")));
+  if (typeof schema.$ref === "string" || schema.allOf !== undefined) return inner(merged(schema, definitions));
   const choices = [...schemaList(schema.oneOf), ...schemaList(schema.anyOf)];
   if (choices.length > 0) return fc.oneof(...choices.map((choice) => inner({ ...base(schema), ...choice })));
   const types = Array.isArray(schema.type) ? schema.type : [schema.type];
@@ -63,6 +61,7 @@ function objectOf(schema: JsonObject, definitions: Definitions, depth: number): 
   const required = Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : [];
   const named = properties.filter(([name]) => depth <= MAX_DEPTH || required.includes(name));
   const least = numberOr(schema.minProperties, 0);
+  const most = numberOr(schema.maxProperties, Number.MAX_SAFE_INTEGER);
   const known = fc.record(
     Object.fromEntries(named.map(([name, inner]) => [name, valueOf(inner, definitions, depth)])),
     { requiredKeys: required, noNullPrototype: true },
@@ -76,7 +75,7 @@ function objectOf(schema: JsonObject, definitions: Definitions, depth: number): 
         noNullPrototype: true,
       })
     : known;
-  return least === 0 || isMap ? whole : whole.filter((object) => Object.keys(object).length >= least);
+  return isMap ? whole : whole.filter((object) => isBetween(Object.keys(object).length, least, most));
 }
 
 function textOf(schema: JsonObject): Arbitrary<string> {
@@ -99,6 +98,38 @@ function textOf(schema: JsonObject): Arbitrary<string> {
   const fitting = NASTY.filter((text) => text.length >= minLength && text.length <= maxLength);
   const any = fc.string({ minLength, maxLength });
   return fitting.length === 0 ? any : fc.oneof(any, fc.constantFrom(...fitting));
+}
+
+function isBetween(count: number, least: number, most: number): boolean {
+  return count >= least && count <= most;
+}
+
+/** One schema for a schema and all that it refers to or combines; of objects, the properties of all. */
+function merged(schema: JsonObject, definitions: Definitions): JsonObject {
+  const { $ref: reference, allOf, ...rest } = schema;
+  const target = typeof reference === "string" ? definitions[reference.slice("#/definitions/".length)] : undefined;
+  const parts = [...schemaList(allOf), ...(isJsonObject(target) ? [target] : [])];
+  return parts
+    .map((part) => merged(part, definitions))
+    .reduce<JsonObject>(
+      (whole, part) => ({
+        ...part,
+        ...whole,
+        ...both("properties", whole, part, (a, b) => ({ ...schemasOf(b), ...schemasOf(a) })),
+        ...both("required", whole, part, (a, b) => [...new Set([a, b].flat())]),
+      }),
+      rest,
+    );
+}
+
+function both(
+  keyword: string,
+  a: JsonObject,
+  b: JsonObject,
+  join: (a: JsonValue, b: JsonValue) => JsonValue,
+): JsonObject {
+  const [first, second] = [a[keyword], b[keyword]];
+  return first === undefined || second === undefined ? {} : { [keyword]: join(first, second) };
 }
 
 /** What a schema says beside its choices. */
