@@ -23,6 +23,11 @@ export interface ConnectionTools {
 const READING = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mgmt.admin"] as const;
 const WRITING = ["mcp.write", "mgmt.write", "mgmt.admin"] as const;
 
+/** Whether a token allows what only reads. */
+export function mayRead({ scopes }: Principal): boolean {
+  return READING.some((scope) => scopes.has(scope));
+}
+
 /** Whether a principal may use a tool: the token allows it, the access level allows it, and it is switched on (DESIGN §6). */
 export function isVisible(principal: Principal, connection: Connection, tool: ConnectionTool): boolean {
   const { readOnly } = tool.definition;

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json.ts";
-import type { Features } from "./features.ts";
+import type { Features, UpstreamNews } from "./features.ts";
 import type { Relay } from "./relay.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
@@ -59,6 +59,8 @@ export interface Integration {
   callTool(target: Target, tool: ToolDefinition, args: JsonObject, options: CallOptions): Promise<CallResult>;
   /** One real call that tells whether the credential works. Never throws for what the upstream does. */
   verify(target: Target, options: CallOptions): Promise<Verification>;
+  /** Has `hear` told what upstreams say of themselves while they answer calls. Must not throw. */
+  onNews?(hear: (connectionId: number, news: UpstreamNews) => void): void;
   /** What it offers beyond tools, where it does. */
   readonly features?: Features;
   /** Forgets what is kept for a connection in memory (upstream sessions, tokens). */

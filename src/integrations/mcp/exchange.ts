@@ -114,6 +114,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       isHearing = false;
       heard(isAwaited);
       hearNext();
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- hearing the next one sets it.
       if (isHearing) return;
       if (conclude === undefined) controller?.resume();
       else conclude();

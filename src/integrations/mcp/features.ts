@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Features, Question, QuestionAnswer } from "../features.ts";
+import type { Features, Question, QuestionAnswer, UpstreamNews } from "../features.ts";
 import type { CallOptions } from "../integration.ts";
 import type { LogLevels } from "./log-level.ts";
 import { readOffer } from "./read-offer.ts";
@@ -20,6 +20,8 @@ export interface FeaturesDeps {
   readonly log: Logger;
   /** For one question or survey, in milliseconds. */
   readonly timeoutMs: number;
+  /** Hears what upstreams say of themselves while they answer. */
+  readonly onNews: (connectionId: number, news: UpstreamNews) => void;
 }
 
 /** What MCP servers offer beyond tools, in the sessions that their tools are called in. */
@@ -44,8 +46,14 @@ export function createFeatures(deps: FeaturesDeps): Features {
       try {
         return await sessions.use(target, { repeatable: true, signal }, async (session) => {
           await levels.ensure(session, options);
-          const request = { ...requestOf(question), relay: relayOf(question, options), deadlineMs, signal };
-          return readAnswer((await requester.request(session, request)).result);
+          const { result } = await requester.request(session, {
+            ...requestOf(question),
+            relay: relayOf(question, options),
+            onNews: (news) => deps.onNews(target.connectionId, news),
+            deadlineMs,
+            signal,
+          });
+          return readAnswer(result);
         });
       } catch (error) {
         if (error instanceof UpstreamFailure && error.answer !== undefined) return { kind: "error", ...error.answer };

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
+import type { UpstreamNews } from "../features.ts";
 import type { Integration } from "../integration.ts";
 import { errorResult } from "../tool.ts";
 import { readCallResult } from "./call-result.ts";
@@ -33,6 +34,10 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   const { timeoutMs = 30_000, sessionIdleMs = 10 * 60_000 } = deps;
   const requester = createRequester(deps);
   const sessions = createSessions(requester, { openTimeoutMs: timeoutMs, idleMs: sessionIdleMs });
+  const hearers: ((connectionId: number, news: UpstreamNews) => void)[] = [];
+  const onNews = (connectionId: number, news: UpstreamNews): void => {
+    for (const hear of hearers) hear(connectionId, news);
+  };
   const levels = createLogLevels({ requester, log: deps.log });
 
   return {
@@ -73,6 +78,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
             name: tool.name,
             ...(session.era === "stateless" && { headers: argumentHeaders(tool.inputSchema, args) }),
             relay: options,
+            onNews: (news) => onNews(target.connectionId, news),
             deadlineMs,
             signal,
           });
@@ -101,7 +107,8 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       }
     },
 
-    features: createFeatures({ sessions, requester, levels, log: deps.log, timeoutMs }),
+    onNews: (hear) => void hearers.push(hear),
+    features: createFeatures({ sessions, requester, levels, log: deps.log, timeoutMs, onNews }),
 
     forget: (connectionId) => sessions.forget(connectionId),
     close: () => sessions.close(),

@@ -33,6 +33,8 @@ export interface Request {
   readonly headers?: readonly string[];
   /** What is heard on the way. */
   readonly relay?: Relay | undefined;
+  /** Hears what the upstream says of itself meanwhile. */
+  readonly onNews?: ((news: UpstreamNews) => void) | undefined;
   /** When waiting ends, on the clock of `performance.now()`. */
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -76,12 +78,10 @@ export interface Requester {
 export interface RequesterDeps {
   readonly dispatcher: Dispatcher;
   readonly log: Logger;
-  /** Hears what an upstream says of itself while it answers a request. */
-  readonly onNews?: ((session: Session, news: UpstreamNews) => void) | undefined;
 }
 
 /** A requester over the guarded dispatcher. */
-export function createRequester({ dispatcher, log, onNews }: RequesterDeps): Requester {
+export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
   const send = (session: Session, what: Partial<ExchangeRequest> & { extra?: readonly string[] }): Promise<Answer> => {
     const { extra = [], ...rest } = what;
     const { origin, path } = session.endpoint;
@@ -104,7 +104,7 @@ export function createRequester({ dispatcher, log, onNews }: RequesterDeps): Req
       const awaited = createStreamListener(session, id, {
         reply: (message) => void notify(session, message),
         relay,
-        onNews: (news) => onNews?.(session, news),
+        onNews: (news) => request.onNews?.(news),
       });
       const meta = requestMeta(session.era, id, relay);
       const params = meta === undefined ? request.params : { ...request.params, _meta: meta };

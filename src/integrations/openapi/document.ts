@@ -18,8 +18,18 @@ export class OpenApiError extends Error {
 
 /** Reads YAML or JSON text as an OpenAPI 3.0, 3.1 or 3.2 document. Throws OpenApiError. */
 export function parseDocument(text: string): OpenApiDocument {
+  return asDocument(parseRoot(text));
+}
+
+/** Reads YAML or JSON text as an object. Throws OpenApiError. */
+export function parseRoot(text: string): JsonObject {
   const root = text.trimStart().startsWith("{") ? parseJson(text) : parseYaml(text);
   if (!isJsonObject(root)) throw new OpenApiError("is not an object");
+  return root;
+}
+
+/** Takes an object as an OpenAPI 3.0, 3.1 or 3.2 document. Throws OpenApiError. */
+export function asDocument(root: JsonObject): OpenApiDocument {
   const version = root.openapi;
   if (typeof version !== "string") throw new OpenApiError('has no "openapi" version');
   if (!/^3\.[012](\.\d+)?$/.test(version)) throw new OpenApiError(`is OpenAPI ${version}; 3.0, 3.1 and 3.2 are read`);

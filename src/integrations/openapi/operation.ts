@@ -67,4 +67,6 @@ export interface Operation {
   readonly accept: string;
   /** What to send for the first security requirement that can be met; empty when none is asked for. */
   readonly credentials: readonly CredentialPlan[];
+  /** The names of the schemes in each of its security requirements; undefined where the document says nothing about it. */
+  readonly requirements?: readonly (readonly string[])[] | undefined;
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { ToolDefinition } from "../tool.ts";
 import { acceptOf, outputSchemaOf } from "./answers.ts";
-import { credentialsOf } from "./security.ts";
+import { credentialsOf, requirementsOf } from "./security.ts";
 import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./document.ts";
 import { inputOf } from "./input.ts";
 import type { Operation, ServerPlan } from "./operation.ts";
@@ -60,7 +60,9 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
     };
     const server = serverOf(operation.servers ?? item.servers ?? document.root.servers);
     const { parameters, body } = input;
-    return { tool, method, path, server, parameters, body, accept: acceptOf(document, operation), credentials };
+    const accept = acceptOf(document, operation);
+    const requirements = requirementsOf(document, operation);
+    return { tool, method, path, server, parameters, body, accept, credentials, requirements };
   });
 }
 

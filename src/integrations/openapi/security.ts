@@ -27,6 +27,29 @@ export function credentialsOf(
   return [];
 }
 
+/** The names of the schemes in each security requirement; undefined where neither operation nor document states any. */
+export function requirementsOf(
+  document: OpenApiDocument,
+  operation: JsonObject,
+): readonly (readonly string[])[] | undefined {
+  const stated = operation.security ?? document.root.security;
+  return stated === undefined ? undefined : arrayOf(stated).map((requirement) => Object.keys(objectOf(requirement)));
+}
+
+/** Every security scheme of a document by its name, with what to send for it; those that cannot be met are left out. */
+export function schemesOf(
+  document: OpenApiDocument,
+  credentialProperty: string,
+): readonly (readonly [name: string, plan: CredentialPlan])[] {
+  const schemes = objectOf(objectOf(document.root.components).securitySchemes);
+  return Object.entries(schemes).flatMap(([name, scheme]) => {
+    // What a stranger's document says is to be sent does not count: the key alone is.
+    const { "x-patchbay-credential": _, ...stated } = followReference(document, scheme);
+    const plan = credentialOf(stated, credentialProperty);
+    return plan === undefined ? [] : [[name, plan] as const];
+  });
+}
+
 function credentialOf(scheme: JsonObject, credentialProperty: string | undefined): CredentialPlan | undefined {
   const sent = objectOf(scheme["x-patchbay-credential"]);
   const credential = credentialProperty === undefined ? undefined : `{${credentialProperty}}`;

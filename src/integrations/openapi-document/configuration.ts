@@ -1,0 +1,110 @@
+import { invalid } from "../../domain-error.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
+
+/** The property that may be large. */
+export const DOCUMENT_PROPERTY = "spec";
+
+/** The properties that are sealed. */
+export const SECRET_PROPERTIES = ["api_token"] as const;
+
+/** The properties that decide where the credential is sent: a document names servers. */
+export const DESTINATION_PROPERTIES = ["spec_url", "spec", "base_url"] as const;
+
+/** The largest inline document in bytes. */
+const MAX_SPEC_BYTES = 900 * 1024;
+
+/** JSON Schema of the configuration of type `openapi`. */
+export const CONFIGURATION_SCHEMA: JsonObject = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    spec_url: {
+      type: "string",
+      format: "uri",
+      maxLength: 2048,
+      title: "Address of the document",
+      description:
+        "Address of an OpenAPI 3 or Swagger 2.0 document in YAML or JSON. Fetched without a credential, and again every few hours.",
+    },
+    spec: {
+      type: ["string", "object"],
+      title: "Document",
+      description:
+        "The document itself, as text or as an object, at most 900 KiB; instead of spec_url. Shown afterwards as sha256:… of its text.",
+    },
+    base_url: {
+      type: "string",
+      format: "uri",
+      maxLength: 2048,
+      title: "Base address",
+      description:
+        "Where calls go, path included, instead of to the document's servers. Needed with api_token where the document comes from another site than its server.",
+    },
+    api_token: {
+      type: "string",
+      minLength: 1,
+      maxLength: 4096,
+      writeOnly: true,
+      title: "Key",
+      description: "Sent where the document's security scheme says; as a bearer token where it has none.",
+    },
+    username: {
+      type: "string",
+      minLength: 1,
+      maxLength: 256,
+      title: "User name",
+      description: "For HTTP Basic: the user name, with api_token as the password. Left out, api_token is the user name.",
+    },
+    security_scheme: {
+      type: "string",
+      minLength: 1,
+      maxLength: 128,
+      title: "Security scheme",
+      description: "Which of the document's security schemes to use. Left out means bearer, then API key, then Basic.",
+    },
+  },
+};
+
+/** A document that is stored, as configurations refer to it. */
+const REFERENCE = /^sha256:([0-9a-f]{64})$/;
+
+/** How a configuration refers to a stored document. */
+export function referenceTo(digest: string): string {
+  return `sha256:${digest}`;
+}
+
+/** The digest that a configuration's `spec` refers to, or undefined when it is a document itself or absent. */
+export function digestIn(spec: JsonValue | undefined): string | undefined {
+  return typeof spec === "string" ? REFERENCE.exec(spec)?.[1] : undefined;
+}
+
+/** The text of an inline document, or undefined when there is none, or none that may be taken. */
+export function textIn(spec: JsonValue | undefined): string | undefined {
+  if (spec === undefined || spec === null || digestIn(spec) !== undefined) return undefined;
+  if (typeof spec !== "string" && (typeof spec !== "object" || Array.isArray(spec))) return undefined;
+  const text = typeof spec === "string" ? spec : JSON.stringify(spec);
+  return Buffer.byteLength(text) > MAX_SPEC_BYTES ? undefined : text;
+}
+
+/** The rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property. */
+export function checkConfiguration(
+  configuration: JsonObject,
+  checkDestination: (url: string) => string | undefined,
+): void {
+  const { spec, spec_url: specUrl, base_url: baseUrl, api_token: token } = configuration;
+  if ((spec === undefined) === (specUrl === undefined))
+    throw invalid("configuration", "configuration: supply either spec_url or spec");
+  for (const [name, url] of [
+    ["spec_url", specUrl],
+    ["base_url", baseUrl],
+  ] as const) {
+    const refused = typeof url === "string" ? checkDestination(url) : undefined;
+    if (refused !== undefined) throw invalid(name, /^[A-Z]/.test(refused) ? `${name}: ${refused}` : `${name} ${refused}`);
+  }
+  if (typeof baseUrl === "string" && baseUrl.includes("?")) throw invalid("base_url", "base_url must not contain a query");
+  if (spec !== undefined && digestIn(spec) === undefined && textIn(spec) === undefined)
+    throw invalid("spec", `spec must be at most ${MAX_SPEC_BYTES / 1024} KiB`);
+  if (typeof token === "string" && !/^[\x21-\x7e]+$/.test(token))
+    throw invalid("api_token", "api_token must consist of visible ASCII characters without spaces");
+}

@@ -1,0 +1,62 @@
+import { Worker } from "node:worker_threads";
+import { OpenApiError } from "../openapi/document.ts";
+import type { ConversionAnswer } from "./convert-worker.ts";
+import type { ConvertedDocument } from "./convert.ts";
+
+/** Converts documents of strangers. */
+export interface DocumentConverter {
+  /** Throws OpenApiError for a document that cannot be used, or takes too long or too much memory to read. */
+  convert(text: string): Promise<ConvertedDocument>;
+}
+
+/** How long a conversion may take and how much memory. */
+export interface ConverterLimits {
+  readonly timeoutMs: number;
+  readonly maxHeapMb: number;
+}
+
+const LIMITS: ConverterLimits = { timeoutMs: 30_000, maxHeapMb: 512 };
+
+/**
+ * A converter in threads of their own, one at a time: reading GitHub's document would stop everything else for half a
+ * second, and one that is made to be slow for good.
+ */
+export function createDocumentConverter(limits: ConverterLimits = LIMITS): DocumentConverter {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    convert(text) {
+      const next = last.then(() => run(text, limits));
+      last = next.catch(() => undefined);
+      return next;
+    },
+  };
+}
+
+async function run(text: string, limits: ConverterLimits): Promise<ConvertedDocument> {
+  const worker = new Worker(new URL("./convert-worker.ts", import.meta.url), {
+    workerData: text,
+    resourceLimits: { maxOldGenerationSizeMb: limits.maxHeapMb },
+    env: {},
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<ConversionAnswer>();
+  const timer = setTimeout(
+    () => reject(new OpenApiError(`takes longer than ${limits.timeoutMs / 1000} seconds to read`)),
+    limits.timeoutMs,
+  );
+  worker.once("message", (answer: ConversionAnswer) => resolve(answer));
+  worker.once("error", (error: unknown) => reject(outOfMemory(error) ?? error));
+  worker.once("exit", () => reject(new Error("the conversion ended without an answer")));
+  try {
+    const answer = await promise;
+    if ("fault" in answer) throw new OpenApiError(answer.fault);
+    return answer.converted;
+  } finally {
+    clearTimeout(timer);
+    await worker.terminate();
+  }
+}
+
+function outOfMemory(error: unknown): OpenApiError | undefined {
+  const isMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+  return isMemory ? new OpenApiError("takes too much memory to read") : undefined;
+}

@@ -1,0 +1,46 @@
+/** A document at rest. Shared by every connection that uses it, of whatever account. */
+export interface StoredDocument {
+  /** SHA-256 of its text, in hexadecimal. */
+  readonly digest: string;
+  readonly text: string;
+  /** The names of its tools, to tell what changed without reading it again. */
+  readonly toolNames: readonly string[];
+}
+
+/** An address that documents are fetched from, and what it last answered. */
+export interface DocumentSource {
+  readonly url: string;
+  readonly digest: string;
+  /** What the server said to ask with next time. */
+  readonly etag: string | undefined;
+}
+
+/** A change of the tools of an address's document. */
+export interface DocumentChange {
+  readonly changedAt: Date;
+  /** Names, sorted. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** Documents and where they come from, at rest. */
+export interface DocumentStore {
+  find(digest: string): Promise<Pick<StoredDocument, "text" | "toolNames"> | undefined>;
+  /** Keeps a document; nothing happens when it is there already. */
+  save(document: StoredDocument): Promise<void>;
+  findSource(url: string): Promise<DocumentSource | undefined>;
+  /** Notes what an address answered, with its next fetch in so many seconds. A `change` is recorded, and every replica told. */
+  saveSource(
+    source: DocumentSource,
+    dueInSeconds: number,
+    change?: Pick<DocumentChange, "added" | "removed">,
+  ): Promise<void>;
+  /** Takes addresses that are due, each for this caller alone; they are due again in 10 minutes unless saved before. */
+  claimDue(limit: number): Promise<readonly DocumentSource[]>;
+  /** The latest changes of an address, newest first. */
+  listChanges(url: string, limit: number): Promise<readonly DocumentChange[]>;
+  /** Notes that these are in use. */
+  touch(digest: string, url: string | undefined): Promise<void>;
+  /** Deletes what no connection uses any more. */
+  purge(): Promise<void>;
+}

@@ -1,0 +1,56 @@
+import type { Dispatcher } from "undici";
+import { decompress } from "../openapi/decompress.ts";
+import { exchange, type ExchangeLimits, type Failure } from "../openapi/exchange.ts";
+import { DocumentFailure } from "./document-failure.ts";
+
+/** What an address answered. */
+export type FetchedDocument = { readonly text: string; readonly etag: string | undefined } | "unchanged";
+
+const LIMITS: ExchangeLimits = { maxBytes: 32 * 1024 * 1024, timeoutMs: 25_000 };
+
+/** Fetches a document without any credential. `etag` asks only for what differs. Throws DocumentFailure. */
+export async function fetchDocument(
+  dispatcher: Dispatcher,
+  address: string,
+  etag: string | undefined,
+  signal: AbortSignal,
+  limits: ExchangeLimits = LIMITS,
+): Promise<FetchedDocument> {
+  const url = new URL(address);
+  const request = {
+    method: "GET",
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    headers: {
+      accept: "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5",
+      "accept-encoding": "gzip, br",
+      "user-agent": "Patchbay",
+      ...(etag === undefined ? {} : { "if-none-match": etag }),
+    },
+    body: undefined,
+    secrets: [],
+  };
+  const outcome = await exchange(dispatcher, request, limits, signal);
+  if ("failure" in outcome) throw failureOf(outcome.failure, limits);
+  const { status, headers, body } = outcome.answer;
+  if (status === 304 && etag !== undefined) return "unchanged";
+  if (status >= 300 && status < 400)
+    throw new DocumentFailure("unusable", "spec_url answers with a redirect; use the address that it leads to.");
+  if (status === 429 || status >= 500)
+    throw new DocumentFailure("unreachable", `spec_url answers ${status}; it is asked again later.`);
+  if (status !== 200)
+    throw new DocumentFailure("unusable", `spec_url answers ${status}; the document must be readable without a key.`);
+  const plain = await decompress(body, headers["content-encoding"] ?? "identity", limits.maxBytes);
+  if (plain === "too_large") throw failureOf({ kind: "too_large" }, limits);
+  if (plain === "not_readable")
+    throw new DocumentFailure("unusable", "spec_url answers in a compression that cannot be read.");
+  return { text: plain.toString("utf8"), etag: headers.etag };
+}
+
+function failureOf(failure: Failure, limits: ExchangeLimits): DocumentFailure {
+  if (failure.kind === "too_large")
+    return new DocumentFailure("unusable", `spec_url answers more than ${limits.maxBytes / 1024 / 1024} MiB.`);
+  if (failure.kind === "timeout")
+    return new DocumentFailure("unreachable", `spec_url did not answer within ${limits.timeoutMs / 1000} seconds.`);
+  return new DocumentFailure("unreachable", "spec_url cannot be reached.", failure.error);
+}
