@@ -1,9 +1,12 @@
 import pg from "pg";
 import { ignoreError } from "./ignore-error.ts";
+import { createReads, type Reads } from "./reads.ts";
 
 /** The service's way into its database. */
 export interface Database {
   readonly pool: pg.Pool;
+  /** For short reads by key on the hot paths, beside the pool. */
+  readonly reads: Reads;
   /** The address it was opened with. */
   readonly url: string;
   /** Ends every connection; later calls fail. */
@@ -12,6 +15,9 @@ export interface Database {
 
 /** PostgreSQL's type `int8`. */
 const INT8_OID = 20;
+
+/** More of them make the batches smaller. */
+const READ_CONNECTIONS = 3;
 
 /** How long a caller waits for a free or a new connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -24,24 +30,31 @@ function typeParsers(): pg.CustomTypesConfig {
 }
 
 /**
- * Opens the pool (`poolSize` connections at most) on a database; connects lazily.
+ * Opens the pool (`poolSize` connections at most) and the reads on a database; both connect lazily.
  *
- * It outlives a restart of PostgreSQL: a connection that breaks is discarded and the next caller gets a new one.
+ * They outlive a restart of PostgreSQL: a connection that breaks is discarded and the next caller gets a new one.
  */
 export async function openDatabase(options: { readonly url: string; readonly poolSize: number }): Promise<Database> {
-  const pool = new pg.Pool({
+  const connection = {
     connectionString: options.url,
-    max: options.poolSize,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    idleTimeoutMillis: 30_000,
     keepAlive: true,
     application_name: "patchbay",
     types: typeParsers(),
-  });
+  };
+  const pool = new pg.Pool({ ...connection, max: options.poolSize, idleTimeoutMillis: 30_000 });
   // Without a listener an 'error' event ends the process. The pool discards an idle client that broke, and the query or
   // transaction that holds a client fails by itself, so there is nothing else to do. A client in use needs a listener of its own.
   pool.on("error", ignoreError);
   pool.on("connect", (client) => client.on("error", ignoreError));
 
-  return { pool, url: options.url, close: () => pool.end() };
+  const reads = createReads(connection, READ_CONNECTIONS);
+  return {
+    pool,
+    reads,
+    url: options.url,
+    async close() {
+      await Promise.all([pool.end(), reads.close()]);
+    },
+  };
 }

@@ -18,7 +18,7 @@ const PASSING_STATES = /^(08...|53...|57P0[1-5]|25006)$/;
 
 /** What `pg` says, without any code, when a connection breaks under it. */
 const BROKEN_CONNECTION =
-  /connection terminated|timeout exceeded when trying to connect|connection error and is not queryable|connection ended/i;
+  /connection terminated|timeout expired|timeout exceeded when trying to connect|connection error and is not queryable|connection ended/i;
 
 /** The SQLSTATE or system code of an error, if it carries one. */
 export function errorCode(error: unknown): string | undefined {

@@ -4,6 +4,7 @@ import { isJsonObject } from "../../json.ts";
 import { announce } from "./connection-event.ts";
 import { createConnectionWrites, type ConnectionWriteDeps, NEXT_UPDATED_AT } from "./connection-write.ts";
 import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
+import type { StatementRunner } from "../reads.ts";
 import { runStatement } from "./run-statement.ts";
 
 const FIND = {
@@ -49,12 +50,17 @@ const ADOPT = {
     select ${announce("updated")} from changed`,
 };
 
+/** What the store needs: `reads` serves what is hot; without it the pool does. */
+export interface ConnectionStoreDeps extends ConnectionWriteDeps {
+  readonly reads?: StatementRunner;
+}
+
 /** Connections in PostgreSQL: named prepared statements for what is hot, transactions for what entails more. */
-export function createConnectionStore(deps: ConnectionWriteDeps): ConnectionStore {
-  const { pool, sealer } = deps;
+export function createConnectionStore(deps: ConnectionStoreDeps): ConnectionStore {
+  const { pool, reads = pool, sealer } = deps;
 
   async function select(statement: { name: string; text: string }, values: unknown[]): Promise<Connection[]> {
-    return (await runStatement<ConnectionRow>(pool, { ...statement, values })).rows.map(toConnection);
+    return (await runStatement<ConnectionRow>(reads, { ...statement, values })).rows.map(toConnection);
   }
 
   return {

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { StatementRunner } from "../reads.ts";
 import { translateDatabaseError } from "../storage-error.ts";
 
 /** A prepared statement: PostgreSQL parses and plans it once per connection under its name. */
@@ -9,13 +10,13 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** Runs one prepared statement on a connection of the pool, or on the one given; driver errors come out translated. */
+/** Runs one prepared statement on the pool, the reads or a client; driver errors come out translated. */
 export async function runStatement<Row extends pg.QueryResultRow>(
-  pool: pg.Pool | pg.PoolClient,
+  runner: StatementRunner,
   { name, text, values }: Statement,
 ): Promise<pg.QueryResult<Row>> {
   try {
-    return await pool.query<Row>({ name, text, values: [...values] });
+    return await runner.query<Row>({ name, text, values: [...values] });
   } catch (error) {
     throw translateDatabaseError(error);
   }
