@@ -24,13 +24,13 @@ import { createGuardedDispatcher } from "./outbound/guarded-dispatcher.ts";
 import { createCallHistory } from "./runtime/call-history.ts";
 import { createToolCaller } from "./runtime/call-tool.ts";
 import { createInFlight } from "./runtime/in-flight.ts";
-import { NO_FEATURES } from "./runtime/no-features.ts";
 import { createOpenStreams } from "./runtime/open-streams.ts";
 import { createRuntime } from "./runtime/runtime.ts";
 import { createSessions } from "./runtime/sessions.ts";
 import { createToolChanges } from "./runtime/tool-changes.ts";
 import { createToolUse } from "./runtime/tool-use.ts";
 import { createToolViews } from "./runtime/tools-in-view.ts";
+import { createUpstreamFeatures } from "./runtime/upstream-features-in-view.ts";
 import { createJobs } from "./storage/jobs.ts";
 import { createListener } from "./storage/listener.ts";
 import { createCancellationFeed } from "./storage/stores/cancellation.ts";
@@ -173,7 +173,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
       inFlight: createInFlight({ feed: await createCancellationFeed(pool, listener), log }),
       openStreams: createOpenStreams({ sessions, connections: view, isHonoured, log }),
       toolChanges,
-      features: NO_FEATURES,
+      features: createUpstreamFeatures({ connections: view, catalog, feed, log }),
       serverInfo,
     },
     verifier,
