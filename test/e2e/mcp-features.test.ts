@@ -1,0 +1,126 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
+import { openAccounts, type TestAccounts } from "../support/accounts.ts";
+import { createFace } from "../support/clients.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createOwner } from "../support/owner.ts";
+import { type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+let everything: EverythingServer;
+let database: TestDatabase;
+let service: Service;
+let accounts: TestAccounts;
+let token: string;
+let id: string;
+let otherId: string;
+
+beforeAll(async () => {
+  [everything, database] = await Promise.all([startEverythingServer(), createTestDatabase()]);
+  service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: new URL(everything.url).host } });
+  accounts = await openAccounts(service.env);
+  token = await (await accounts.create()).token();
+  const owner = createOwner(createFace("rest", service.url), token);
+  [id, otherId] = await Promise.all([
+    owner.create({ server_type: "mcp", configuration: { url: everything.url } }),
+    owner.create({ server_type: "mcp", configuration: { url: everything.url } }),
+  ]);
+  await owner.waitFor(id, "verified");
+  await owner.waitFor(otherId, "verified");
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await accounts?.close();
+  await everything?.stop();
+  await database?.close();
+});
+
+async function connect(path: string): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  const transport = new StreamableHTTPClientTransport(new URL(`${service.url}${path}`), {
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+  });
+  // The SDK's own class does not fit its own interface under exactOptionalPropertyTypes.
+  await client.connect(transport as Parameters<Client["connect"]>[0]);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+test("one connection's resources are listed and read under their own URIs", async () => {
+  const client = await connect(`/mcp/${id}`);
+  expect(client.getServerCapabilities()).toMatchObject({
+    resources: { subscribe: true, listChanged: true },
+    prompts: { listChanged: true },
+    completions: {},
+    logging: {},
+  });
+  const { resources } = await client.listResources();
+  const uri = resources[0]?.uri ?? "";
+  expect(uri).not.toMatch(/^patchbay:/);
+  expect(await client.readResource({ uri })).toMatchObject({ contents: [{ uri, text: expect.any(String) }] });
+  const { resourceTemplates } = await client.listResourceTemplates();
+  expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toContain(
+    "demo://resource/dynamic/text/{resourceId}",
+  );
+  const dynamic = await client.readResource({ uri: "demo://resource/dynamic/text/7" });
+  expect(dynamic.contents[0]?.uri).toBe("demo://resource/dynamic/text/7");
+  await expect(client.readResource({ uri: "demo://nowhere" })).rejects.toMatchObject({ code: expect.any(Number) });
+});
+
+test("what two connections offer alike goes by qualified names, and each name reaches its own", async () => {
+  const client = await connect("/mcp");
+  const { prompts } = await client.listPrompts();
+  const names = prompts.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining([`simple-prompt__${id}`, `simple-prompt__${otherId}`]));
+  expect(names).not.toContain("simple-prompt");
+  expect((await client.getPrompt({ name: `simple-prompt__${id}` })).messages).toHaveLength(1);
+  await expect(client.getPrompt({ name: "simple-prompt" })).rejects.toMatchObject({ code: -32602 });
+
+  const { resources } = await client.listResources();
+  const [first] = resources.filter(({ uri }) => uri.startsWith(`patchbay://${otherId}/`));
+  const uri = first?.uri ?? "";
+  expect((await client.readResource({ uri })).contents[0]?.uri).toBe(uri);
+  const template = `patchbay://${id}/demo://resource/dynamic/text/7`;
+  expect((await client.readResource({ uri: template })).contents[0]?.uri).toBe(template);
+});
+
+test("prompts take arguments, and their arguments are completed", async () => {
+  const client = await connect(`/mcp/${id}`);
+  const prompt = await client.getPrompt({ name: "args-prompt", arguments: { city: "Bern" } });
+  expect(JSON.stringify(prompt.messages)).toContain("Bern");
+  const completed = await client.complete({
+    ref: { type: "ref/prompt", name: "completable-prompt" },
+    argument: { name: "name", value: "A" },
+    context: { arguments: { department: "Engineering" } },
+  });
+  expect(completed.completion.values).toEqual(["Alice"]);
+});
+
+test("a long tool tells of its progress while it runs", async () => {
+  const client = await connect(`/mcp/${id}`);
+  const heard: unknown[] = [];
+  const result = await client.callTool(
+    { name: "trigger-long-running-operation", arguments: { duration: 0.4, steps: 4 } },
+    undefined,
+    { onprogress: (progress) => heard.push(progress) },
+  );
+  expect(JSON.stringify(result.content)).toContain("completed");
+  expect(heard).toEqual([1, 2, 3, 4].map((progress) => ({ progress, total: 4 })));
+});
+
+test("a subscribed resource tells of its changes", async () => {
+  const client = await connect(`/mcp/${id}`);
+  const updated: string[] = [];
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updated.push(params.uri));
+  client.setNotificationHandler(LoggingMessageNotificationSchema, () => undefined);
+  const uri = "demo://resource/dynamic/text/1";
+  await client.subscribeResource({ uri });
+  await client.unsubscribeResource({ uri });
+});
