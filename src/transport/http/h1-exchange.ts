@@ -15,6 +15,7 @@ export class H1Exchange implements Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #awaitsContinue: boolean;
+  #isAnswered = false;
 
   constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
     this.#request = request;
@@ -45,7 +46,7 @@ export class H1Exchange implements Exchange {
   }
 
   get isOpen(): boolean {
-    return !this.#response.destroyed && !this.#response.writableEnded;
+    return !this.#isAnswered && !this.#response.destroyed && !this.#response.writableEnded;
   }
 
   get hasAnswered(): boolean {
@@ -74,8 +75,20 @@ export class H1Exchange implements Exchange {
       if (this.#awaitsContinue) fields.push("connection", "close");
       else this.discardBody();
     }
-    this.#response.writeHead(status, fields);
-    this.#response.end(this.method === "HEAD" ? undefined : body);
+    const response = this.#response;
+    const content = this.method === "HEAD" ? "" : body;
+    response.writeHead(status, fields);
+    if (!this.hasBody || this.#request.complete || this.#awaitsContinue || response.shouldKeepAlive) {
+      response.end(content);
+      return;
+    }
+    // The caller wants the connection closed after this. Closing it while the body still comes would reset it, and the
+    // caller might never see the answer; so the answer goes out whole, and its end waits for the body's.
+    this.#isAnswered = true;
+    response.flushHeaders();
+    if (content.length > 0) response.write(content);
+    this.#request.once("close", () => response.end());
+    this.#request.once("end", () => response.end());
   }
 
   respondWithTrailers(): void {
