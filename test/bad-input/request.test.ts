@@ -191,6 +191,31 @@ describe("the runtime", () => {
   ])("refuses a call with %s", (_, session, status) => target.refuses(call('{"name":"look_up"}', session), status));
 });
 
+describe("content types", () => {
+  test.each([
+    "text/plain",
+    "application/xml",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data",
+    "application/json; charset=utf-16",
+    "application/jsonp",
+    "",
+  ])("a body of type %j is a 415", async (type) => {
+    const headers = type === "" ? [] : ["content-type", type];
+    await target.refuses({ method: "POST", path: COLLECTION, headers, body: "{}" }, 415, /application\/json/);
+  });
+
+  test("an unknown encoding is a 415", async () => {
+    const headers = ["content-type", "application/json", "content-encoding", "br"];
+    await target.refuses({ method: "POST", path: COLLECTION, headers, body: "{}" }, 415);
+  });
+
+  test("a content type without a body is ignored", async () => {
+    const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["content-type", "text/plain"] });
+    expect(answer.status).toBe(200);
+  });
+});
+
 test("after all of this the service answers as before", async () => {
   const answer = await target.send({ method: "GET", path: `${COLLECTION}/${target.id}` });
   expect([answer.status, answer.json]).toEqual([

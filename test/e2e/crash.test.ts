@@ -36,7 +36,9 @@ async function whileLocked(table: string, during: () => Promise<void>): Promise<
     await client.query(`begin; lock table ${table} in access exclusive mode`);
     await during();
     // PostgreSQL would carry out what a dead process asked for last: its network notices with delay, as when a machine dies.
-    await client.query("select pg_terminate_backend(pid) from pg_locks where not granted and relation = $1::regclass", [table]);
+    await client.query("select pg_terminate_backend(pid) from pg_locks where not granted and relation = $1::regclass", [
+      table,
+    ]);
     await client.query("rollback");
   } finally {
     await client.end();
@@ -117,7 +119,10 @@ test("a purge that was cut off is done after the restart, and nobody sees the co
   });
   expect(await remains(id)).toEqual({ ...NOTHING, calls: 1 });
   await service.start();
-  const again = await createFace("rest", service.url).call("GetConnection", { token: owner.token, input: { server_id: id } });
+  const again = await createFace("rest", service.url).call("GetConnection", {
+    token: owner.token,
+    input: { server_id: id },
+  });
   expect(again.status).toBe(404);
   await until(async () => (await remains(id))["calls"] === 0, { what: "the history is purged" });
   expect(await remains(id)).toEqual(NOTHING);

@@ -22,7 +22,10 @@ let owner: Owner;
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "patchbay-restart-"));
   // The cluster of this test alone; what started it brings it up again when it dies, on the same port.
-  [postgres, upstream] = await Promise.all([startEmbeddedPostgres({ dataDir, log: pino({ level: "silent" }) }), startUpstream()]);
+  [postgres, upstream] = await Promise.all([
+    startEmbeddedPostgres({ dataDir, log: pino({ level: "silent" }) }),
+    startUpstream(),
+  ]);
   service = await startService({ databaseUrl: postgres.url, env: { OUTBOUND_ALLOW: upstream.host } });
   accounts = await openAccounts(service.env);
   owner = createOwner(createFace("rest", service.url), await (await accounts.create()).token());
@@ -41,7 +44,10 @@ async function postmaster(): Promise<number> {
 }
 
 /** Callers that call one after the other until they are told to stop; what they were answered. */
-function load(callerCount: number, call: () => Promise<{ readonly status: number | string; readonly message: string }>) {
+function load(
+  callerCount: number,
+  call: () => Promise<{ readonly status: number | string; readonly message: string }>,
+) {
   const statuses: string[] = [];
   let isOver = false;
   const callers = Array.from({ length: callerCount }, async () => {
@@ -63,53 +69,69 @@ function load(callerCount: number, call: () => Promise<{ readonly status: number
   };
 }
 
-test.each(["SIGINT", "SIGQUIT"] as const)("after PostgreSQL went down by %s under load the service recovers by itself", async (signal) => {
-  const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
-  await owner.waitFor(id, "verified");
-  const session = await owner.open();
-  const rest = createFace("rest", service.url);
-  const grpc = createFace("grpc", service.url);
-  const { token } = owner;
-  const loads = [
-    load(4, () => rest.call("ListConnections", { token })),
-    load(4, () => grpc.call("GetConnection", { token, input: { server_id: id } })),
-    // One alone: several that change the same connection get in each other's way by design.
-    load(1, () => rest.call("UpdateConnection", { token, input: { server_id: id, description: String(Math.random()) } })),
-    load(4, () => rest.call("CallTool", { token, headers: session, input: { name: `look_up__${id}` } })),
-  ];
-  const settled = async (): Promise<boolean> => {
-    const from = loads.map(({ statuses }) => statuses.length);
-    await until(() => Promise.resolve(loads.every(({ statuses }, index) => statuses.length >= (from[index] ?? 0) + 20)), { withinMs: 40_000, what: "20 answers to each" });
-    const since = loads.flatMap(({ statuses }, index) => statuses.slice(from[index]));
-    const wrong = since.filter((status) => status !== "ok");
-    if (wrong.length > 0) throw new Error(`not right yet: ${[...new Set(wrong)].join(", ")}`);
-    return true;
-  };
-  await settled();
+test.each(["SIGINT", "SIGQUIT"] as const)(
+  "after PostgreSQL went down by %s under load the service recovers by itself",
+  async (signal) => {
+    const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
+    await owner.waitFor(id, "verified");
+    const session = await owner.open();
+    const rest = createFace("rest", service.url);
+    const grpc = createFace("grpc", service.url);
+    const { token } = owner;
+    const loads = [
+      load(4, () => rest.call("ListConnections", { token })),
+      load(4, () => grpc.call("GetConnection", { token, input: { server_id: id } })),
+      // One alone: several that change the same connection get in each other's way by design.
+      load(1, () =>
+        rest.call("UpdateConnection", { token, input: { server_id: id, description: String(Math.random()) } }),
+      ),
+      load(4, () => rest.call("CallTool", { token, headers: session, input: { name: `look_up__${id}` } })),
+    ];
+    const settled = async (): Promise<boolean> => {
+      const from = loads.map(({ statuses }) => statuses.length);
+      await until(
+        () => Promise.resolve(loads.every(({ statuses }, index) => statuses.length >= (from[index] ?? 0) + 20)),
+        { withinMs: 40_000, what: "20 answers to each" },
+      );
+      const since = loads.flatMap(({ statuses }, index) => statuses.slice(from[index]));
+      const wrong = since.filter((status) => status !== "ok");
+      if (wrong.length > 0) throw new Error(`not right yet: ${[...new Set(wrong)].join(", ")}`);
+      return true;
+    };
+    await settled();
 
-  const before = await postmaster();
-  process.kill(before, signal);
-  await until(async () => (await postmaster()) !== before, { what: "PostgreSQL is back" });
-  await until(settled, { withinMs: 40_000, what: "every answer is right again" });
-  await Promise.all(loads.map((each) => each.stop()));
+    const before = await postmaster();
+    process.kill(before, signal);
+    await until(async () => (await postmaster()) !== before, { what: "PostgreSQL is back" });
+    await until(settled, { withinMs: 40_000, what: "every answer is right again" });
+    await Promise.all(loads.map((each) => each.stop()));
 
-  // What failed meanwhile failed as what it was: the server's trouble, told in a sentence.
-  const failures = loads.flatMap(({ statuses }) => statuses).filter((status) => status !== "ok");
-  for (const failure of failures) expect(failure).toMatch(/^(50[03]|internal|unavailable) \S+/);
+    // What failed meanwhile failed as what it was: the server's trouble, told in a sentence.
+    const failures = loads.flatMap(({ statuses }) => statuses).filter((status) => status !== "ok");
+    for (const failure of failures) expect(failure).toMatch(/^(50[03]|internal|unavailable) \S+/);
 
-  // Jobs, notifications and revocation work again, too.
-  const another = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
-  await owner.waitFor(another, "verified");
-  const watch = watchRest(service.url, owner.token, another);
-  await watch.event(({ event }) => event === "snapshot", "snapshot");
-  await owner.call("UpdateConnection", { server_id: another, name: "Seen" });
-  await watch.event((event) => event["event"] === "updated" && JSON.stringify(event).includes("Seen"), "the change");
-  watch.close();
-  const { id: pat, token: fresh } = await service.command("pat", "create", "--account", await email(), "--scope", "mgmt.read");
-  expect((await rest.call("ListConnections", { token: String(fresh) })).status).toBe(200);
-  await service.command("pat", "revoke", String(pat));
-  await until(async () => (await rest.call("ListConnections", { token: String(fresh) })).status === 401);
-}, 120_000);
+    // Jobs, notifications and revocation work again, too.
+    const another = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
+    await owner.waitFor(another, "verified");
+    const watch = watchRest(service.url, owner.token, another);
+    await watch.event(({ event }) => event === "snapshot", "snapshot");
+    await owner.call("UpdateConnection", { server_id: another, name: "Seen" });
+    await watch.event((event) => event["event"] === "updated" && JSON.stringify(event).includes("Seen"), "the change");
+    watch.close();
+    const { id: pat, token: fresh } = await service.command(
+      "pat",
+      "create",
+      "--account",
+      await email(),
+      "--scope",
+      "mgmt.read",
+    );
+    expect((await rest.call("ListConnections", { token: String(fresh) })).status).toBe(200);
+    await service.command("pat", "revoke", String(pat));
+    await until(async () => (await rest.call("ListConnections", { token: String(fresh) })).status === 401);
+  },
+  120_000,
+);
 
 /** The account of whoever's token is used, by its `sub`. */
 function email(): Promise<string> {

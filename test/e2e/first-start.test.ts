@@ -21,11 +21,20 @@ afterAll(async () => {
 });
 
 function npmStart(): Promise<Child> {
-  return startChild({ command: "npm", args: ["start"], env, ready: /^patchbay listening on http:\/\/127\.0\.0\.1:\d+$/m });
+  return startChild({
+    command: "npm",
+    args: ["start"],
+    env,
+    ready: /^patchbay listening on http:\/\/127\.0\.0\.1:\d+$/m,
+  });
 }
 
 async function npmPatchbay(...args: readonly string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, output } = await runChild({ command: "npm", args: ["run", "-s", "patchbay", "--", ...args, "--json"], env });
+  const { code, stdout, output } = await runChild({
+    command: "npm",
+    args: ["run", "-s", "patchbay", "--", ...args, "--json"],
+    env,
+  });
   expect([code, output]).toEqual([0, expect.anything()]);
   return JSON.parse(stdout) as Record<string, unknown>;
 }
@@ -34,7 +43,8 @@ test("npm start serves at once, says how to begin, and what it says works", asyn
   const service = await npmStart();
   try {
     expect(service.stdout()).toContain(`patchbay listening on ${url}\n`);
-    for (const word of ["account", "password", "client id", "client secret"]) expect(service.stdout()).toMatch(new RegExp(`^  ${word} +\\S+$`, "m"));
+    for (const word of ["account", "password", "client id", "client secret"])
+      expect(service.stdout()).toMatch(new RegExp(`^  ${word} +\\S+$`, "m"));
 
     // The printed commands, to the letter.
     const script = /^ {2}TOKEN=[\s\S]*?mcp-servers$/m.exec(service.stdout())?.[0] ?? "";
@@ -44,7 +54,14 @@ test("npm start serves at once, says how to begin, and what it says works", asyn
     // The command line beside it, as the operator's interface has it.
     const account = await npmPatchbay("account", "create", "--email", "a@example.com");
     expect(account).toEqual({ account_id: expect.any(String), email: "a@example.com", password: expect.any(String) });
-    const client = await npmPatchbay("client", "create", "--account", "a@example.com", "--scope", "mgmt.read mgmt.write");
+    const client = await npmPatchbay(
+      "client",
+      "create",
+      "--account",
+      "a@example.com",
+      "--scope",
+      "mgmt.read mgmt.write",
+    );
     expect(client).toEqual({ client_id: expect.any(String), client_secret: expect.any(String) });
     const pat = await npmPatchbay("pat", "create", "--account", "a@example.com", "--scope", "mgmt.read");
     expect(pat).toEqual({ id: expect.any(String), token: expect.any(String) });
@@ -53,8 +70,15 @@ test("npm start serves at once, says how to begin, and what it says works", asyn
       headers: { authorization: `Basic ${btoa(`${String(client["client_id"])}:${String(client["client_secret"])}`)}` },
       body: new URLSearchParams({ grant_type: "client_credentials", scope: "mgmt.read" }),
     });
-    expect(await token.json()).toEqual({ access_token: expect.any(String), token_type: "Bearer", expires_in: 3600, scope: "mgmt.read" });
-    const list = await fetch(`${url}/api/v1/mcp-servers`, { headers: { authorization: `Bearer ${String(pat["token"])}` } });
+    expect(await token.json()).toEqual({
+      access_token: expect.any(String),
+      token_type: "Bearer",
+      expires_in: 3600,
+      scope: "mgmt.read",
+    });
+    const list = await fetch(`${url}/api/v1/mcp-servers`, {
+      headers: { authorization: `Bearer ${String(pat["token"])}` },
+    });
     expect(list.status).toBe(200);
   } finally {
     await service.end("SIGTERM");
@@ -65,13 +89,30 @@ test("a personal access token carries the specification's claims", async () => {
   const { token } = await npmPatchbay("pat", "create", "--account", "a@example.com", "--scope", "mgmt.read mcp.read");
   const [, payload = ""] = String(token).split(".");
   expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toEqual({
-    ...{ iss: url, aud: url, sub: expect.any(String), client_id: expect.stringMatching(/^pat_/), token_use: "access", token_type: "pat" },
-    ...{ scopes: ["mgmt.read", "mcp.read"], scope: "mgmt.read mcp.read", iat: expect.any(Number), jti: expect.stringMatching(/^pat_/) },
+    ...{
+      iss: url,
+      aud: url,
+      sub: expect.any(String),
+      client_id: expect.stringMatching(/^pat_/),
+      token_use: "access",
+      token_type: "pat",
+    },
+    ...{
+      scopes: ["mgmt.read", "mcp.read"],
+      scope: "mgmt.read mcp.read",
+      iat: expect.any(Number),
+      jti: expect.stringMatching(/^pat_/),
+    },
   });
 });
 
 test("the second start says nothing of credentials, keeps everything, and SIGTERM ends it with 0", async () => {
-  const service = await startChild({ command: process.execPath, args: ["src/start.js"], env, ready: /^patchbay listening on /m });
+  const service = await startChild({
+    command: process.execPath,
+    args: ["src/start.js"],
+    env,
+    ready: /^patchbay listening on /m,
+  });
   try {
     expect(service.output()).not.toMatch(/secret|password/i);
     const { tokens } = await npmPatchbay("pat", "list", "--account", "a@example.com");
@@ -95,7 +136,11 @@ test.each([
   [{ DATABASE_URL: "mysql://127.0.0.1/x" }, /DATABASE_URL/],
   [{ LOG_LEVEL: "loud" }, /LOG_LEVEL/],
 ])("a wrong setting %j ends it with one line that names it", async (wrong, line) => {
-  const { code, output } = await runChild({ command: process.execPath, args: ["src/start.js"], env: { ...env, ...wrong } });
+  const { code, output } = await runChild({
+    command: process.execPath,
+    args: ["src/start.js"],
+    env: { ...env, ...wrong },
+  });
   expect(code).toBe(2);
   expect(output.trim().split("\n")).toEqual([expect.stringMatching(line)]);
 });

@@ -1,0 +1,72 @@
+import { getOption } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { error_texts } from "../../gen/proto/patchbay/v1/options_pb.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { openAccounts, type TestAccounts } from "../support/accounts.ts";
+import { createFace, operationNamed } from "../support/clients.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { FACE_NAMES } from "../support/outcome.ts";
+import { type Service, startService } from "../support/service.ts";
+
+let database: TestDatabase;
+let service: Service;
+let accounts: TestAccounts;
+let token: string;
+
+/** Tables that the operations cannot do without. */
+const TABLES = ["connection", "session"];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = await startService({ databaseUrl: database.url });
+  accounts = await openAccounts(service.env);
+  token = await (await accounts.create()).token();
+  await createFace("rest", service.url).call("ListConnections", { token });
+  for (const table of TABLES) await accounts.query(`alter table ${table} rename to ${table}_away`);
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await accounts?.close();
+  await database?.close();
+});
+
+const session = { "x-session-id": "A".repeat(32) };
+
+/** A right request of each operation, which fails in the database alone. */
+const REQUESTS: Readonly<
+  Record<string, { readonly input: JsonObject; readonly headers?: Readonly<Record<string, string>> }>
+> = {
+  CreateConnection: { input: { server_type: "bamboohr", configuration: { company_domain: "acme" } } },
+  ListConnections: { input: {} },
+  GetConnection: { input: { server_id: "1" } },
+  UpdateConnection: { input: { server_id: "1", name: "Renamed" } },
+  DeleteConnection: { input: { server_id: "1" } },
+  ListConnectionTools: { input: { server_id: "1" } },
+  WatchConnections: { input: {} },
+  Initialize: { input: {} },
+  ListTools: { input: {}, headers: session },
+  CallTool: { input: { name: "look_up" }, headers: session },
+};
+
+describe.each(Object.entries(REQUESTS))("%s", (operation, request) => {
+  test.each(FACE_NAMES)("says over %s that it failed, and nothing of why", async (faceName) => {
+    const outcome = await createFace(faceName, service.url).call(operation, { ...request, token });
+    const text = getOption(operationNamed(operation), error_texts).internal;
+    expect([outcome.status, outcome.message]).toEqual([
+      faceName === "rest" ? 500 : "internal",
+      `${text}: internal error`,
+    ]);
+    if (faceName === "rest") expect(outcome.body).toEqual({ detail: outcome.message });
+  });
+});
+
+test("the log says why", () => {
+  expect(service.output()).toMatch(/relation \\"(connection|session)\\" does not exist/);
+});
+
+test("once the database is whole again the service is too", async () => {
+  for (const table of TABLES) await accounts.query(`alter table ${table}_away rename to ${table}`);
+  const outcome = await createFace("rest", service.url).call("ListConnections", { token });
+  expect(outcome.body).toEqual({ success: true, data: [] });
+});
