@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import type { Target } from "../integrations/integration.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
 import type { ConnectionView } from "./connection-view.ts";
@@ -6,16 +7,20 @@ import type { ChangeFeed } from "./change-feed.ts";
 
 const MAX_ACCOUNTS = 10_000;
 const MAX_SECRETS = 50_000;
+const MAX_OPENED = 1_000;
+/** How long opened secrets are kept for the next call, in milliseconds. Opening them costs as much as finding the tool. */
+const OPENED_MS = 60_000;
 
 /**
  * Connections in memory, dropped by the change feed, so that a tool call asks the database nothing. Secrets are kept as
- * sealed at rest and opened for each call. While the feed is not healthy, every question goes to the database.
+ * sealed at rest; those in use stay open for a minute. While the feed is not healthy, every question goes to the database.
  */
 export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFeed }): ConnectionView {
   const { store, feed } = deps;
   const accounts = new LRUCache<string, readonly Connection[]>({ max: MAX_ACCOUNTS });
   // Not `max`, which would claim the memory for all of them at once.
   const sealed = new LRUCache<string, Uint8Array>({ maxSize: MAX_SECRETS, sizeCalculation: () => 1 });
+  const targets = new LRUCache<Connection, Target>({ max: MAX_OPENED, ttl: OPENED_MS, ttlAutopurge: true });
   /** Grows with every change heard, so that a list read before a change is not kept after it. */
   let heard = 0;
 
@@ -53,10 +58,12 @@ export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFee
     return bytes;
   }
 
-  function opened(connection: Connection, bytes: Uint8Array | undefined): ReturnType<ConnectionView["target"]> {
+  function opened(connection: Connection, bytes: Uint8Array | undefined): Target {
     const { accountId, id, keyVersion, configuration } = connection;
     const secrets = bytes === undefined ? {} : store.openSecrets(accountId, id, bytes);
-    return { accountId, connectionId: id, keyVersion, configuration: { ...configuration, ...secrets } };
+    const target = { accountId, connectionId: id, keyVersion, configuration: { ...configuration, ...secrets } };
+    targets.set(connection, target);
+    return target;
   }
 
   return {
@@ -68,6 +75,8 @@ export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFee
       return connections.find((one) => one.id === id);
     },
     target(connection) {
+      const known = targets.get(connection);
+      if (known !== undefined) return known;
       const bytes = sealed.get(`${connection.id}:${connection.keyVersion}`);
       if (bytes !== undefined) return opened(connection, bytes);
       return sealedOf(connection).then((loaded) => opened(connection, loaded));

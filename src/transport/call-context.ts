@@ -5,6 +5,9 @@ import type { Exchange } from "./http/exchange.ts";
 import { principalKey } from "./principal.ts";
 import type { Rpc } from "./rpc.ts";
 
+/** Why the signal of a completed call is aborted. One for all: without a reason Node makes an error with its stack each time. */
+const COMPLETED = new ConnectError("the call is complete", Code.Canceled);
+
 /** The context of a call on our own paths: what a handler does not look at is never made. */
 export class CallContext implements HandlerContext {
   readonly protocolName: string;
@@ -58,10 +61,10 @@ export class CallContext implements HandlerContext {
     if (this.#controller !== undefined) return this.#controller.signal;
     const controller = new AbortController();
     this.#controller = controller;
-    if (this.#ended !== undefined) controller.abort(this.#ended.reason);
+    if (this.#ended !== undefined) controller.abort(this.#ended.reason ?? COMPLETED);
     else if (this.#exchange.isOpen)
       this.#exchange.onClose(() => {
-        this.end(gone());
+        if (this.#ended === undefined) this.end(gone());
       });
     else this.end(gone());
     return controller.signal;
@@ -102,7 +105,7 @@ export class CallContext implements HandlerContext {
     if (this.#ended !== undefined) return;
     this.#ended = { reason };
     clearTimeout(this.#timer);
-    this.#controller?.abort(reason);
+    this.#controller?.abort(reason ?? COMPLETED);
   }
 }
 
