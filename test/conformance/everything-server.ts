@@ -1,0 +1,245 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  createMcpHandler,
+  inputRequired,
+  isLegacyRequest,
+  type McpHttpHandler,
+  MissingRequiredClientCapabilityError,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+  type ServerContext,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { ANSWERS, getPrompt, PROMPTS, readResource, RESOURCES, TOOLS } from "./everything-content.ts";
+
+/** Which revisions an upstream speaks: those with sessions, 2026-07-28, or all. */
+export type UpstreamEra = "legacy" | "modern" | "both";
+
+/** An MCP server made of the SDK, with everything that the conformance suite asks of a server. */
+export interface EverythingServer {
+  /** `host:port`. */
+  readonly host: string;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const text = (words: string): CallToolResult => ({ content: [{ type: "text", text: words }] });
+
+/** What changes when a tool is called to change it; one server process has one list. */
+interface Lists {
+  tools: number;
+  prompts: number;
+}
+
+function createEverything(lists: Lists, changed: () => McpHttpHandler | undefined): Server {
+  const server = new Server(
+    { name: "everything-for-conformance", version: "1.0.0" },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        prompts: { listChanged: true },
+        completions: {},
+        logging: {},
+      },
+    },
+  );
+  const more = (count: number, describe: (name: string) => object) =>
+    Array.from({ length: count }, (_, index) => describe(`added_${index + 1}`));
+
+  server.setRequestHandler("tools/list", () => ({
+    tools: [
+      ...TOOLS,
+      ...more(lists.tools, (name) => ({ name, description: "Came later.", inputSchema: { type: "object" } })),
+    ] as (typeof TOOLS)[number][],
+  }));
+  server.setRequestHandler("tools/call", ({ params }, context) =>
+    callTool(params.name, params.arguments ?? {}, context),
+  );
+  server.setRequestHandler("resources/list", () => ({ resources: [...RESOURCES] }));
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: [
+      {
+        uriTemplate: "test://template/{id}/data",
+        name: "Template",
+        description: "Data by id.",
+        mimeType: "application/json",
+      },
+    ],
+  }));
+  server.setRequestHandler("resources/read", ({ params: { uri } }) => {
+    const found = readResource(uri);
+    if (found === undefined) throw new ResourceNotFoundError(uri);
+    return found;
+  });
+  server.setRequestHandler("resources/subscribe", () => ({}));
+  server.setRequestHandler("resources/unsubscribe", () => ({}));
+  server.setRequestHandler("prompts/list", () => ({
+    prompts: [
+      ...PROMPTS,
+      ...more(lists.prompts, (name) => ({ name, description: "Came later." })),
+    ] as (typeof PROMPTS)[number][],
+  }));
+  server.setRequestHandler("prompts/get", ({ params }) => {
+    const found = getPrompt(params.name, params.arguments);
+    if (found === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${params.name}`);
+    return found;
+  });
+  server.setRequestHandler("completion/complete", ({ params }) => {
+    const values = ["paris", "park", "party"].filter((value) => value.startsWith(params.argument.value));
+    return { completion: { values, total: values.length, hasMore: false } };
+  });
+
+  async function callTool(
+    name: string,
+    args: Record<string, unknown>,
+    context: ServerContext,
+  ): Promise<CallToolResult> {
+    const known = ANSWERS.get(name);
+    if (known !== undefined) return known;
+    const { mcpReq } = context;
+    switch (name) {
+      case "test_tool_with_logging":
+        for (const words of ["Tool execution started", "Tool processing data", "Tool execution completed"]) {
+          await mcpReq.log("info", words);
+          await sleep(50);
+        }
+        return text("Said it.");
+      case "test_tool_with_progress": {
+        const progressToken = mcpReq._meta?.progressToken;
+        for (const progress of [0, 50, 100]) {
+          if (progressToken !== undefined) {
+            const params = { progressToken, progress, total: 100, message: `Completed ${progress} of 100` };
+            await mcpReq.notify({ method: "notifications/progress", params });
+          }
+          await sleep(50);
+        }
+        return text("Done.");
+      }
+      case "test_logging_tool":
+        await mcpReq.log("info", "This is said to those alone who want to hear it.");
+        return text("Said it.");
+      case "test_missing_capability":
+        if (clientCapabilities(mcpReq.envelope)["sampling"] === undefined) {
+          throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { sampling: {} } });
+        }
+        return text("The client can sample.");
+      case "test_trigger_tool_change":
+        lists.tools += 1;
+        changed()?.notify.toolsChanged();
+        await server.sendToolListChanged().catch(() => undefined);
+        return text("Changed.");
+      case "test_trigger_prompt_change":
+        lists.prompts += 1;
+        changed()?.notify.promptsChanged();
+        await server.sendPromptListChanged().catch(() => undefined);
+        return text("Changed.");
+      case "test_sampling": {
+        const messages = [{ role: "user", content: { type: "text", text: String(args["prompt"]) } }] as const;
+        const answer = await mcpReq.requestSampling({ messages: [...messages], maxTokens: 100 });
+        return text(`LLM response: ${JSON.stringify(answer.content)}`);
+      }
+      case "test_elicitation":
+      case "test_elicitation_sep1034_defaults":
+      case "test_elicitation_sep1330_enums":
+      case "test_streaming_elicitation":
+        return elicit(name, String(args["message"] ?? "What is your name?"), context);
+      default:
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
+    }
+  }
+
+  async function elicit(name: string, message: string, { mcpReq }: ServerContext): Promise<CallToolResult> {
+    const requestedSchema = {
+      type: "object" as const,
+      properties: { username: { type: "string" as const, default: "John Doe" } },
+      required: ["username"],
+    };
+    if (mcpReq.envelope === undefined) {
+      const { action, content } = await mcpReq.elicitInput({ mode: "form", message, requestedSchema });
+      return text(`User response: ${action} ${JSON.stringify(content)}`);
+    }
+    if (name !== "test_streaming_elicitation") await sleep(10);
+    return inputRequired({ inputRequests: { username: inputRequired.elicit({ message, requestedSchema }) } }) as never;
+  }
+
+  return server;
+}
+
+/** Starts the server on a port of its own. */
+export async function startEverythingServer(era: UpstreamEra): Promise<EverythingServer> {
+  const lists: Lists = { tools: 0, prompts: 0 };
+  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  const handler = createMcpHandler(() => createEverything(lists, () => handler), { legacy: "reject" });
+
+  async function serveSession(request: Request): Promise<Response> {
+    const known = sessions.get(request.headers.get("mcp-session-id") ?? "");
+    if (known !== undefined) return known.handleRequest(request);
+    if (request.headers.has("mcp-session-id")) return new Response(null, { status: 404 });
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        sessions.set(id, transport);
+      },
+      onsessionclosed: (id) => {
+        sessions.delete(id);
+      },
+    });
+    await createEverything(lists, () => handler).connect(transport);
+    return transport.handleRequest(request);
+  }
+
+  async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const request = await toRequest(incoming, outgoing);
+    const isLegacy = era === "legacy" || (era === "both" && (await isLegacyRequest(request)));
+    const response = await (isLegacy ? serveSession(request) : handler.fetch(request));
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    outgoing.flushHeaders();
+    for await (const chunk of response.body ?? []) outgoing.write(chunk);
+    outgoing.end();
+  }
+
+  const http = createServer((incoming, outgoing) => {
+    answer(incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const address = http.address();
+  if (typeof address !== "object" || address === null) throw new Error("the server has no port");
+  const host = `127.0.0.1:${address.port}`;
+  return {
+    host,
+    url: `http://${host}/mcp`,
+    close: async () => {
+      await handler.close();
+      http.close();
+      http.closeAllConnections();
+    },
+  };
+}
+
+async function toRequest(incoming: IncomingMessage, outgoing: ServerResponse): Promise<Request> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(Buffer.from(chunk as Uint8Array));
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]);
+  return new Request(`http://${incoming.headers.host ?? "localhost"}${incoming.url ?? "/"}`, {
+    method: incoming.method ?? "GET",
+    headers,
+    signal: gone.signal,
+    ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+  });
+}
+
+function clientCapabilities(envelope: object | undefined): Record<string, unknown> {
+  const declared = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
+  return (declared as Record<string, unknown> | undefined) ?? {};
+}

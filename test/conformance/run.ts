@@ -1,0 +1,155 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { pino } from "pino";
+import { parse } from "yaml";
+import { startEmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
+import { EVERYDAY_SCOPES, openAccounts } from "../support/accounts.ts";
+import { runChild } from "../support/child-process.ts";
+import { freePort } from "../support/free-port.ts";
+import { createMasterKeys, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { startEverythingServer, type UpstreamEra } from "./everything-server.ts";
+import { startRoundRobin } from "./round-robin.ts";
+import { readScenarioResults, type ScenarioResult } from "./scenario-results.ts";
+
+/**
+ * Runs MCP's own conformance suite against two replicas behind a round robin, with a server of the SDK behind them as a
+ * connection. Fails on the suite's exit code, on a scenario that is missing, and on one that nothing was checked of.
+ *
+ *     npm run conformance            writes test/conformance/summary.md
+ *     npm run conformance -- --check leaves the summary alone
+ */
+
+/** Each set of requirements, and what the upstream behind the service speaks: its own era, and the other one. */
+const RUNS: readonly { readonly requirements: string; readonly upstream: UpstreamEra }[] = [
+  { requirements: "2025-11-25", upstream: "legacy" },
+  { requirements: "2026-07-28", upstream: "modern" },
+  { requirements: "2025-11-25", upstream: "modern" },
+  { requirements: "2026-07-28", upstream: "legacy" },
+];
+
+const SUITE = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/dist/index.js");
+const FOLDER = new URL(".", import.meta.url).pathname;
+
+interface Outcome {
+  readonly requirements: string;
+  readonly upstream: UpstreamEra;
+  readonly code: number | NodeJS.Signals;
+  readonly output: string;
+  readonly results: readonly ScenarioResult[];
+  readonly missing: readonly string[];
+}
+
+const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice("--only=".length);
+const outcomes: Outcome[] = [];
+for (const run of RUNS) {
+  if (only !== undefined && only !== `${run.requirements}/${run.upstream}`) continue;
+  outcomes.push(await runSuite(run.requirements, run.upstream));
+}
+const report = summarise(outcomes);
+process.stdout.write(report);
+if (only === undefined && !process.argv.includes("--check")) await writeFile(join(FOLDER, "summary.md"), report);
+for (const { requirements, upstream, code, output, missing } of outcomes) {
+  if (code === 0 && missing.length === 0) continue;
+  process.exitCode = 1;
+  process.stderr.write(
+    `\n${requirements} with a ${upstream} upstream failed; missing: ${missing.join(", ")}\n${output}\n`,
+  );
+}
+
+async function runSuite(requirements: string, era: UpstreamEra): Promise<Outcome> {
+  const folder = await mkdtemp(join(tmpdir(), "patchbay-conformance-"));
+  const postgres = await startEmbeddedPostgres({ dataDir: join(folder, "data"), log: pino({ level: "silent" }) });
+  const upstream = await startEverythingServer(era);
+  const port = await freePort();
+  const publicUrl = `http://localhost:${port}`;
+  const options = {
+    databaseUrl: postgres.url,
+    masterKeys: createMasterKeys(),
+    env: { PUBLIC_URL: publicUrl, OUTBOUND_ALLOW: upstream.host, LOG_LEVEL: "warn" },
+  };
+  const replicas = [await startService(options), await startService(options)];
+  const accounts = await openAccounts(replicas[0]?.env ?? {});
+  const token = await (await accounts.create()).token(EVERYDAY_SCOPES);
+  await accounts.close();
+  const targets = replicas.map(({ url }) => url);
+  const shim = await startRoundRobin({ port, targets, token });
+  try {
+    await connect(publicUrl, upstream.url);
+    const results = join(folder, "results");
+    const { code, output } = await runChild({
+      command: process.execPath,
+      args: [
+        ...[SUITE, "server", "--url", `${publicUrl}/mcp`, "--requirements", requirements, "-o", results],
+        ...["--expected-failures", join(FOLDER, `expected-failures.${requirements}.yaml`)],
+      ],
+    });
+    const found = await readScenarioResults(results);
+    const missing = (await requiredScenarios(requirements)).filter(
+      (name) => !found.some(({ scenario, passed, failed }) => scenario === name && passed + failed.length > 0),
+    );
+    const warnings = replicas.map((replica) => replica.output()).join("");
+    return { requirements, upstream: era, code, output: output + warnings, results: found, missing };
+  } finally {
+    shim.close();
+    await Promise.all(replicas.map((replica) => replica.kill()));
+    await upstream.close();
+    await postgres.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Connects the upstream and waits until its tools can be called. */
+async function connect(publicUrl: string, upstreamUrl: string): Promise<void> {
+  const address = `${publicUrl}/api/v1/mcp-servers`;
+  const created = await fetch(address, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ server_type: "mcp", name: "Everything", configuration: { url: upstreamUrl } }),
+  });
+  const { server_id: id } = (await created.json()) as { server_id: string };
+  await until(async () => {
+    const found = await fetch(`${address}/${id}`);
+    const { data } = (await found.json()) as { data: { api_key_verification_status: string } };
+    return data.api_key_verification_status === "verified";
+  });
+}
+
+async function requiredScenarios(requirements: string): Promise<readonly string[]> {
+  const file = new URL(`../requirements/${requirements}.yaml`, pathToFileURL(SUITE));
+  return (parse(await readFile(file, "utf8")) as { server: string[] }).server;
+}
+
+function summarise(all: readonly Outcome[]): string {
+  const version = (
+    createRequire(import.meta.url)("@modelcontextprotocol/conformance/package.json") as { version: string }
+  ).version;
+  const lines = [
+    "# Conformance",
+    "",
+    `MCP's own suite, \`@modelcontextprotocol/conformance@${version}\`, against two replicas behind a round robin, with a server`,
+    "of the SDK behind them as a connection. Written by `npm run conformance`; what may fail, and why, stands in",
+    "`expected-failures.*.yaml`.",
+  ];
+  for (const { requirements, upstream, code, results, missing } of all) {
+    const failing = results.filter(({ failed }) => failed.length > 0);
+    lines.push(
+      "",
+      `## ${requirements}, upstream ${upstream}`,
+      "",
+      `Exit code ${code}. ${results.length} scenarios, ${results.length - failing.length} without a failed check, ` +
+        `${failing.length} with; missing: ${missing.length === 0 ? "none" : missing.join(", ")}.`,
+      "",
+      "| scenario | checks passed | failed | warned |",
+      "|---|---|---|---|",
+      ...results.map(
+        ({ scenario, passed, failed, warned }) =>
+          `| ${scenario} | ${passed} | ${failed.join(", ")} | ${warned.join(", ")} |`,
+      ),
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
