@@ -53,7 +53,7 @@ it("every operation of the contract has cases", () => {
   expect(files.map(({ operation }) => operation).toSorted()).toEqual([...OPERATIONS.keys()].toSorted());
 });
 
-describe.each(files)("$operation", ({ cases }) => {
+describe.concurrent.each(files)("$operation", ({ cases }) => {
   describe.each(cases)("$title", (played) => {
     checkOperations(played);
     it.each(played.faces)("over %s", async (faceName) => {
