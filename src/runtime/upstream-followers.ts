@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Principal } from "../auth/principal.ts";
 import type { ChangeFeed } from "../connections/change-feed.ts";
 import type { Connection } from "../connections/connection.ts";
@@ -14,8 +15,8 @@ import type { ListedItem } from "./upstream-pages.ts";
 import type { Source, UpstreamView } from "./upstream-view.ts";
 import type { UpstreamViews } from "./upstream-views.ts";
 
-/** How often the offers in view are looked at while somebody follows them, in milliseconds. */
-const LOOK_EVERY_MS = 60_000;
+/** How often the offers in view, and what a follower wants to hear, are looked at: it may be in memory alone, in milliseconds. */
+const LOOK_EVERY_MS = 5_000;
 /** Changes come in groups: how long to wait for the rest of one, in milliseconds. */
 const SETTLE_MS = 50;
 /** How long the first look waits for offers, in milliseconds. */
@@ -72,8 +73,6 @@ export function createUpstreamFollowers(deps: UpstreamFollowersDeps): Pick<Upstr
 
   return {
     follow(principal, interest, hear) {
-      const isIdle = !interest.resourcesListChanged && !interest.promptsListChanged && interest.resourceUris.size === 0;
-      if (isIdle) return () => undefined;
       const follower = createFollower(deps, principal, interest, hear);
       let settling: NodeJS.Timeout | undefined;
       const soon = (): void => {
@@ -128,7 +127,8 @@ function createFollower(
     const wanted = subscribed(view, interest.resourceUris);
     for (const [id, watch] of watches) {
       const source = view.sources.find(({ connection }) => connection.id === id);
-      if (source?.connection.keyVersion === watch.connection.keyVersion && wanted.has(source)) continue;
+      const isSame = source?.connection.keyVersion === watch.connection.keyVersion;
+      if (source !== undefined && isSame && isDeepStrictEqual(wanted.get(source), watch.clientUris)) continue;
       watch.stop();
       watches.delete(id);
     }

@@ -1,0 +1,299 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Features, Question } from "../../../src/integrations/features.ts";
+import type { Notification } from "../../../src/integrations/relay.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { startEverythingServer as startSdkServer, type UpstreamEra } from "../../conformance/everything-server.ts";
+import { INITIALIZED, json, result, status, stream, type Script } from "./scripted-upstream.ts";
+import { createSubject, patient, target, textOf, tool, upstream } from "./support.ts";
+
+/** The handshake of a server that declares these capabilities. */
+function declaring(capabilities: JsonObject): Script {
+  return ({ message }, response) => {
+    response.setHeader("mcp-session-id", "session-1");
+    json(response, { jsonrpc: "2.0", id: message.id ?? null, result: { ...INITIALIZED, capabilities } });
+  };
+}
+
+function featuresOf({ integration }: { integration: { features?: Features } }): Features {
+  if (integration.features === undefined) throw new Error("no features");
+  return integration.features;
+}
+
+const keys = (items: readonly { key: string }[]): string[] => items.map(({ key }) => key);
+
+async function sdkServer(era: UpstreamEra) {
+  const server = await startSdkServer(era);
+  const subject = createSubject([server.url]);
+  onTestFinished(async () => {
+    await subject.close();
+    await server.close();
+  });
+  return { ...subject, connection: target(server.url), features: featuresOf(subject) };
+}
+
+describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => {
+  it("is surveyed: capabilities, resources, templates, prompts", async () => {
+    const { features, connection } = await sdkServer(era);
+    const offer = await features.survey(connection, patient());
+    expect(offer.capabilities).toEqual({
+      resources: true,
+      subscribe: true,
+      prompts: true,
+      completions: true,
+      logging: true,
+    });
+    expect(keys(offer.resources)).toContain("test://static-text");
+    expect(keys(offer.resourceTemplates)).toEqual(["test://template/{id}/data"]);
+    expect(keys(offer.prompts)).toContain("test_simple_prompt");
+    expect(offer.bytes).toBeGreaterThan(100);
+  });
+
+  it("is read, prompted and asked for completions, and nothing of its revision remains", async () => {
+    const { features, connection } = await sdkServer(era);
+    const ask = async (question: Question): Promise<JsonObject> => {
+      const answer = await features.ask(connection, question, patient());
+      if (answer.kind === "error") throw new Error(answer.message);
+      expect(answer.result).not.toHaveProperty("resultType");
+      expect(answer.result).not.toHaveProperty("ttlMs");
+      return answer.result;
+    };
+    const uri = "test://static-text";
+    expect(await ask({ method: "resources/read", uri })).toMatchObject({ contents: [{ uri }] });
+    const prompt = await ask({ method: "prompts/get", name: "test_simple_prompt", args: undefined });
+    expect(prompt.messages).toHaveLength(1);
+    const ref = { type: "ref/prompt", name: "test_prompt_with_arguments" };
+    const completion = await ask({
+      method: "completion/complete",
+      params: { ref, argument: { name: "arg1", value: "par" } },
+    });
+    expect(completion).toMatchObject({ completion: { values: ["paris", "park", "party"] } });
+  });
+
+  it("says in its own words and code what it does not know", async () => {
+    const { features, connection } = await sdkServer(era);
+    const unknown = await features.ask(connection, { method: "resources/read", uri: "test://nowhere" }, patient());
+    expect(unknown).toMatchObject({ kind: "error", code: -32602, data: { uri: "test://nowhere" } });
+    const prompt = { method: "prompts/get", name: "nobody", args: undefined } as const;
+    expect(await features.ask(connection, prompt, patient())).toMatchObject({
+      kind: "error",
+      code: -32602,
+      message: expect.stringContaining("Unknown prompt: nobody") as string,
+    });
+  });
+
+  it("is heard on the way of a call: progress if asked for, log messages from the wanted level on", async () => {
+    const { integration, connection } = await sdkServer(era);
+    const progress: JsonObject[] = [];
+    const messages: Notification[] = [];
+    const options = {
+      ...patient(),
+      onProgress: (one: JsonObject) => void progress.push(one),
+      onMessage: (one: Notification) => void messages.push(one),
+    };
+    await integration.callTool(connection, tool("test_tool_with_progress"), {}, options);
+    expect(progress.map((one) => one.progress)).toEqual([0, 50, 100]);
+    expect(progress[0]).not.toHaveProperty("progressToken");
+    const logging = tool("test_tool_with_logging");
+    await integration.callTool(connection, logging, {}, { ...options, logLevel: "info" });
+    expect(messages.map(({ params }) => params.data)).toHaveLength(3);
+    await integration.callTool(connection, logging, {}, { ...options, logLevel: "error" });
+    expect(messages).toHaveLength(3);
+  });
+});
+
+describe("the offer of a server", () => {
+  it("is read page by page, and what clients could not bear is left out", async () => {
+    const pages: Record<string, JsonObject> = {
+      "": {
+        resources: [
+          { uri: "a://1", name: "one", size: "big", title: 7, annotations: { priority: 1 } },
+          { name: "no URI" },
+        ],
+        nextCursor: "2",
+      },
+      "2": { resources: [{ uri: "a://2", mimeType: "text/plain" }, { uri: "a://1" }, { uri: "relative" }, "text"] },
+    };
+    const subject = await upstream({
+      initialize: declaring({ resources: {} }),
+      "resources/list": ({ message }, response) => {
+        const cursor = (message.params as { cursor?: string }).cursor ?? "";
+        json(response, { jsonrpc: "2.0", id: message.id, result: pages[cursor] });
+      },
+      "resources/templates/list": ({ message }, response) =>
+        json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "Method not found" } }),
+    });
+    const offer = await featuresOf(subject).survey(target(subject.server.url), patient());
+    expect(offer.resources.map(({ item }) => item)).toEqual([
+      { uri: "a://1", name: "one", annotations: { priority: 1 } },
+      { uri: "a://2", name: "a://2", mimeType: "text/plain" },
+    ]);
+    expect(offer.resourceTemplates).toEqual([]);
+    expect(offer.capabilities).toMatchObject({ resources: true, subscribe: false, prompts: false });
+  });
+
+  it("is not asked for where it declares none", async () => {
+    const subject = await upstream({ initialize: declaring({ tools: {} }) });
+    const offer = await featuresOf(subject).survey(target(subject.server.url), patient());
+    expect(offer).toMatchObject({ resources: [], resourceTemplates: [], prompts: [], bytes: 0 });
+    expect(subject.server.of("resources/list")).toHaveLength(0);
+    expect(subject.server.of("prompts/list")).toHaveLength(0);
+  });
+
+  it("cannot be had of a server that is down: the sentence names the host", async () => {
+    const subject = await upstream({ initialize: status(500) });
+    const { host } = new URL(subject.server.url);
+    await expect(featuresOf(subject).survey(target(subject.server.url), patient())).rejects.toMatchObject({
+      kind: "unavailable",
+      message: expect.stringContaining(host) as string,
+    });
+  });
+});
+
+describe("a question", () => {
+  const read: Question = { method: "resources/read", uri: "a://1" };
+
+  it("is asked once more when the upstream has forgotten the session", async () => {
+    let reads = 0;
+    const subject = await upstream({
+      "resources/read": (request, response) => {
+        reads += 1;
+        if (reads === 1) response.writeHead(404).end();
+        else result({ contents: [] })(request, response);
+      },
+    });
+    const answer = await featuresOf(subject).ask(target(subject.server.url), read, patient());
+    expect(answer).toEqual({ kind: "result", result: { contents: [] } });
+    expect(subject.server.of("initialize")).toHaveLength(2);
+  });
+
+  it("that is answered with a wish for input gets a clear error", async () => {
+    const subject = await upstream({ "prompts/get": result({ resultType: "input_required", inputRequests: {} }) });
+    const question: Question = { method: "prompts/get", name: "p", args: {} };
+    expect(await featuresOf(subject).ask(target(subject.server.url), question, patient())).toMatchObject({
+      kind: "error",
+      code: -32603,
+      message: expect.stringMatching(/input from a person/) as string,
+    });
+  });
+
+  it("never brings the connection's key back, not even in an error's data", async () => {
+    const error = { code: -32000, message: "no key-123456", data: { sent: ["Bearer key-123456"] } };
+    const subject = await upstream({
+      "resources/read": ({ message }, response) => json(response, { jsonrpc: "2.0", id: message.id, error }),
+    });
+    const connection = target(subject.server.url, { api_token: "key-123456" });
+    const answer = await featuresOf(subject).ask(connection, read, patient());
+    expect(answer).toMatchObject({ kind: "error", code: -32000 });
+    expect(JSON.stringify(answer)).not.toContain("key-123456");
+  });
+
+  it("that nobody awaits any more is cancelled upstream", async () => {
+    const subject = await upstream({ "resources/read": () => undefined });
+    const controller = new AbortController();
+    const asked = featuresOf(subject).ask(target(subject.server.url), read, { signal: controller.signal });
+    asked.catch(() => undefined);
+    await subject.server.until("resources/read");
+    controller.abort(new Error("gone"));
+    await expect(asked).rejects.toThrow("gone");
+    await subject.server.until("notifications/cancelled");
+  });
+});
+
+describe("what is heard on the way", () => {
+  it("is heard one after another, and the answer only after all of it, however slow the hearer", async () => {
+    const subject = await upstream({
+      "tools/call": ({ message }, response) => {
+        const { send } = stream(response);
+        const token = (message.params as { _meta: { progressToken: number } })._meta.progressToken;
+        for (const progress of [1, 2, 3]) {
+          send({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: token, progress } });
+        }
+        send({ jsonrpc: "2.0", id: message.id, result: { content: [{ type: "text", text: "done" }] } });
+        response.end();
+      },
+    });
+    const events: string[] = [];
+    const onProgress = async ({ progress }: JsonObject): Promise<void> => {
+      events.push(`begin ${String(progress)}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      events.push(`end ${String(progress)}`);
+    };
+    const options = { ...patient(), onProgress };
+    const answer = await subject.integration.callTool(target(subject.server.url), tool("work"), {}, options);
+    expect(textOf(answer)).toBe("done");
+    expect(events).toEqual(["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]);
+  });
+
+  it("is what belongs to the call: progress of other requests is not", async () => {
+    const subject = await upstream({
+      "tools/call": ({ message }, response) => {
+        const { send } = stream(response);
+        send({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: "other", progress: 1 } });
+        send({ jsonrpc: "2.0", id: message.id, result: { content: [] } });
+        response.end();
+      },
+    });
+    const heard: JsonObject[] = [];
+    const options = { ...patient(), onProgress: (one: JsonObject) => void heard.push(one) };
+    await subject.integration.callTool(target(subject.server.url), tool("work"), {}, options);
+    expect(heard).toEqual([]);
+  });
+
+  it("tells which of its lists an upstream says has changed", async () => {
+    const subject = await upstream({
+      "tools/call": ({ message }, response) => {
+        const { send } = stream(response);
+        send({ jsonrpc: "2.0", method: "notifications/prompts/list_changed" });
+        send({ jsonrpc: "2.0", id: message.id, result: { content: [] } });
+        response.end();
+      },
+    });
+    const connection = target(subject.server.url);
+    const news: unknown[] = [];
+    subject.integration.onNews?.((connectionId, one) => news.push([connectionId, one]));
+    await subject.integration.callTool(connection, tool("work"), {}, patient());
+    expect(news).toEqual([[connection.connectionId, { kind: "list_changed", list: "prompts" }]]);
+  });
+
+  it("asks for a log level once, and again only when somebody wants to hear more", async () => {
+    const subject = await upstream({ initialize: declaring({ logging: {} }), "logging/setLevel": result({}) });
+    const connection = target(subject.server.url);
+    const at = (logLevel: "debug" | "info" | "error") =>
+      subject.integration.callTool(
+        connection,
+        tool("work"),
+        {},
+        { ...patient(), onMessage: () => undefined, logLevel },
+      );
+    await at("info");
+    await at("error");
+    await at("info");
+    await at("debug");
+    const levels = subject.server.of("logging/setLevel").map(({ message }) => (message.params as JsonObject).level);
+    expect(levels).toEqual(["info", "debug"]);
+  });
+});
+
+describe("watching resources", () => {
+  it("subscribes in a session of its own, hears what changes, and ends the session when stopped", async () => {
+    const subject = await upstream({
+      initialize: declaring({ resources: { subscribe: true } }),
+      "resources/subscribe": result({}),
+      GET: (_request, response) => {
+        const { send } = stream(response);
+        void subject.server.until("resources/subscribe").then(() => {
+          send({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "a://1" } });
+        });
+      },
+    });
+    const features = featuresOf(subject);
+    const heard = await new Promise((resolve) => {
+      const stop = features.watch(target(subject.server.url), ["a://1"], (news) => {
+        stop();
+        resolve(news);
+      });
+    });
+    expect(heard).toEqual({ kind: "updated", uri: "a://1" });
+    await subject.server.until("DELETE");
+  });
+});
