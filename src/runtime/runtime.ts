@@ -1,8 +1,9 @@
 import type { Principal } from "../auth/principal.ts";
-import type { CallResult } from "../integrations/tool.ts";
+import { errorResult, type CallResult } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
 import { negotiateProtocolVersion, RUNTIME_CAPABILITIES, type Introduction, type OpenedSession } from "./initialize.ts";
 import type { ToolPage } from "./list-tools.ts";
+import { RpcError } from "./rpc-error.ts";
 import { parseClientInfo, type Peer } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { ToolUse } from "./tool-use.ts";
@@ -46,7 +47,13 @@ export function createRuntime({ sessions, tools, serverInfo }: RuntimeDeps): Run
     async callTool(principal, sessionId, name, args, { signal }) {
       const found = sessions.require(principal, sessionId);
       const session = found instanceof Promise ? await found : found;
-      return tools.call(principal, session, name, args, { signal });
+      try {
+        return await tools.call(principal, session, name, args, { signal });
+      } catch (thrown) {
+        // Only MCP clients know what to do with an upstream's own error.
+        if (thrown instanceof RpcError) return errorResult(thrown.message);
+        throw thrown;
+      }
     },
   };
 }

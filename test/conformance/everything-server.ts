@@ -143,7 +143,9 @@ function createEverything(lists: Lists, changed: () => McpHttpHandler | undefine
         return text("Changed.");
       case "test_sampling": {
         const messages = [{ role: "user", content: { type: "text", text: String(args["prompt"]) } }] as const;
-        const answer = await mcpReq.requestSampling({ messages: [...messages], maxTokens: 100 });
+        // The SDK's own helper asks on the stream of the session, where a client without one never hears it.
+        const params = { messages: [...messages], maxTokens: 100 };
+        const answer = await mcpReq.send({ method: "sampling/createMessage", params });
         return text(`LLM response: ${JSON.stringify(answer.content)}`);
       }
       case "test_elicitation":

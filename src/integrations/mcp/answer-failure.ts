@@ -7,6 +7,8 @@ import type { Session } from "./session.ts";
 import { UpstreamFailure, type RpcAnswer } from "./upstream-failure.ts";
 
 const METHOD_NOT_FOUND = -32601;
+/** MCP's error for a client that does not say that it can do what a tool needs (2026-07-28). */
+export const MISSING_CAPABILITY = -32021;
 
 /** How much of an upstream's sentence is passed on, in UTF-16 units. */
 const MAX_MESSAGE = 2_000;
@@ -38,7 +40,7 @@ export function answerFailure(answer: Answer, error: JsonObject | undefined, ses
     const what = session.era === "stateless" ? "no longer takes protocol revision 2026-07-28" : "ended the session";
     return failure("session_lost", `${server} ${what} (HTTP ${status})${said}.`);
   }
-  if (error !== undefined && (status < 300 || code === METHOD_NOT_FOUND)) {
+  if (error !== undefined && (status < 300 || code === METHOD_NOT_FOUND || code === MISSING_CAPABILITY)) {
     const sentence = `${server} answered with an error${code === undefined ? "" : ` (${code})`}${said}.`;
     return new UpstreamFailure(
       "rpc",

@@ -2,8 +2,10 @@ import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
 import type { UpstreamNews } from "../features.ts";
+import { RpcError } from "../../runtime/rpc-error.ts";
 import type { Integration } from "../integration.ts";
 import { errorResult } from "../tool.ts";
+import { MISSING_CAPABILITY } from "./answer-failure.ts";
 import { readCallResult } from "./call-result.ts";
 import { checkConfiguration, CONFIGURATION_SCHEMA, SECRET_PROPERTIES } from "./configuration.ts";
 import { endpointOf } from "./endpoint.ts";
@@ -85,8 +87,12 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
           return readCallResult(result);
         });
       } catch (error) {
-        if (error instanceof UpstreamFailure) return errorResult(withDoubt(error, tool.readOnly));
-        throw error;
+        if (!(error instanceof UpstreamFailure)) throw error;
+        // What the tool wants of its client is for the client to hear, not for the model.
+        if (error.answer?.code === MISSING_CAPABILITY) {
+          throw new RpcError(MISSING_CAPABILITY, error.answer.message, error.answer.data);
+        }
+        return errorResult(withDoubt(error, tool.readOnly));
       }
     },
 

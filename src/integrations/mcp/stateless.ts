@@ -17,7 +17,8 @@ export function requestMeta(
 ): JsonObject | undefined {
   const progress = relay?.onProgress === undefined ? undefined : { progressToken: id };
   if (era === "handshake") return progress;
-  const level = relay?.onMessage === undefined ? undefined : relay.logLevel;
+  // Without a level such a server must say nothing at all; one with a handshake would say what it finds worth saying.
+  const level = relay?.onMessage === undefined ? undefined : (relay.logLevel ?? "info");
   return {
     ...REQUEST_META,
     ...(level === undefined ? {} : { "io.modelcontextprotocol/logLevel": level }),
