@@ -24,7 +24,8 @@ export interface Overload {
 
 const CALLS_PER_SECOND = 1_000;
 const OVERLOAD = 1.5;
-const MAX_CONNECTIONS = 1_024;
+const CALL_CONNECTIONS = 64;
+const OVERLOAD_CONNECTIONS = 512;
 
 /** Measures the added latency in interleaved runs; medians over the rounds. */
 export async function measureAddedLatency(
@@ -33,7 +34,8 @@ export async function measureAddedLatency(
   direct: Contestant,
   { seconds, rounds }: BenchOptions,
 ): Promise<AddedLatency> {
-  const open = (contestant: Pick<Contestant, "job">): Job => openLoop(contestant.job, CALLS_PER_SECOND, seconds);
+  const open = (contestant: Pick<Contestant, "job">): Job =>
+    openLoop(contestant.job, CALLS_PER_SECOND, seconds, CALL_CONNECTIONS);
   const relayed = { job: { ...direct.job, url: arena.service.url, requests: [relayRequest(arena)] } as Job };
   const p50: number[] = [];
   const p99: number[] = [];
@@ -57,7 +59,7 @@ export async function measureOverload(
     const saturated = await load.run(contestant.job);
     const perSecond = saturated.good / saturated.seconds;
     const offeredPerSecond = Math.round(perSecond * OVERLOAD);
-    const overloaded = await load.run(openLoop(contestant.job, offeredPerSecond, seconds));
+    const overloaded = await load.run(openLoop(contestant.job, offeredPerSecond, seconds, OVERLOAD_CONNECTIONS));
     const { good, refused } = overloaded;
     runs.push({
       offeredPerSecond,
@@ -74,10 +76,10 @@ export async function measureOverload(
   };
 }
 
-function openLoop(job: Job, ratePerSecond: number, seconds: number): Job {
+function openLoop(job: Job, ratePerSecond: number, seconds: number, connections: number): Job {
   if (job.kind !== "closed-http1") throw new Error("only HTTP/1.1 is measured in an open loop");
   const [request] = job.requests;
   if (request === undefined) throw new Error("no request to send");
   const { url, expected } = job;
-  return { kind: "open-http1", url, request, expected, ratePerSecond, connections: MAX_CONNECTIONS, seconds };
+  return { kind: "open-http1", url, request, expected, ratePerSecond, connections, seconds };
 }

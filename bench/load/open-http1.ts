@@ -5,6 +5,9 @@ import { percentile } from "./percentile.ts";
 /** How long answers are waited for after the last request was due, in milliseconds. */
 const PATIENCE_MS = 5_000;
 
+/** How long the connections have to be made before the first request is due, in milliseconds. */
+const CONNECT_MS = 500;
+
 /** Sends on schedule whether or not answers come, and counts each answer's time from when its request was due. */
 export async function runOpenHttp1(job: Extract<Job, { kind: "open-http1" }>): Promise<Outcome> {
   const total = job.ratePerSecond * job.seconds;
@@ -48,8 +51,8 @@ export async function runOpenHttp1(job: Extract<Job, { kind: "open-http1" }>): P
     else send(connection, dueAt);
   };
 
-  for (let connection = 0; connection < Math.min(64, job.connections); connection += 1) idle.push(open());
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  for (let connection = 0; connection < job.connections; connection += 1) idle.push(open());
+  await new Promise((resolve) => setTimeout(resolve, CONNECT_MS));
   const startedAt = performance.now();
   let sent = 0;
   const tick = (): void => {

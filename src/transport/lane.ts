@@ -11,6 +11,8 @@ export interface LaneLimits {
 
 /** Bounds the work in flight, so that overload costs the surplus a 503 and not everybody their latency. */
 export interface Lane {
+  /** Whether the next one would be turned away, so that it can be before it has cost anything. */
+  isFull(): boolean;
   /** Undefined: go ahead. Otherwise resolves once there is a place; rejects with `unavailable` when there is none in time. */
   enter(): Promise<void> | undefined;
   /** Gives the place back. Exactly once after each entry. */
@@ -34,7 +36,7 @@ export function createLane(limits: LaneLimits): Lane {
     const bound = performance.now() - limits.maxWaitMs;
     for (let first = waiting[0]; first !== undefined && first.since <= bound; first = waiting[0]) {
       waiting.shift();
-      first.refuse(busy());
+      first.refuse(BUSY);
     }
     schedule();
   };
@@ -45,12 +47,13 @@ export function createLane(limits: LaneLimits): Lane {
   };
 
   return {
+    isFull: () => waiting.length >= limits.maxWaiting,
     enter: () => {
       if (inFlight < limits.maxInFlight) {
         inFlight += 1;
         return undefined;
       }
-      if (waiting.length >= limits.maxWaiting) return Promise.reject(busy());
+      if (waiting.length >= limits.maxWaiting) return Promise.reject(BUSY);
       return new Promise((admit, refuse) => {
         waiting.push({ since: performance.now(), admit, refuse });
         schedule();
@@ -64,6 +67,7 @@ export function createLane(limits: LaneLimits): Lane {
   };
 }
 
-function busy(): DomainError {
-  return new DomainError("unavailable", "The service is busy. Try again in a moment.", { retryAfterSeconds: 1 });
-}
+/** What a call hears that is turned away. One for all: to make an error costs more than to refuse a call. */
+export const BUSY = new DomainError("unavailable", "The service is busy. Try again in a moment.", {
+  retryAfterSeconds: 1,
+});

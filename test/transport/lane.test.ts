@@ -10,8 +10,10 @@ describe("a lane", () => {
     const order: number[] = [];
     const third = lane.enter()?.then(() => order.push(3));
     const fourth = lane.enter()?.then(() => order.push(4));
+    expect(lane.isFull()).toBe(true);
     await expect(lane.enter()).rejects.toMatchObject({ kind: "unavailable", retryAfterSeconds: 1 });
     lane.leave();
+    expect(lane.isFull()).toBe(false);
     await third;
     lane.leave();
     await fourth;

@@ -6,6 +6,7 @@ import { callUnary, type ServedRpc } from "../calls.ts";
 import { toConnectError, toFault } from "../fault.ts";
 import type { Gate } from "../gate/gate.ts";
 import { ConnectionLost, type Exchange } from "../http/exchange.ts";
+import { BUSY } from "../lane.ts";
 import type { Log } from "../log.ts";
 import type { RequestClock } from "../request-clock.ts";
 import type { FastProtocol } from "./fast-protocol.ts";
@@ -42,6 +43,7 @@ export function createFastHandler(rpc: ServedRpc, protocol: FastProtocol, deps: 
       fail(tooLate);
     });
     try {
+      if (rpc.lane?.isFull() === true) throw BUSY;
       const admitted = deps.gate(rpc, exchange);
       const principal = admitted instanceof Promise ? await admitted : admitted;
       const timeoutMs = protocol.timeoutMs(exchange);

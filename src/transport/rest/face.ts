@@ -4,6 +4,7 @@ import { callUnary, REST } from "../calls.ts";
 import { toFault, type Fault } from "../fault.ts";
 import type { Gate } from "../gate/gate.ts";
 import { ConnectionLost, type Exchange, type HeaderFields } from "../http/exchange.ts";
+import { BUSY } from "../lane.ts";
 import type { Log } from "../log.ts";
 import type { RequestClock } from "../request-clock.ts";
 import { answerFault, JSON_HEADERS } from "./answer.ts";
@@ -39,6 +40,7 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
       answerFault(exchange, faultOf(tooLate));
     });
     try {
+      if (rpc.lane?.isFull() === true) throw BUSY;
       const admitted = deps.gate(rpc, exchange);
       const principal = admitted instanceof Promise ? await admitted : admitted;
       const body = binding.takesBody ? await readJsonBody(exchange, rpc.maxRequestBytes) : undefined;
