@@ -11,6 +11,8 @@ export interface Offer {
     readonly prompts: boolean;
     readonly completions: boolean;
     readonly logging: boolean;
+    /** Whether it tells of changes of its lists, that of its tools included. */
+    readonly listChanged: boolean;
   };
   /** Each with a `uri` that no other has. */
   readonly resources: readonly OfferedItem[];
@@ -51,6 +53,9 @@ export interface Features {
   survey(target: Target, options: CallOptions): Promise<Offer>;
   /** Asks and awaits the answer. */
   ask(target: Target, question: Question, options: CallOptions): Promise<QuestionAnswer>;
-  /** Hears of changes of these resources until stopped, over lost connections; what is missed meanwhile is not told. Never throws. */
+  /**
+   * Hears of changes of these resources and of the lists until stopped, over lost connections; what is missed meanwhile is
+   * not told. Without URIs it listens in the session that tools are called in, which some servers change by calls. Never throws.
+   */
   watch(target: Target, uris: readonly string[], hear: (news: UpstreamNews) => void): () => void;
 }

@@ -8,6 +8,7 @@ import type { Log } from "./log.ts";
 import { clientUri, resolvePrompt, resolveResource, resolveTemplate, type Meaning } from "./resolve-upstream.ts";
 import type { UpstreamFeatures } from "./upstream-features.ts";
 import { createUpstreamFollowers } from "./upstream-followers.ts";
+import { createUpstreamListeners } from "./upstream-listeners.ts";
 import { createUpstreamOffers } from "./upstream-offers.ts";
 import { pageAfter, type ListedItem } from "./upstream-pages.ts";
 import type { Source, UpstreamView } from "./upstream-view.ts";
@@ -39,6 +40,7 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
     ...deps,
     offers,
     views,
+    listeners: createUpstreamListeners(deps),
     ...(deps.freshMs === undefined ? {} : { lookEveryMs: deps.freshMs }),
   });
   for (const integration of deps.catalog.values()) {
@@ -100,8 +102,11 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
     async checkSubscription(principal, uri) {
       const view = await views.of(principal, ASKING_PATIENCE_MS);
       const { source } = resolveResource(view, uri);
-      if (source.offer?.capabilities.subscribe === true) return;
-      throw invalid("uri", `The connection "${source.connection.name}" does not tell of changes of its resources.`);
+      if (source.offer?.capabilities.subscribe !== true) {
+        throw invalid("uri", `The connection "${source.connection.name}" does not tell of changes of its resources.`);
+      }
+      // The face remembers the subscription next; an open stream here shall not wait for the regular look.
+      followers.wake(principal.accountId);
     },
 
     follow: followers.follow,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Connection } from "../../src/connections/connection.ts";
@@ -16,7 +17,7 @@ import {
   type Script,
   type ScriptedUpstream,
 } from "../integrations/mcp/scripted-upstream.ts";
-import { createWorld, eventually, principal, type World } from "./world.ts";
+import { createWorld, eventually, principal, toolNamed, type World } from "./world.ts";
 
 let world: World;
 
@@ -89,7 +90,14 @@ async function over(urls: readonly string[], options: { freshMs?: number } = {})
   const accountId = await world.createAccount();
   const connections: Connection[] = [];
   for (const [index, url] of urls.entries()) connections.push(await connect(accountId, url, `Server ${index + 1}`));
-  return { features, connections, accountId, who: principal(accountId), ids: connections.map(({ id }) => id) };
+  return {
+    features,
+    integration,
+    connections,
+    accountId,
+    who: principal(accountId),
+    ids: connections.map(({ id }) => id),
+  };
 }
 
 async function connect(accountId: string, url: string, name: string): Promise<Connection> {
@@ -372,15 +380,32 @@ describe("a follower", () => {
     expect(server.of("resources/subscribe")[0]?.message.params).toEqual({ uri: "a://1" });
   });
 
-  it("of a server of the modern era hears over its subscription stream", async () => {
-    const server = await startSdkServer("modern");
-    onTestFinished(() => server.close());
-    const { features, who } = await over([server.url], { freshMs: 20 });
-    const heard: string[] = [];
-    const stop = features.follow(who, everything, ({ method }) => heard.push(method));
-    expect(await promptNames(features, who)).toContain("test_simple_prompt");
-    stop();
-  });
+  it.each(["legacy", "modern"] as const)(
+    "hears at once what a server of the %s era tells of its lists",
+    async (era) => {
+      const server = await startSdkServer(era);
+      onTestFinished(() => server.close());
+      const { features, integration, connections, who } = await over([server.url]);
+      const before = await promptNames(features, who);
+      const heard: string[] = [];
+      const news: unknown[] = [];
+      integration.onNews?.((_connectionId, one) => news.push(one));
+      const stop = features.follow(who, everything, ({ method }) => heard.push(method));
+      onTestFinished(stop);
+      const [connection] = connections;
+      if (connection === undefined) throw new Error("no connection");
+      const target = await world.view.target(connection);
+      const trigger = (name: string) => integration.callTool(target, toolNamed(name), {}, patient());
+      await eventually(async () => {
+        // The stream opens in its own time; what changes before is not told.
+        await trigger("test_trigger_prompt_change");
+        return heard.includes("notifications/prompts/list_changed");
+      });
+      expect((await promptNames(features, who)).length).toBeGreaterThan(before.length);
+      await trigger("test_trigger_tool_change");
+      await eventually(() => news.some((one) => isDeepStrictEqual(one, { kind: "list_changed", list: "tools" })));
+    },
+  );
 
   it("cannot subscribe to what nobody tells of", async () => {
     const server = await startServer({ capabilities: { resources: {} }, resources: ["a://1"] });

@@ -8,7 +8,7 @@ import { readOffer } from "./read-offer.ts";
 import type { Requester } from "./request.ts";
 import type { Sessions } from "./sessions.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
-import { watchResources } from "./watch-resources.ts";
+import { createWatcher } from "./watch-upstream.ts";
 
 const INTERNAL_ERROR = -32603;
 
@@ -61,7 +61,13 @@ export function createFeatures(deps: FeaturesDeps): Features {
       }
     },
 
-    watch: (target, uris, hear) => watchResources(deps, target, uris, hear),
+    watch: createWatcher({
+      ...deps,
+      // Whoever keeps a list of the upstream's must hear of it too.
+      onNews: (connectionId, news) => {
+        if (news.kind === "list_changed") deps.onNews(connectionId, news);
+      },
+    }),
   };
 }
 

@@ -41,6 +41,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => 
       prompts: true,
       completions: true,
       logging: true,
+      listChanged: true,
     });
     expect(keys(offer.resources)).toContain("test://static-text");
     expect(keys(offer.resourceTemplates)).toEqual(["test://template/{id}/data"]);

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { Features, UpstreamNews } from "../features.ts";
+import type { Target } from "../integration.ts";
+import { endpointOf, type Endpoint } from "./endpoint.ts";
+import { openSession } from "./open-session.ts";
+import type { Requester } from "./request.ts";
+import type { Sessions } from "./sessions.ts";
+import { UpstreamFailure } from "./upstream-failure.ts";
+
+/** Pauses between attempts, in milliseconds: the first, and the longest that doubling leads to. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 300_000;
+/** A stream that lasted so long, in milliseconds, was a good one: the next attempt comes soon. */
+const GOOD_STREAM_MS = 30_000;
+/** Streams to one origin: each holds a socket that calls could use, and everybody's calls share them. */
+const MAX_STREAMS_PER_ORIGIN = 32;
+
+/** What watching needs. */
+export interface WatchDeps {
+  readonly sessions: Sessions;
+  readonly requester: Requester;
+  readonly log: Logger;
+  readonly timeoutMs: number;
+  readonly onNews: (connectionId: number, news: UpstreamNews) => void;
+}
+
+/** One watch, until its signal. */
+interface Watch {
+  readonly target: Target;
+  readonly endpoint: Endpoint;
+  readonly uris: readonly string[];
+  readonly hear: (news: UpstreamNews) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Hears what upstreams say outside any request, each over a stream of its own. A server without such streams is asked again
+ * ever more rarely, and where too many streams go to one place, further ones wait for their turn.
+ */
+export function createWatcher(deps: WatchDeps): Features["watch"] {
+  const openByOrigin = new Map<string, number>();
+
+  async function attempt(watch: Watch): Promise<void> {
+    const { origin, label } = watch.endpoint;
+    const open = openByOrigin.get(origin) ?? 0;
+    if (open >= MAX_STREAMS_PER_ORIGIN) {
+      throw new UpstreamFailure("refused", `Too many streams to ${label} are open.`);
+    }
+    openByOrigin.set(origin, open + 1);
+    try {
+      await (watch.uris.length === 0 ? watchLists(deps, watch) : watchResources(deps, watch));
+    } finally {
+      const left = (openByOrigin.get(origin) ?? 1) - 1;
+      if (left > 0) openByOrigin.set(origin, left);
+      else openByOrigin.delete(origin);
+    }
+  }
+
+  async function follow(watch: Watch): Promise<void> {
+    const { signal, target } = watch;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!signal.aborted) {
+      const startedMs = performance.now();
+      await attempt(watch).catch((error: unknown) => {
+        if (signal.aborted) return;
+        const reason = error instanceof UpstreamFailure ? error.message : "unexpected";
+        deps.log.debug({ connectionId: target.connectionId, reason }, "an MCP server is not listened to");
+      });
+      if (performance.now() - startedMs > GOOD_STREAM_MS) pauseMs = FIRST_PAUSE_MS;
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    }
+  }
+
+  return (target, uris, hear) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const both = (news: UpstreamNews): void => {
+      if (signal.aborted) return;
+      deps.onNews(target.connectionId, news);
+      hear(news);
+    };
+    void follow({ target, endpoint: endpointOf(target.configuration), uris, hear: both, signal });
+    return () => controller.abort();
+  };
+}
+
+/** Listens in the session that everybody shares, until the stream ends. */
+async function watchLists({ sessions, requester }: WatchDeps, { target, hear, signal }: Watch): Promise<void> {
+  await sessions.use(target, { repeatable: false, signal }, (session) =>
+    requester.listen(session, { uris: [], hear, signal }),
+  );
+}
+
+/**
+ * Subscribes and listens in a session of its own, until the stream ends: others who share the connection neither hear of these
+ * subscriptions nor end them.
+ */
+async function watchResources({ requester, timeoutMs }: WatchDeps, watch: Watch): Promise<void> {
+  const { endpoint, uris, hear, signal } = watch;
+  const deadlineMs = performance.now() + timeoutMs;
+  const session = await openSession(requester, endpoint, deadlineMs, signal);
+  const stop = new AbortController();
+  try {
+    // First the stream, then the subscriptions: what changes in between is heard.
+    const stream = requester.listen(session, { uris, hear, signal: AbortSignal.any([signal, stop.signal]) });
+    stream.catch(() => undefined);
+    if (session.era === "handshake") {
+      for (const uri of uris) {
+        await requester.request(session, { method: "resources/subscribe", params: { uri }, deadlineMs, signal });
+      }
+    }
+    await stream;
+  } finally {
+    stop.abort();
+    requester.close(session);
+  }
+}
