@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Child, runChild, startChild } from "../support/child-process.ts";
 import { freePort } from "../support/free-port.ts";
+import { until } from "../support/until.ts";
 
 let dataDir: string;
 let env: Record<string, string>;
@@ -42,6 +43,8 @@ async function npmPatchbay(...args: readonly string[]): Promise<Record<string, u
 test("npm start serves at once, says how to begin, and what it says works", async () => {
   const service = await npmStart();
   try {
+    // It follows the line that was waited for.
+    await until(() => Promise.resolve(service.stdout().endsWith(" help\n")), { what: "how to begin" });
     expect(service.stdout()).toContain(`patchbay listening on ${url}\n`);
     for (const word of ["account", "password", "client id", "client secret"])
       expect(service.stdout()).toMatch(new RegExp(`^  ${word} +\\S+$`, "m"));
