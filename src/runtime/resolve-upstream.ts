@@ -1,5 +1,5 @@
 import { DomainError, invalid } from "../domain-error.ts";
-import type { Offer } from "../integrations/features.ts";
+import type { Offer, OfferedItem } from "../integrations/features.ts";
 import { looksQualified, splitQualifiedName } from "./tool-name.ts";
 import { matchesTemplate, qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
 import { qualifyPromptName, type Source, type UpstreamView } from "./upstream-view.ts";
@@ -21,6 +21,7 @@ interface Kind {
   readonly field: string;
   /** Whether an upstream that offers such things at all may know more of them than it lists. */
   readonly isOffered: (offer: Offer) => boolean;
+  readonly itemsOf: (offer: Offer) => readonly OfferedItem[];
   readonly qualify: (key: string, connectionId: number) => string;
 }
 
@@ -28,12 +29,14 @@ const PROMPT: Kind = {
   noun: "prompt",
   field: "name",
   isOffered: ({ capabilities }) => capabilities.prompts,
+  itemsOf: ({ prompts }) => prompts,
   qualify: qualifyPromptName,
 };
 const RESOURCE: Kind = {
   noun: "resource",
   field: "uri",
   isOffered: ({ capabilities }) => capabilities.resources,
+  itemsOf: ({ resources }) => resources,
   qualify: qualifyUri,
 };
 
@@ -108,6 +111,10 @@ function qualified(view: UpstreamView, connectionId: number, key: string): Meani
 function unlisted(view: UpstreamView, kind: Kind, key: string, offering: readonly Source[]): Meaning {
   // Offered by one whose name for it has the form of a qualified one, so that it goes by the qualified form alone.
   if (offering.length > 0) throw ambiguous(kind, key, offering);
+  const isListed = (offer: Offer | undefined): boolean =>
+    offer !== undefined && kind.itemsOf(offer).some((item) => item.key === key);
+  const meant = view.refused.find(({ offer }) => isListed(offer));
+  if (meant !== undefined) throw new DomainError("unavailable", meant.reason);
   const possible = view.sources.filter(({ offer }) => offer === undefined || kind.isOffered(offer));
   const [only] = possible;
   if (only !== undefined && possible.length === 1) return { source: only, key };

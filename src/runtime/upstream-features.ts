@@ -27,6 +27,14 @@ export interface Interest {
 /**
  * What connections of type mcp offer beyond tools; names and URIs are unambiguous across the connections in view.
  *
+ * A prompt goes by its own name while exactly one connection in view offers it, else by `name__<id>`; a resource and a template
+ * by its own URI while exactly one lists it, else by `patchbay://<id>/<uri>`. The qualified forms always work. A URI that nobody
+ * lists means the one whose template fits it, or the one that offers resources at all. Results name resources in the same way;
+ * results of tools come as the upstream sent them. Unlike tools', these names are not remembered by a session: they only read.
+ *
+ * A connection that is pending or failed offers nothing, and a request that means it says why. Only calls of tools are in the
+ * history. Resources and prompts are for every token that may read, whatever the connection's access.
+ *
  * «In view» is what `ToolViews` calls reachable: the agent-enabled connections of the account, for a principal with a
  * `connectionId` that one alone (`/mcp/{server_id}` acts with a principal that is narrowed so).
  *

@@ -23,6 +23,8 @@ export interface UpstreamOffers {
    * that has kept everybody waiting longer than `patienceMs` for its first answer.
    */
   of(connection: Connection, patienceMs: number): Offer | undefined | Promise<Offer | undefined>;
+  /** The last known offer, without asking for it. */
+  known(connectionId: number): Offer | undefined;
   /** Has the offer asked for again at the next question. */
   expire(connectionId: number): void;
   /** Calls back when a connection's offer has changed; answers how to stop. */
@@ -103,6 +105,7 @@ export function createUpstreamOffers(deps: UpstreamOffersDeps): UpstreamOffers {
       const leftMs = entry.sinceMs + patienceMs - performance.now();
       return leftMs > 0 ? withinMs(leftMs, running) : undefined;
     },
+    known: (connectionId) => known.peek(connectionId)?.offer,
     expire(connectionId) {
       const entry = known.peek(connectionId);
       if (entry !== undefined) entry.staleAt = 0;

@@ -18,6 +18,8 @@ export interface RefusedSource {
   readonly connection: Connection;
   /** Why, and what would change that. */
   readonly reason: string;
+  /** What it offered when it could be asked. */
+  readonly offer: Offer | undefined;
 }
 
 /** What the connections in view offer together. */
@@ -45,7 +47,8 @@ export function computeUpstreamView(sources: readonly Source[], refused: readonl
   return {
     sources,
     refused,
-    capabilities: capabilitiesOf(sources),
+    // What cannot be used just now is refused with the reason, not with a method that does not exist.
+    capabilities: capabilitiesOf([...sources, ...refused]),
     resources: listed(sources, "uri", (offer) => offer.resources, nameUri(byUri)),
     resourceTemplates: listed(sources, "uriTemplate", (offer) => offer.resourceTemplates, nameUri(byTemplate)),
     prompts: listed(
@@ -97,7 +100,7 @@ function listed(
     .sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-function capabilitiesOf(sources: readonly Source[]): UpstreamCapabilities {
+function capabilitiesOf(sources: readonly Pick<Source, "offer">[]): UpstreamCapabilities {
   const all = sources.flatMap(({ offer }) => (offer === undefined ? [] : [offer.capabilities]));
   const subscribe = all.some((one) => one.subscribe);
   return {

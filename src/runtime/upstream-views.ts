@@ -54,7 +54,7 @@ export function createUpstreamViews(deps: {
       if (!isInView(principal, connection) || deps.catalog.get(connection.serverType)?.features === undefined) continue;
       const reason = connectionRefusal(connection);
       if (reason === undefined) asked.push(connection);
-      else refused.push({ connection, reason });
+      else refused.push({ connection, reason, offer: deps.offers.known(connection.id) });
     }
     const offers = asked.map((connection) => deps.offers.of(connection, patienceMs));
     const together = (known: readonly Source["offer"][]): UpstreamView =>
@@ -89,12 +89,14 @@ function isHere(offer: Source["offer"] | Promise<Source["offer"]>): offer is Sou
 }
 
 function isSame(view: UpstreamView, sources: readonly Source[], refused: readonly RefusedSource[]): boolean {
-  const isSameSource = (one: Source, index: number): boolean =>
-    one.connection === view.sources[index]?.connection && one.offer === view.sources[index].offer;
+  const isSameAs =
+    (before: readonly Pick<Source, "connection" | "offer">[]) =>
+    (one: Pick<Source, "connection" | "offer">, index: number): boolean =>
+      one.connection === before[index]?.connection && one.offer === before[index].offer;
   return (
     view.sources.length === sources.length &&
     view.refused.length === refused.length &&
-    sources.every(isSameSource) &&
-    refused.every(({ connection }, index) => connection === view.refused[index]?.connection)
+    sources.every(isSameAs(view.sources)) &&
+    refused.every(isSameAs(view.refused))
   );
 }

@@ -1,9 +1,5 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import {
-  LoggingMessageNotificationSchema,
-  ResourceUpdatedNotificationSchema,
-} from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";

@@ -280,6 +280,7 @@ describe("a connection that cannot be used", () => {
     expect(await uris(features, who)).toEqual(["a://1"]);
     await world.store.recordVerification(accountId, ids[0] ?? 0, 1, "failed", "The key was refused");
     await eventually(async () => (await uris(features, who)).length === 0);
+    expect(await features.capabilities(who)).toHaveProperty("resources");
     for (const uri of ["a://1", `patchbay://${ids[0]}/a://1`]) {
       await expect(features.readResource(who, uri, patient())).rejects.toMatchObject({
         kind: "unavailable",

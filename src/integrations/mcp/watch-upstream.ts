@@ -28,7 +28,6 @@ export interface WatchDeps {
 /** One watch, until its signal. */
 interface Watch {
   readonly target: Target;
-  readonly endpoint: Endpoint;
   readonly uris: readonly string[];
   readonly hear: (news: UpstreamNews) => void;
   readonly signal: AbortSignal;
@@ -42,14 +41,15 @@ export function createWatcher(deps: WatchDeps): Features["watch"] {
   const openByOrigin = new Map<string, number>();
 
   async function attempt(watch: Watch): Promise<void> {
-    const { origin, label } = watch.endpoint;
+    const endpoint = endpointOf(watch.target.configuration);
+    const { origin, label } = endpoint;
     const open = openByOrigin.get(origin) ?? 0;
     if (open >= MAX_STREAMS_PER_ORIGIN) {
       throw new UpstreamFailure("refused", `Too many streams to ${label} are open.`);
     }
     openByOrigin.set(origin, open + 1);
     try {
-      await (watch.uris.length === 0 ? watchLists(deps, watch) : watchResources(deps, watch));
+      await (watch.uris.length === 0 ? watchLists(deps, watch) : watchResources(deps, watch, endpoint));
     } finally {
       const left = (openByOrigin.get(origin) ?? 1) - 1;
       if (left > 0) openByOrigin.set(origin, left);
@@ -81,7 +81,7 @@ export function createWatcher(deps: WatchDeps): Features["watch"] {
       deps.onNews(target.connectionId, news);
       hear(news);
     };
-    void follow({ target, endpoint: endpointOf(target.configuration), uris, hear: both, signal });
+    void follow({ target, uris, hear: both, signal });
     return () => controller.abort();
   };
 }
@@ -97,8 +97,8 @@ async function watchLists({ sessions, requester }: WatchDeps, { target, hear, si
  * Subscribes and listens in a session of its own, until the stream ends: others who share the connection neither hear of these
  * subscriptions nor end them.
  */
-async function watchResources({ requester, timeoutMs }: WatchDeps, watch: Watch): Promise<void> {
-  const { endpoint, uris, hear, signal } = watch;
+async function watchResources({ requester, timeoutMs }: WatchDeps, watch: Watch, endpoint: Endpoint): Promise<void> {
+  const { uris, hear, signal } = watch;
   const deadlineMs = performance.now() + timeoutMs;
   const session = await openSession(requester, endpoint, deadlineMs, signal);
   const stop = new AbortController();
