@@ -86,7 +86,7 @@ test("npm start serves at once, says how to begin, and what it says works", asyn
   } finally {
     await service.end("SIGTERM");
   }
-});
+}, 60_000);
 
 test("a personal access token carries the specification's claims", async () => {
   const { token } = await npmPatchbay("pat", "create", "--account", "a@example.com", "--scope", "mgmt.read mcp.read");
