@@ -61,21 +61,22 @@ function objectOf(schema: JsonObject, definitions: Definitions, depth: number): 
   const required = Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : [];
   const named = properties.filter(([name]) => depth <= MAX_DEPTH || required.includes(name));
   const least = numberOr(schema.minProperties, 0);
-  const most = numberOr(schema.maxProperties, Number.MAX_SAFE_INTEGER);
-  const known = fc.record(
-    Object.fromEntries(named.map(([name, inner]) => [name, valueOf(inner, definitions, depth)])),
-    { requiredKeys: required, noNullPrototype: true },
-  );
   const more = schema.additionalProperties;
-  const isMap = properties.length === 0 && isJsonObject(more);
-  const whole: Arbitrary<JsonObject> = isMap
-    ? fc.dictionary(fc.stringMatching(/^[a-z]{3,8}$/), valueOf(more, definitions, depth), {
-        minKeys: least,
-        maxKeys: Math.max(least, 2),
-        noNullPrototype: true,
-      })
-    : known;
-  return isMap ? whole : whole.filter((object) => isBetween(Object.keys(object).length, least, most));
+  if (properties.length === 0 && isJsonObject(more))
+    return fc.dictionary(fc.stringMatching(/^[a-z]{3,8}$/), valueOf(more, definitions, depth), {
+      minKeys: least,
+      maxKeys: Math.max(least, 2),
+      noNullPrototype: true,
+    });
+  const values = new Map(named.map(([name, inner]) => [name, valueOf(inner, definitions, depth)]));
+  const optional = [...values.keys()].filter((name) => !required.includes(name));
+  const most = Math.min(numberOr(schema.maxProperties, values.size) - required.length, optional.length);
+  // Chosen beforehand: of many properties, almost no free choice would keep to the limits.
+  return fc.subarray(optional, { minLength: Math.max(0, least - required.length), maxLength: most }).chain((chosen) => {
+    const names = [...required, ...chosen];
+    const model = Object.fromEntries(names.map((name) => [name, values.get(name) ?? fc.constantFrom(...NASTY)]));
+    return fc.record(model, { noNullPrototype: true });
+  });
 }
 
 function textOf(schema: JsonObject): Arbitrary<string> {
@@ -98,10 +99,6 @@ function textOf(schema: JsonObject): Arbitrary<string> {
   const fitting = NASTY.filter((text) => text.length >= minLength && text.length <= maxLength);
   const any = fc.string({ minLength, maxLength });
   return fitting.length === 0 ? any : fc.oneof(any, fc.constantFrom(...fitting));
-}
-
-function isBetween(count: number, least: number, most: number): boolean {
-  return count >= least && count <= most;
 }
 
 /** One schema for a schema and all that it refers to or combines; of objects, the properties of all. */
