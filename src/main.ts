@@ -1,9 +1,7 @@
-import { createApp } from "./app.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
-import { openFoundation } from "./foundation.ts";
 import { createLog } from "./log.ts";
 import { describeFirstStart } from "./first-start.ts";
-import { runCommand } from "./transport/cli/run-command.ts";
+import { announce, isPrimaryOf, leavePrimary, superviseWorkers } from "./workers.ts";
 
 const args = process.argv.slice(2);
 
@@ -13,18 +11,23 @@ try {
 } catch (error) {
   process.stderr.write(`patchbay: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = error instanceof ConfigError ? 2 : 1;
+} finally {
+  leavePrimary();
 }
 
 async function serve(config: Config): Promise<number> {
   const log = createLog(config.logLevel);
+  if (isPrimaryOf(config.workers)) return superviseWorkers(config.workers, log);
+  // Loaded here, because the primary of workers and the command line need none of it.
+  const { createApp } = await import("./app.ts");
   const app = await createApp(config, log);
   const stop = new Promise<void>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
   });
   try {
     const { firstAccount } = await app.listen();
-    process.stdout.write(`patchbay listening on ${config.publicUrl}\n`);
-    if (firstAccount !== undefined) process.stdout.write(describeFirstStart(config.publicUrl, firstAccount));
+    const firstStart = firstAccount === undefined ? "" : describeFirstStart(config.publicUrl, firstAccount);
+    announce(`patchbay listening on ${config.publicUrl}\n${firstStart}`);
     await stop;
   } finally {
     await app.close();
@@ -34,6 +37,8 @@ async function serve(config: Config): Promise<number> {
 
 async function command(config: Config): Promise<number> {
   const log = createLog("warn");
+  const { openFoundation } = await import("./foundation.ts");
+  const { runCommand } = await import("./transport/cli/run-command.ts");
   return runCommand(args, {
     openServices: () => openFoundation(config, log, 2),
     migrate: async () => {
