@@ -1,6 +1,7 @@
 import type { HandlerContext, MethodImplSpec } from "@connectrpc/connect";
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
 import { createInspector, type Inspector } from "./inspect.ts";
+import { addressFields } from "./rest/binding.ts";
 import type { Lane } from "./lane.ts";
 import { createRounder } from "./round-structs.ts";
 import type { Rpc } from "./rpc.ts";
@@ -22,7 +23,13 @@ export const REST = "rest";
 
 /** Joins what the contract says of an RPC to what serves it. */
 export function serveRpc(rpc: Rpc, spec: MethodImplSpec, lane: Lane | undefined): ServedRpc {
-  return { ...rpc, spec, lane, inspect: createInspector(rpc.method.input), round: createRounder(rpc.method.output) };
+  return {
+    ...rpc,
+    spec,
+    lane,
+    inspect: createInspector(rpc.method.input, addressFields(rpc.method)),
+    round: createRounder(rpc.method.output),
+  };
 }
 
 /**

@@ -11,15 +11,19 @@ export type Inspector = (message: object, refuseRounded: boolean) => void;
 
 /**
  * Makes the inspector of a message type: no NUL and no lone surrogates in text, no `__proto__` keys, no deep JSON, and
- * over RPC no integers beyond 2^53. Undefined when the type has nothing to inspect.
+ * over RPC no integers beyond 2^53. Undefined when the type has nothing to inspect. `exempt` names fields that are not
+ * looked at: an id with a NUL is a 404 like any other id that nothing has.
  */
 export function createInspector(
   desc: DescMessage,
+  exempt: readonly string[] = [],
   path = "",
   seen: readonly DescMessage[] = [],
 ): Inspector | undefined {
   if (seen.includes(desc)) return undefined;
-  const checks = desc.fields.flatMap((field) => checkField(field, path, [...seen, desc]));
+  const checks = desc.fields
+    .filter((field) => !exempt.includes(field.name))
+    .flatMap((field) => checkField(field, path, [...seen, desc]));
   if (checks.length === 0) return undefined;
   return (message, refuseRounded) => {
     for (const check of checks) check(message, refuseRounded);
@@ -52,7 +56,7 @@ function valueCheck(
     };
   }
   if (field.message !== undefined) {
-    const inspect = createInspector(field.message, `${name}.`, seen);
+    const inspect = createInspector(field.message, [], `${name}.`, seen);
     return (
       inspect &&
       ((value, refuseRounded) => {

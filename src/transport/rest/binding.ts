@@ -1,4 +1,12 @@
-import { create, getOption, hasOption, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import {
+  create,
+  getOption,
+  hasOption,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type Message,
+} from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { http } from "../../../gen/proto/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../../gen/proto/google/api/http_pb.ts";
@@ -29,6 +37,15 @@ export function readBindings(rpc: ServedRpc): readonly Binding[] {
   if (!hasOption(rpc.method, http)) return [];
   const rule = getOption(rpc.method, http);
   return [rule, ...rule.additionalBindings].map((each) => createBinding(rpc, each));
+}
+
+/** The names of the fields that address a resource in a path of the RPC: an odd one is a resource that does not exist. */
+export function addressFields(method: DescMethod): readonly string[] {
+  if (!hasOption(method, http)) return [];
+  const rule = getOption(method, http);
+  return [rule, ...rule.additionalBindings].flatMap(({ pattern }) =>
+    pattern.case === undefined || pattern.case === "custom" ? [] : parameterNames(pattern.value),
+  );
 }
 
 function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
