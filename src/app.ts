@@ -19,6 +19,9 @@ import { openFoundation } from "./foundation.ts";
 import { loadCatalog } from "./integrations/catalog.ts";
 import { createSchemaValidator } from "./integrations/json-schema.ts";
 import { createMcpIntegration } from "./integrations/mcp/mcp-integration.ts";
+import { createDocumentConverter } from "./integrations/openapi-document/converter.ts";
+import { createDocuments } from "./integrations/openapi-document/documents.ts";
+import { createOpenApiDocumentIntegration } from "./integrations/openapi-document/openapi-document-integration.ts";
 import { checkDestination } from "./outbound/check-destination.ts";
 import { createGuardedDispatcher } from "./outbound/guarded-dispatcher.ts";
 import { createCallHistory } from "./runtime/call-history.ts";
@@ -37,6 +40,7 @@ import { createCancellationFeed } from "./storage/stores/cancellation.ts";
 import { createCallRecordStore } from "./storage/stores/call-record.ts";
 import { createChangeFeed } from "./storage/stores/connection-event.ts";
 import { createConnectionStore } from "./storage/stores/connection.ts";
+import { createDocumentStore } from "./storage/stores/openapi-document.ts";
 import { createPurge } from "./storage/stores/purge.ts";
 import { createRevocationStore } from "./storage/stores/revocation.ts";
 import { createSessionStore } from "./storage/stores/session.ts";
@@ -90,6 +94,23 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     checkDestination: (url) => checkDestination(url, config.outboundAllow),
     log,
   });
+  const documentStore = createDocumentStore(pool);
+  const guarded = createGuardedDispatcher({ allow: config.outboundAllow });
+  const documents = createDocuments({
+    store: documentStore,
+    dispatcher: guarded,
+    converter: createDocumentConverter(),
+    log,
+  });
+  const openApiDocument = createOpenApiDocumentIntegration({
+    documents,
+    changes: documentStore,
+    dispatcher: guarded,
+    checkDestination: (url) => checkDestination(url, config.outboundAllow),
+  });
+  feed.onChange(({ event }) => {
+    if (event === "tools") documents.forgetSources();
+  });
   const catalog = await loadCatalog({
     folder: fileURLToPath(new URL("../openapi/integrations/", import.meta.url)),
     // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
@@ -97,7 +118,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
       allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
     }),
     baseUrls: config.integrationBaseUrls,
-    others: [mcp],
+    others: [mcp, openApiDocument],
   });
   const validator = createSchemaValidator();
 
@@ -201,6 +222,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
         jobs,
         verify,
         purge: createPurge(pool),
+        refreshDocuments: () => documents.maintain(),
         endIdleSessions: () => sessions.endIdle(),
         log,
       });

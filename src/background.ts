@@ -16,6 +16,8 @@ export interface BackgroundDeps {
   readonly jobs: Jobs;
   readonly verify: (job: VerificationJob) => Promise<void>;
   readonly purge: Purge;
+  /** Fetches documents that are due again, and drops those that nobody uses. */
+  readonly refreshDocuments: () => Promise<void>;
   readonly endIdleSessions: () => Promise<number>;
   readonly log: Logger;
 }
@@ -41,11 +43,28 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => void>
     schedule();
   };
   // Jitter keeps replicas that started together from sweeping together.
+  // By itself: an address that is slow to answer must not hold up the rest.
+  let refreshTimer: NodeJS.Timeout | undefined;
+  const refresh = async (): Promise<void> => {
+    try {
+      await deps.refreshDocuments();
+    } catch (error) {
+      deps.log.warn({ err: error }, "documents could not be refreshed; it is tried again");
+    }
+    scheduleRefresh();
+  };
+  const scheduleRefresh = (): void => {
+    refreshTimer = setTimeout(() => void refresh(), SWEEP_MS * (0.5 + Math.random())).unref();
+  };
+  scheduleRefresh();
   const schedule = (): void => {
     timer = setTimeout(() => void sweep(), SWEEP_MS * (0.5 + Math.random())).unref();
   };
   schedule();
-  return () => clearTimeout(timer);
+  return () => {
+    clearTimeout(timer);
+    clearTimeout(refreshTimer);
+  };
 }
 
 /** The payload of a verification job. */

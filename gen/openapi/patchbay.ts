@@ -460,7 +460,7 @@ export interface components {
             readonly server_type: string;
             /** @description The human-readable name. Left out means the integration's title. */
             readonly name?: string;
-            /** @description The configuration by the integration's JSON Schema, at most 32 KiB. It may hold secrets, which are sealed and never returned. For `bamboohr`: `company_domain` and `api_token`; for `mcp`: `url`, and where the server asks for it `api_token` or `headers`. A secret may follow later; until then the key stays `pending`. */
+            /** @description The configuration by the integration's JSON Schema, at most 32 KiB. It may hold secrets, which are sealed and never returned. For `bamboohr`: `company_domain` and `api_token`; for `mcp`: `url`, and where the server asks for it `api_token` or `headers`; for `openapi`: `spec_url`, or `spec` (the document itself, at most 900 KiB, which does not count towards the 32 KiB and is shown afterwards as `sha256:…`), `base_url` and `api_token`. A secret may follow later; until then the key stays `pending`. */
             readonly configuration?: {
                 readonly [key: string]: unknown;
             };

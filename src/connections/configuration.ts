@@ -22,7 +22,8 @@ export function checkConfiguration(
   validator: SchemaValidator,
   field: string,
 ): void {
-  if (Buffer.byteLength(JSON.stringify(whole)) > MAX_CONFIGURATION_BYTES) {
+  const { [integration.documentProperty ?? ""]: _document, ...small } = whole;
+  if (Buffer.byteLength(JSON.stringify(small)) > MAX_CONFIGURATION_BYTES) {
     throw new DomainError("invalid", `${field} must be at most 32 KiB.`, { field });
   }
   const complaint = validator.validate(withoutRequiredSecrets(integration), whole);

@@ -2,6 +2,7 @@ import type { Principal } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
+import type { JsonObject } from "../json.ts";
 import { applyChange, type ConnectionChange } from "./change.ts";
 import type { ConnectionEvent } from "./change-feed.ts";
 import type { Connection } from "./connection.ts";
@@ -75,7 +76,11 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       if (principal.connectionId !== undefined) {
         throw new DomainError("forbidden", "You do not have permission to create connections.");
       }
-      const created = await store.create(prepareConnection(principal.accountId, draft, deps.catalog, deps.validator));
+      // What is wrong is said before anything is stored.
+      prepareConnection(principal.accountId, draft, deps.catalog, deps.validator);
+      const configuration = await adopt(deps.catalog.get(draft.serverType), draft.configuration);
+      const adopted = { ...draft, configuration };
+      const created = await store.create(prepareConnection(principal.accountId, adopted, deps.catalog, deps.validator));
       deps.onChange({ accountId: principal.accountId, connectionId: created.id, event: "created" });
       return created;
     },
@@ -100,7 +105,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     get: find,
 
-    async update(principal, serverId, change) {
+    async update(principal, serverId, wanted) {
+      let change = wanted;
+      if (wanted.configuration !== undefined) {
+        const { serverType } = await find(principal, serverId);
+        change = { ...wanted, configuration: await adopt(deps.catalog.get(serverType), wanted.configuration) };
+      }
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const before = await find(principal, serverId);
         const { after, effects } = await decide(before, change);
@@ -126,6 +136,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       return { ...(await listTools(deps.tools, principal, connection, query)), connectionId: connection.id };
     },
   };
+}
+
+async function adopt(integration: Integration | undefined, configuration: JsonObject): Promise<JsonObject> {
+  return (await integration?.adoptConfiguration?.(configuration)) ?? configuration;
 }
 
 async function decideOn(

@@ -52,6 +52,12 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   const known = new LRUCache<number, Entry>({ max: MAX_LISTS });
   const loading = new Map<number, Promise<KnownList>>();
   const fixed = new Map<string, KnownList>();
+  /** Lists of `shared` integrations by the array they were made of, so that connections that share one share all of it. */
+  const sharedLists = new WeakMap<readonly ToolDefinition[], Promise<KnownList>>();
+  /** The same with every tool switched on: most connections switch none off. */
+  const allEnabled = new WeakMap<KnownList, readonly ConnectionTool[]>();
+  /** What a connection last had, for when it cannot be asked for. */
+  const lastShared = new LRUCache<number, KnownList>({ max: MAX_LISTS });
   const built = new WeakMap<Connection, { list: KnownList; tools: readonly ConnectionTool[] }>();
 
   deps.feed.onChange(({ connectionId, event }) => {
@@ -65,6 +71,15 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   function toolsOf(connection: Connection, list: KnownList): readonly ConnectionTool[] {
     const before = built.get(connection);
     if (before?.list === list) return before.tools;
+    if (
+      connection.disabledToolIds.length === 0 &&
+      connection.knownToolIds === undefined &&
+      connection.accessType !== "individual"
+    ) {
+      const tools = allEnabled.get(list) ?? enabledTools(list);
+      allEnabled.set(list, tools);
+      return tools;
+    }
     const disabled = new Set(connection.disabledToolIds);
     const seen = connection.knownToolIds && new Set(connection.knownToolIds);
     const tools = list.definitions.map((definition, index) => {
@@ -94,6 +109,28 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     const list = await withIds(definitions, "");
     fixed.set(integration.serverType, list);
     return list;
+  }
+
+  async function ofShared(integration: Integration, connection: Connection): Promise<KnownList> {
+    const { accountId, id, configuration } = connection;
+    const target = { accountId, connectionId: id, keyVersion: 0, configuration };
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), FETCH_TIMEOUT_MS);
+    try {
+      const definitions = await integration.listTools(target, { signal: controller.signal });
+      const made = sharedLists.get(definitions) ?? withIds(definitions, "");
+      sharedLists.set(definitions, made);
+      // A failure is not kept: the next caller tries again.
+      made.catch(() => sharedLists.delete(definitions));
+      const list = await made;
+      lastShared.set(id, list);
+      return list;
+    } catch (error) {
+      deps.log.warn({ err: error, connectionId: id }, "the connection's tools could not be listed");
+      return lastShared.get(id) ?? NOTHING;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async function withIds(unsorted: readonly ToolDefinition[], digest: string): Promise<KnownList> {
@@ -161,17 +198,29 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     return entry.list;
   }
 
+  function listOf(integration: Integration, connection: Connection): KnownList | Promise<KnownList> {
+    switch (integration.toolSource) {
+      case "fixed":
+        return fixed.get(integration.serverType) ?? ofFixed(integration, connection);
+      case "shared":
+        return patiently(ofShared(integration, connection));
+      case "per_connection":
+        return ofUpstream(integration, connection);
+    }
+  }
+
   return {
     of(connection) {
       const integration = deps.catalog.get(connection.serverType);
       if (integration === undefined) return [];
-      const list =
-        integration.toolSource === "fixed"
-          ? (fixed.get(integration.serverType) ?? ofFixed(integration, connection))
-          : ofUpstream(integration, connection);
+      const list = listOf(integration, connection);
       return list instanceof Promise ? list.then((loaded) => toolsOf(connection, loaded)) : toolsOf(connection, list);
     },
   };
+}
+
+function enabledTools(list: KnownList): readonly ConnectionTool[] {
+  return list.definitions.map((definition, index) => ({ id: list.ids[index] ?? 0, definition, enabled: true }));
 }
 
 /** Waits for a first list only so long: an upstream that hangs must not make its owner's requests hang. */

@@ -124,7 +124,7 @@ export function createTrials(deps: TrialDeps): Trials {
       checkPage({ limit, offset });
       await admit(principal);
       const { configuration } = trial;
-      if (configuration !== undefined || integration.toolSource === "per_connection")
+      if (configuration !== undefined || integration.toolSource !== "fixed")
         prepareConnection(principal.accountId, { ...trial, configuration: configuration ?? {} }, catalog, validator);
       const listed = await ask(principal, integration, configuration ?? {}, signal, (target, either) =>
         integration.listTools(target, { signal: either }),

@@ -12,6 +12,7 @@ export type Verification =
 /** A connection as an integration needs it for one outbound call: where to and with what. Lives as long as the call. */
 export interface Target {
   readonly accountId: string;
+  /** Negative for a configuration that is tried: nothing may be stored for it. */
   readonly connectionId: number;
   /** Grows with every change of credential or destination; caches keyed by it never outlive a key. */
   readonly keyVersion: number;
@@ -23,6 +24,14 @@ export interface Target {
 export interface CallOptions extends Relay {
   /** Aborts the request in flight: the caller went away or the deadline passed. */
   readonly signal: AbortSignal;
+}
+
+/** How the tools of an upstream changed. */
+export interface ToolChange {
+  readonly changedAt: Date;
+  /** Names, sorted. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
 }
 
 /** A kind of third party (`server_type` on the wire). One object serves every connection of that kind. */
@@ -46,10 +55,19 @@ export interface Integration {
   readonly credentialProperty: string | undefined;
   /** The properties that decide where secrets are sent: changing one must bring the credential again. */
   readonly destinationProperties: readonly string[];
+  /** A property that may hold a whole document: it does not count towards the size of a configuration. */
+  readonly documentProperty?: string;
+  /** Stores what of a supplied configuration is shared and large, and puts a reference in its place. Throws DomainError `invalid`. */
+  adoptConfiguration?(configuration: JsonObject): Promise<JsonObject>;
   /** Rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property. */
   checkConfiguration?(configuration: JsonObject): void;
-  /** Whether the tools come from each connection's upstream (`per_connection`) or from the contract (`fixed`). */
-  readonly toolSource: "fixed" | "per_connection";
+  /**
+   * Where the tools come from: the contract (`fixed`), each connection's upstream (`per_connection`), or what the
+   * configuration without its secrets names (`shared`): connections that name the same get the same array.
+   */
+  readonly toolSource: "fixed" | "per_connection" | "shared";
+  /** How the tools changed for `shared` ones, newest first. */
+  toolChanges?(configuration: JsonObject, limit: number): Promise<readonly ToolChange[]>;
   /** Every tool, by name. For `fixed` it answers from memory. Throws DomainError `unavailable` when the upstream cannot be asked. */
   listTools(target: Target, options: CallOptions): Promise<readonly ToolDefinition[]>;
   /**

@@ -54,7 +54,8 @@ export const CONFIGURATION_SCHEMA: JsonObject = {
       minLength: 1,
       maxLength: 256,
       title: "User name",
-      description: "For HTTP Basic: the user name, with api_token as the password. Left out, api_token is the user name.",
+      description:
+        "For HTTP Basic: the user name, with api_token as the password. Left out, api_token is the user name.",
     },
     security_scheme: {
       type: "string",
@@ -100,9 +101,11 @@ export function checkConfiguration(
     ["base_url", baseUrl],
   ] as const) {
     const refused = typeof url === "string" ? checkDestination(url) : undefined;
-    if (refused !== undefined) throw invalid(name, /^[A-Z]/.test(refused) ? `${name}: ${refused}` : `${name} ${refused}`);
+    if (refused !== undefined)
+      throw invalid(name, /^[A-Z]/.test(refused) ? `${name}: ${refused}` : `${name} ${refused}`);
   }
-  if (typeof baseUrl === "string" && baseUrl.includes("?")) throw invalid("base_url", "base_url must not contain a query");
+  if (typeof baseUrl === "string" && baseUrl.includes("?"))
+    throw invalid("base_url", "base_url must not contain a query");
   if (spec !== undefined && digestIn(spec) === undefined && textIn(spec) === undefined)
     throw invalid("spec", `spec must be at most ${MAX_SPEC_BYTES / 1024} KiB`);
   if (typeof token === "string" && !/^[\x21-\x7e]+$/.test(token))

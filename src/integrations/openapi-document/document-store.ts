@@ -1,3 +1,5 @@
+import type { ToolChange } from "../integration.ts";
+
 /** A document at rest. Shared by every connection that uses it, of whatever account. */
 export interface StoredDocument {
   /** SHA-256 of its text, in hexadecimal. */
@@ -15,14 +17,6 @@ export interface DocumentSource {
   readonly etag: string | undefined;
 }
 
-/** A change of the tools of an address's document. */
-export interface DocumentChange {
-  readonly changedAt: Date;
-  /** Names, sorted. */
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-}
-
 /** Documents and where they come from, at rest. */
 export interface DocumentStore {
   find(digest: string): Promise<Pick<StoredDocument, "text" | "toolNames"> | undefined>;
@@ -33,12 +27,12 @@ export interface DocumentStore {
   saveSource(
     source: DocumentSource,
     dueInSeconds: number,
-    change?: Pick<DocumentChange, "added" | "removed">,
+    change?: Pick<ToolChange, "added" | "removed">,
   ): Promise<void>;
   /** Takes addresses that are due, each for this caller alone; they are due again in 10 minutes unless saved before. */
   claimDue(limit: number): Promise<readonly DocumentSource[]>;
   /** The latest changes of an address, newest first. */
-  listChanges(url: string, limit: number): Promise<readonly DocumentChange[]>;
+  listChanges(url: string, limit: number): Promise<readonly ToolChange[]>;
   /** Notes that these are in use. */
   touch(digest: string, url: string | undefined): Promise<void>;
   /** Deletes what no connection uses any more. */

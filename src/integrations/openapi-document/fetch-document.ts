@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { OutboundRefused } from "../outbound-refused.ts";
 import { decompress } from "../openapi/decompress.ts";
 import { exchange, type ExchangeLimits, type Failure } from "../openapi/exchange.ts";
 import { DocumentFailure } from "./document-failure.ts";
@@ -52,5 +53,7 @@ function failureOf(failure: Failure, limits: ExchangeLimits): DocumentFailure {
     return new DocumentFailure("unusable", `spec_url answers more than ${limits.maxBytes / 1024 / 1024} MiB.`);
   if (failure.kind === "timeout")
     return new DocumentFailure("unreachable", `spec_url did not answer within ${limits.timeoutMs / 1000} seconds.`);
+  if (failure.error instanceof OutboundRefused)
+    return new DocumentFailure("unusable", `spec_url: ${failure.error.message}`, failure.error);
   return new DocumentFailure("unreachable", "spec_url cannot be reached.", failure.error);
 }

@@ -5,6 +5,9 @@ import { ConnectionTombstoneEntity } from "./connection-tombstone.ts";
 import { InstallationEntity } from "./installation.ts";
 import { OauthClientEntity } from "./oauth-client.ts";
 import { OidcPayloadEntity } from "./oidc-payload.ts";
+import { OpenapiChangeEntity } from "./openapi-change.ts";
+import { OpenapiDocumentEntity } from "./openapi-document.ts";
+import { OpenapiSourceEntity } from "./openapi-source.ts";
 import { PersonalAccessTokenEntity } from "./personal-access-token.ts";
 import { RevocationEntity } from "./revocation.ts";
 import { SessionEntity } from "./session.ts";
@@ -21,6 +24,9 @@ export const entities = [
   InstallationEntity,
   OauthClientEntity,
   OidcPayloadEntity,
+  OpenapiChangeEntity,
+  OpenapiDocumentEntity,
+  OpenapiSourceEntity,
   PersonalAccessTokenEntity,
   RevocationEntity,
   SessionEntity,

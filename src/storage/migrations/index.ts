@@ -10,6 +10,7 @@ import { CreateOidcPayload } from "./0009-create-oidc-payload.ts";
 import { CreateSession } from "./0010-create-session.ts";
 import { CreateCallRecord } from "./0011-create-call-record.ts";
 import { ExtendSession } from "./0012-extend-session.ts";
+import { CreateOpenapiDocument } from "./0013-create-openapi-document.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
 const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAccount>> = {
@@ -25,6 +26,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0010_create_session": CreateSession,
   "0011_create_call_record": CreateCallRecord,
   "0012_extend_session": ExtendSession,
+  "0013_create_openapi_document": CreateOpenapiDocument,
 };
 
 /** Every migration with its class, in the order of running. */

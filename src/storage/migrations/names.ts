@@ -16,4 +16,5 @@ export const MIGRATION_NAMES = [
   "0010_create_session",
   "0011_create_call_record",
   "0012_extend_session",
+  "0013_create_openapi_document",
 ] as const;

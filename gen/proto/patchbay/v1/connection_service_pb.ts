@@ -44,7 +44,7 @@ export type CreateConnectionRequest = Message<"patchbay.v1.CreateConnectionReque
 
   /**
    * The configuration by the integration's JSON Schema, at most 32 KiB. It may hold secrets, which are sealed and never
-   * returned. A secret may be left out; the key then stays `pending`.
+   * returned. An inline OpenAPI document may have 900 KiB besides. A secret may be left out; the key then stays `pending`.
    *
    * @generated from field: google.protobuf.Struct configuration = 3;
    */

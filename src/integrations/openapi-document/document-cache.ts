@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { OpenApiError } from "../openapi/document.ts";
+import type { Operation } from "../openapi/operation.ts";
+import type { ToolDefinition } from "../tool.ts";
+import type { ConvertedDocument } from "./convert.ts";
+import type { DocumentConverter } from "./converter.ts";
+import { DocumentFailure } from "./document-failure.ts";
+
+/** A document in memory: one for all connections that use it. */
+export interface LoadedDocument {
+  readonly digest: string;
+  readonly title: string;
+  /** By name. The same array for as long as the document is in memory. */
+  readonly tools: readonly ToolDefinition[];
+  readonly operations: ReadonlyMap<string, Operation>;
+  readonly schemes: ConvertedDocument["schemes"];
+}
+
+/** Documents in memory by the digest of their text. */
+export interface DocumentCache {
+  /** The document with this digest, read with `text` unless it is there. Throws DocumentFailure `unusable`. */
+  load(digest: string, text: () => Promise<string>): Promise<LoadedDocument>;
+}
+
+/** The longest texts together that are kept converted, in characters; GitHub's has 13 million and takes 30 MB of memory. */
+const MAX_CHARACTERS = 150_000_000;
+
+/** What a text is known by. */
+export function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** A cache bounded by size, in which each document is converted once at a time. */
+export function createDocumentCache(converter: DocumentConverter): DocumentCache {
+  const loaded = new LRUCache<string, LoadedDocument>({ maxSize: MAX_CHARACTERS });
+  const loading = new Map<string, Promise<LoadedDocument>>();
+
+  async function convert(digest: string, text: string): Promise<LoadedDocument> {
+    try {
+      const { title, operations, schemes } = await converter.convert(text);
+      const sorted = operations.toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1));
+      const document: LoadedDocument = {
+        digest,
+        title,
+        tools: sorted.map(({ tool }) => tool),
+        operations: new Map(sorted.map((operation) => [operation.tool.name, operation])),
+        schemes,
+      };
+      loaded.set(digest, document, { size: Math.max(1, text.length) });
+      return document;
+    } catch (error) {
+      if (error instanceof OpenApiError)
+        throw new DocumentFailure("unusable", `The document cannot be used: it ${error.message}.`, error);
+      throw error;
+    }
+  }
+
+  return {
+    load(digest, text) {
+      const known = loaded.get(digest);
+      if (known !== undefined) return Promise.resolve(known);
+      const running = loading.get(digest);
+      if (running !== undefined) return running;
+      const started = text()
+        .then((found) => convert(digest, found))
+        .finally(() => loading.delete(digest));
+      loading.set(digest, started);
+      return started;
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import { LRUCache } from "lru-cache";
+import type { Dispatcher } from "undici";
+import type { JsonObject } from "../../json.ts";
+import { digestIn, textIn } from "./configuration.ts";
+import { createDocumentCache, digestOf, type LoadedDocument } from "./document-cache.ts";
+import { DocumentFailure } from "./document-failure.ts";
+import type { DocumentSource, DocumentStore } from "./document-store.ts";
+import type { DocumentConverter } from "./converter.ts";
+import { fetchDocument } from "./fetch-document.ts";
+
+/** What documents need of the world. */
+export interface DocumentsDeps {
+  readonly store: DocumentStore;
+  /** The guarded way out. */
+  readonly dispatcher: Dispatcher;
+  readonly converter: DocumentConverter;
+  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+}
+
+/** The documents of connections, shared by their text and, where they are fetched, by their address. */
+export interface Documents {
+  /** The document that a configuration names. `isTrial` stores nothing. Throws DocumentFailure. */
+  of(configuration: JsonObject, signal: AbortSignal, isTrial: boolean): Promise<LoadedDocument>;
+  /** Reads an inline document and keeps it; answers its digest. Throws DocumentFailure `unusable`. */
+  adopt(text: string): Promise<string>;
+  /** Whether a document with this digest is kept. */
+  has(digest: string): Promise<boolean>;
+  /** Fetches again what is due, each address on one replica, and now and then drops what nobody uses. */
+  maintain(): Promise<void>;
+  /** Looks at the database again: something may have changed on another replica. */
+  forgetSources(): void;
+}
+
+/** How often an address is asked again, grown by a random share so that many do not fall together. */
+const REFRESH_SECONDS = 6 * 3_600;
+/** After a failure. */
+const RETRY_SECONDS = 900;
+/** How long memory is believed about an address before the database is asked. */
+const SOURCE_FRESH_MS = 10_000;
+/** How often use is noted at most, per document and replica. */
+const TOUCH_MS = 3_600_000;
+const MAX_SOURCES = 10_000;
+const REFRESH_BATCH = 5;
+const PURGE_MS = 3_600_000;
+
+/** Makes them. */
+export function createDocuments(deps: DocumentsDeps): Documents {
+  const { store, log } = deps;
+  const cache = createDocumentCache(deps.converter);
+  const sources = new LRUCache<string, { readonly digest: string }>({ max: MAX_SOURCES, ttl: SOURCE_FRESH_MS });
+  const failures = new LRUCache<string, DocumentFailure>({ max: MAX_SOURCES, ttl: SOURCE_FRESH_MS });
+  const touched = new LRUCache<string, true>({ max: MAX_SOURCES, ttl: TOUCH_MS });
+  const fetching = new Map<string, Promise<LoadedDocument>>();
+
+  let nextPurgeMs = 0;
+
+  function touch(digest: string, url: string | undefined): void {
+    const key = url ?? digest;
+    if (touched.has(key)) return;
+    touched.set(key, true);
+    store.touch(digest, url).catch((error: unknown) => {
+      touched.delete(key);
+      log.warn({ err: error }, "the use of a document could not be noted");
+    });
+  }
+
+  function stored(digest: string): Promise<LoadedDocument> {
+    return cache.load(digest, async () => {
+      const found = await store.find(digest);
+      if (found !== undefined) return found.text;
+      throw new DocumentFailure("unusable", "The document is not stored here any more; supply it again.");
+    });
+  }
+
+  /** The first fetch of an address, for however many wait for it. */
+  function fetchFirst(url: string, isTrial: boolean): Promise<LoadedDocument> {
+    const key = `${isTrial} ${url}`;
+    const running = fetching.get(key);
+    if (running !== undefined) return running;
+    // Its own signal: whoever asked first may go away while others wait.
+    const started = load(url, isTrial)
+      .catch((error: unknown) => {
+        if (error instanceof DocumentFailure) failures.set(url, error);
+        throw error;
+      })
+      .finally(() => fetching.delete(key));
+    fetching.set(key, started);
+    return started;
+  }
+
+  async function load(url: string, isTrial: boolean): Promise<LoadedDocument> {
+    const answer = await fetchDocument(deps.dispatcher, url, undefined, new AbortController().signal);
+    if (answer === "unchanged")
+      throw new DocumentFailure("unreachable", "spec_url answers 304 without being asked to.");
+    const { text, etag } = answer;
+    const digest = digestOf(text);
+    const document = await cache.load(digest, () => Promise.resolve(text));
+    if (isTrial) return document;
+    await store.save({ digest, text, toolNames: document.tools.map(({ name }) => name) });
+    await store.saveSource({ url, digest, etag }, jittered(REFRESH_SECONDS));
+    sources.set(url, { digest });
+    return document;
+  }
+
+  async function ofAddress(url: string, isTrial: boolean): Promise<LoadedDocument> {
+    const known = sources.get(url) ?? (await store.findSource(url));
+    if (known !== undefined) {
+      sources.set(url, { digest: known.digest });
+      if (!isTrial) touch(known.digest, url);
+      return stored(known.digest);
+    }
+    const failure = failures.get(url);
+    if (failure !== undefined) throw failure;
+    return fetchFirst(url, isTrial);
+  }
+
+  async function refresh(source: DocumentSource): Promise<void> {
+    const { url } = source;
+    try {
+      const answer = await fetchDocument(deps.dispatcher, url, source.etag, new AbortController().signal);
+      const fresh = answer === "unchanged" ? source : { url, digest: digestOf(answer.text), etag: answer.etag };
+      if (answer === "unchanged" || fresh.digest === source.digest) {
+        await store.saveSource(fresh, jittered(REFRESH_SECONDS));
+        return;
+      }
+      const document = await cache.load(fresh.digest, () => Promise.resolve(answer.text));
+      const toolNames = document.tools.map(({ name }) => name);
+      await store.save({ digest: fresh.digest, text: answer.text, toolNames });
+      const before = new Set((await store.find(source.digest))?.toolNames);
+      const now = new Set(toolNames);
+      const change = {
+        added: toolNames.filter((name) => !before.has(name)).sort(),
+        removed: [...before].filter((name) => !now.has(name)).sort(),
+      };
+      await store.saveSource(fresh, jittered(REFRESH_SECONDS), change);
+      sources.set(url, { digest: fresh.digest });
+      log.info({ url: withoutQuery(url), ...counted(change) }, "an OpenAPI document changed");
+    } catch (error) {
+      // The document that is there stays in use.
+      log.warn({ err: error, url: withoutQuery(url) }, "an OpenAPI document could not be refreshed; it is tried again");
+      await store.saveSource(source, jittered(RETRY_SECONDS));
+    }
+  }
+
+  return {
+    async of(configuration, signal, isTrial) {
+      signal.throwIfAborted();
+      const { spec, spec_url: url } = configuration;
+      const digest = digestIn(spec);
+      if (digest !== undefined) {
+        if (!isTrial) touch(digest, undefined);
+        return orAborted(stored(digest), signal);
+      }
+      const text = textIn(spec);
+      if (text !== undefined)
+        return orAborted(
+          cache.load(digestOf(text), () => Promise.resolve(text)),
+          signal,
+        );
+      if (typeof url === "string") return orAborted(ofAddress(url, isTrial), signal);
+      throw new DocumentFailure("unusable", "The configuration names no document.");
+    },
+    async adopt(text) {
+      const digest = digestOf(text);
+      const document = await cache.load(digest, () => Promise.resolve(text));
+      await store.save({ digest, text, toolNames: document.tools.map(({ name }) => name) });
+      return digest;
+    },
+    has: async (digest) => (await store.find(digest)) !== undefined,
+    async maintain() {
+      for (const source of await store.claimDue(REFRESH_BATCH)) await refresh(source);
+      if (Date.now() < nextPurgeMs) return;
+      nextPurgeMs = Date.now() + PURGE_MS;
+      await store.purge();
+    },
+    forgetSources: () => sources.clear(),
+  };
+}
+
+function jittered(seconds: number): number {
+  return Math.round(seconds * (0.9 + Math.random() * 0.2));
+}
+
+/** Some addresses carry a key in their query. */
+function withoutQuery(url: string): string {
+  return url.split("?", 1)[0] ?? "";
+}
+
+function counted({
+  added,
+  removed,
+}: {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}): object {
+  return {
+    added: added.length,
+    removed: removed.length,
+    addedTools: added.slice(0, 20),
+    removedTools: removed.slice(0, 20),
+  };
+}
+
+/** The work goes on for others when one who waits for it goes away. */
+async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

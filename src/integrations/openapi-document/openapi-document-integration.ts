@@ -1,0 +1,147 @@
+import type { Dispatcher } from "undici";
+import { DomainError, invalid } from "../../domain-error.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Integration, Target, Verification } from "../integration.ts";
+import { callOperation, type CallContext, type CallOutcome } from "../openapi/call.ts";
+import type { Operation } from "../openapi/operation.ts";
+import { errorResult } from "../tool.ts";
+import { chooseVerification } from "./choose-verification.ts";
+import {
+  checkConfiguration,
+  CONFIGURATION_SCHEMA,
+  DESTINATION_PROPERTIES,
+  digestIn,
+  DOCUMENT_PROPERTY,
+  referenceTo,
+  SECRET_PROPERTIES,
+  textIn,
+} from "./configuration.ts";
+import type { LoadedDocument } from "./document-cache.ts";
+import { DocumentFailure } from "./document-failure.ts";
+import type { DocumentStore } from "./document-store.ts";
+import type { Documents } from "./documents.ts";
+import { placeOperation } from "./place-operation.ts";
+
+/** What the integration needs. */
+export interface OpenApiDocumentIntegrationDeps {
+  readonly documents: Documents;
+  readonly changes: Pick<DocumentStore, "listChanges">;
+  /** The guarded way out. */
+  readonly dispatcher: Dispatcher;
+  /** Why an address must not become a destination, or undefined. */
+  readonly checkDestination: (url: string) => string | undefined;
+}
+
+/** Any OpenAPI document as a connection: its operations are the tools. */
+export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegrationDeps): Integration {
+  const { documents } = deps;
+
+  function contextFor(document: LoadedDocument): CallContext {
+    return {
+      dispatcher: deps.dispatcher,
+      serverType: "openapi",
+      title: document.title,
+      secretProperties: SECRET_PROPERTIES,
+      errorHeaders: [],
+      baseUrl: undefined,
+    };
+  }
+
+  function documentOf(target: Target, signal: AbortSignal): Promise<LoadedDocument> {
+    return documents.of(target.configuration, signal, target.connectionId < 0);
+  }
+
+  function call(
+    document: LoadedDocument,
+    operation: Operation,
+    args: JsonObject,
+    configuration: JsonObject,
+    signal: AbortSignal,
+  ): Promise<CallOutcome> {
+    const placed = placeOperation(operation, document, configuration);
+    return callOperation(contextFor(document), placed, args, configuration, signal);
+  }
+
+  async function look(target: Target, signal: AbortSignal): Promise<Verification> {
+    const document = await documentOf(target, signal);
+    const chosen = chooseVerification(document.operations.values());
+    const [first] = document.operations.values();
+    const looked = chosen ?? first;
+    // A server that must not be called is told now and not at the first call.
+    if (looked !== undefined) placeOperation(looked, document, target.configuration);
+    if (chosen === undefined || target.configuration.api_token === undefined) return { outcome: "verified" };
+    const { status, result } = await call(document, chosen, {}, target.configuration, signal);
+    const text = result.content[0]?.text;
+    const reason = typeof text === "string" ? text : `${document.title} gave no usable answer.`;
+    if (status === 401 || status === 403) return { outcome: "failed", reason };
+    // What else a read of anybody's document answers says nothing against the key.
+    return status === undefined || status >= 500 || status === 429
+      ? { outcome: "retry", reason }
+      : { outcome: "verified" };
+  }
+
+  return {
+    serverType: "openapi",
+    title: "OpenAPI document",
+    description: "Any HTTP API that an OpenAPI 3 or Swagger 2.0 document describes.",
+    category: "custom",
+    documentationUrl: "https://spec.openapis.org/oas/latest.html",
+    configurationSchema: CONFIGURATION_SCHEMA,
+    secretProperties: SECRET_PROPERTIES,
+    credentialProperty: "api_token",
+    destinationProperties: DESTINATION_PROPERTIES,
+    documentProperty: DOCUMENT_PROPERTY,
+    toolSource: "shared",
+
+    checkConfiguration: (configuration) => checkConfiguration(configuration, deps.checkDestination),
+
+    async adoptConfiguration(configuration) {
+      const { spec } = configuration;
+      const digest = digestIn(spec);
+      if (digest !== undefined && !(await documents.has(digest)))
+        throw invalid("spec", "spec refers to a document that is not stored here; supply the document itself.");
+      const text = textIn(spec);
+      if (text === undefined) return configuration;
+      try {
+        return { ...configuration, spec: referenceTo(await documents.adopt(text)) };
+      } catch (error) {
+        if (error instanceof DocumentFailure) throw invalid("spec", `spec: ${error.message}`);
+        throw error;
+      }
+    },
+
+    async listTools(target, { signal }) {
+      try {
+        return (await documentOf(target, signal)).tools;
+      } catch (error) {
+        if (error instanceof DocumentFailure) throw new DomainError("unavailable", error.message, { cause: error });
+        throw error;
+      }
+    },
+
+    async callTool(target, tool, args, { signal }) {
+      try {
+        const document = await documentOf(target, signal);
+        const operation = document.operations.get(tool.name);
+        if (operation === undefined)
+          return errorResult(`${document.title} has no operation ${tool.name} any more. List the tools again.`);
+        return (await call(document, operation, args, target.configuration, signal)).result;
+      } catch (error) {
+        if (error instanceof DocumentFailure) return errorResult(error.message);
+        throw error;
+      }
+    },
+
+    async verify(target, { signal }) {
+      try {
+        return await look(target, signal);
+      } catch (error) {
+        if (!(error instanceof DocumentFailure)) throw error;
+        return { outcome: error.kind === "unusable" ? "failed" : "retry", reason: error.message };
+      }
+    },
+
+    toolChanges: ({ spec_url: url }, limit) =>
+      typeof url === "string" ? deps.changes.listChanges(url, limit) : Promise.resolve([]),
+  };
+}

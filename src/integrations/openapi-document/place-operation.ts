@@ -1,0 +1,67 @@
+import type { JsonObject } from "../../json.ts";
+import type { CredentialPlan, Operation, ServerPlan } from "../openapi/operation.ts";
+import type { LoadedDocument } from "./document-cache.ts";
+import { DocumentFailure } from "./document-failure.ts";
+
+/** An operation as one connection calls it: at its address, with its credential. Throws DocumentFailure `unusable`. */
+export function placeOperation(operation: Operation, document: LoadedDocument, configuration: JsonObject): Operation {
+  return {
+    ...operation,
+    server: serverOf(operation.server, configuration),
+    credentials: credentialsOf(operation, document, configuration),
+  };
+}
+
+/**
+ * Where an operation is called. A document says whatever its author likes, today and after the next fetch; a key goes
+ * only where its owner said: to `base_url`, to the site that the document comes from, or to what an inline document names.
+ */
+function serverOf(server: ServerPlan, configuration: JsonObject): ServerPlan {
+  const { base_url: base, spec_url: source, api_token: token } = configuration;
+  // Filled here, from the document's own defaults alone: an address must not ask for the configuration's secrets.
+  if (typeof base === "string") return { url: literal(new URL(base)), defaults: new Map() };
+  const filled = server.url.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => server.defaults.get(name) ?? whole);
+  const url = URL.parse(filled, typeof source === "string" ? source : undefined);
+  if (url === null || !/^https?:$/.test(url.protocol) || /[{}]/.test(filled))
+    throw new DocumentFailure("unusable", "The document names no complete server address; set base_url.");
+  if (url.username !== "" || url.password !== "")
+    throw new DocumentFailure("unusable", "The document's server address has a user name in it; set base_url.");
+  if (typeof token === "string" && typeof source === "string" && url.origin !== new URL(source).origin)
+    throw new DocumentFailure(
+      "unusable",
+      `The document comes from another site than its server ${url.origin}; set base_url to say that the key may go there.`,
+    );
+  return { url: literal(url), defaults: new Map() };
+}
+
+/** An address without placeholders. */
+function literal(url: URL): string {
+  return `${url.origin}${url.pathname.replaceAll("{", "%7B").replaceAll("}", "%7D")}`;
+}
+
+const RANKS: Readonly<Record<CredentialPlan["kind"], number>> = { bearer: 0, header: 1, query: 1, cookie: 1, basic: 2 };
+
+function credentialsOf(
+  { requirements }: Operation,
+  { schemes }: LoadedDocument,
+  configuration: JsonObject,
+): readonly CredentialPlan[] {
+  if (typeof configuration.api_token !== "string") return [];
+  if (schemes.length === 0) return [{ kind: "bearer", token: "{api_token}" }];
+  const plans = new Map(schemes);
+  // Many documents declare schemes and forget to say what needs them.
+  const choices = (requirements ?? schemes.map(([name]) => [name])).filter(
+    (names) => names.length > 0 && names.every((name) => plans.has(name)),
+  );
+  const wanted = configuration.security_scheme;
+  const preferred = choices.filter((names) => names.some((name) => name === wanted));
+  const rank = (names: readonly string[]): number =>
+    Math.max(...names.map((name) => RANKS[plans.get(name)?.kind ?? "basic"]));
+  const [best = []] = (preferred.length > 0 ? preferred : choices).toSorted((a, b) => rank(a) - rank(b));
+  return best.flatMap((name) => {
+    const plan = plans.get(name);
+    if (plan === undefined) return [];
+    const isPair = plan.kind === "basic" && typeof configuration.username === "string";
+    return [isPair ? { kind: "basic" as const, username: "{username}", password: "{api_token}" } : plan];
+  });
+}

@@ -1,0 +1,22 @@
+import { defineEntity } from "@mikro-orm/core";
+import { OpenapiSourceEntity } from "./openapi-source.ts";
+
+/** A change of the tools of a fetched OpenAPI document. */
+export const OpenapiChangeEntity = defineEntity({
+  name: "OpenapiChange",
+  tableName: "openapi_change",
+  properties: (p) => ({
+    id: p.bigint("number").primary().generated("identity"),
+    url: p
+      .manyToOne(OpenapiSourceEntity)
+      .mapToPk()
+      .joinColumn("url")
+      .foreignKeyName("openapi_change_url_fkey")
+      .updateRule("no action")
+      .deleteRule("cascade"),
+    changedAt: p.datetime().defaultRaw("now()"),
+    added: p.array().columnType("text[]"),
+    removed: p.array().columnType("text[]"),
+  }),
+  indexes: [{ name: "openapi_change_url_id_idx", properties: ["url", "id"] }],
+});

@@ -1,0 +1,25 @@
+import { defineEntity } from "@mikro-orm/core";
+import { OpenapiDocumentEntity } from "./openapi-document.ts";
+
+/** An address that OpenAPI documents are fetched from. */
+export const OpenapiSourceEntity = defineEntity({
+  name: "OpenapiSource",
+  tableName: "openapi_source",
+  properties: (p) => ({
+    url: p.text().primary(),
+    digest: p
+      .manyToOne(OpenapiDocumentEntity)
+      .mapToPk()
+      .joinColumn("digest")
+      .foreignKeyName("openapi_source_digest_fkey")
+      .updateRule("no action")
+      .deleteRule("no action"),
+    etag: p.text().nullable(),
+    dueAt: p.datetime(),
+    usedAt: p.datetime().defaultRaw("now()"),
+  }),
+  indexes: [
+    { name: "openapi_source_due_at_idx", properties: ["dueAt"] },
+    { name: "openapi_source_digest_idx", properties: ["digest"] },
+  ],
+});

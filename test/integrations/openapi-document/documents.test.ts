@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createWorld, documentOf, options, type Site, startSite, type World } from "./support.ts";
+
+let world: World;
+let site: Site;
+let specUrl: string;
+
+beforeEach(async () => {
+  [world, site] = await Promise.all([createWorld(), startSite()]);
+  specUrl = `${site.url}/openapi.json`;
+});
+
+afterEach(async () => {
+  await site?.close();
+  await world?.close();
+});
+
+async function names(configuration: Parameters<World["target"]>[0], connectionId?: number): Promise<string[]> {
+  const tools = await world.integration.listTools(world.target(configuration, connectionId), options);
+  return tools.map(({ name }) => name);
+}
+
+async function count(table: string): Promise<unknown> {
+  return (await world.database.pool.query(`select count(*)::int as count from ${table}`)).rows[0]?.["count"];
+}
+
+const due = (): Promise<unknown> => world.database.pool.query("update openapi_source set due_at = now()");
+
+describe("a document by its address", () => {
+  test("becomes tools by name", async () => {
+    expect(await names({ spec_url: specUrl })).toEqual(["add_thing", "list_things"]);
+  });
+
+  test("is fetched once and kept once, however many connections use it", async () => {
+    const lists = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) =>
+        world.integration.listTools(world.target({ spec_url: specUrl }, index + 1), options),
+      ),
+    );
+    expect(new Set(lists).size).toBe(1);
+    expect(site.requests).toHaveLength(1);
+    expect([await count("openapi_document"), await count("openapi_source")]).toEqual([1, 1]);
+  });
+
+  test("leaves nothing behind when it is only tried", async () => {
+    expect(await names({ spec_url: specUrl }, -1)).toHaveLength(2);
+    expect([await count("openapi_document"), await count("openapi_source")]).toEqual([0, 0]);
+  });
+
+  test("is asked for with its ETag when it is due, and not before", async () => {
+    await names({ spec_url: specUrl });
+    await world.documents.maintain();
+    expect(site.requests).toHaveLength(1);
+    await due();
+    await world.documents.maintain();
+    expect(site.requests[1]?.headers["if-none-match"]).toMatch(/^"\d+"$/);
+    expect(await world.store.listChanges(specUrl, 10)).toEqual([]);
+    await world.documents.maintain();
+    expect(site.requests).toHaveLength(2);
+  });
+
+  test("that is due is taken by one replica alone", async () => {
+    await names({ spec_url: specUrl });
+    await due();
+    const claims = await Promise.all([world.store.claimDue(5), world.store.claimDue(5), world.store.claimDue(5)]);
+    expect(claims.flat()).toHaveLength(1);
+  });
+
+  test("records which tools came and went when it changes", async () => {
+    await names({ spec_url: specUrl });
+    const operation = { responses: { "200": { description: "ok" } } };
+    site.document = documentOf({
+      paths: {
+        "/things": { get: { operationId: "list_things", ...operation } },
+        "/new": { get: { operationId: "new_one", ...operation } },
+      },
+    });
+    await due();
+    await world.documents.maintain();
+    expect(await names({ spec_url: specUrl })).toEqual(["list_things", "new_one"]);
+    expect(await world.integration.toolChanges?.({ spec_url: specUrl }, 10)).toEqual([
+      { changedAt: expect.any(Date), added: ["new_one"], removed: ["add_thing"] },
+    ]);
+  });
+
+  test.each([
+    ["the address fails", undefined],
+    ["the new one cannot be used", "{"],
+  ])("stays in use when %s", async (_title, broken) => {
+    await names({ spec_url: specUrl });
+    site.document = broken;
+    await due();
+    await world.documents.maintain();
+    world.documents.forgetSources();
+    expect(await names({ spec_url: specUrl })).toEqual(["add_thing", "list_things"]);
+    expect(world.warnings).toHaveLength(1);
+  });
+
+  test("that cannot be fetched is asked for again only later", async () => {
+    site.document = undefined;
+    for (let round = 0; round < 3; round += 1)
+      await expect(names({ spec_url: specUrl })).rejects.toMatchObject({
+        kind: "unavailable",
+        message: expect.stringMatching(/answers 500/),
+      });
+    expect(site.requests).toHaveLength(1);
+  });
+});
+
+describe("an inline document", () => {
+  test("leaves its digest in the configuration and is kept once", async () => {
+    const adopt = async (): Promise<unknown> =>
+      (await world.integration.adoptConfiguration?.({ spec: documentOf() }))?.["spec"];
+    const reference = await adopt();
+    expect(reference).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(await adopt()).toBe(reference);
+    expect(await count("openapi_document")).toBe(1);
+    expect(await names({ spec: String(reference) })).toEqual(["add_thing", "list_things"]);
+    // What is sent back as it was shown stays as it is.
+    expect(await world.integration.adoptConfiguration?.({ spec: String(reference) })).toEqual({ spec: reference });
+  });
+
+  test("is purged once no connection refers to it", async () => {
+    const adopted = await world.integration.adoptConfiguration?.({ spec: documentOf() });
+    await world.database.pool.query("insert into account (id, email, password_hash) values ('a', 'a', '')");
+    const insert = `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
+      values ('a', 1, 'openapi', 'A', 'write', $1, 'pending', 'c')`;
+    await world.database.pool.query(insert, [adopted]);
+    await world.database.pool.query("update openapi_document set used_at = now() - interval '2 days'");
+    await world.store.purge();
+    expect(await count("openapi_document")).toBe(1);
+    await world.database.pool.query("delete from connection");
+    await world.store.purge();
+    expect(await count("openapi_document")).toBe(0);
+  });
+
+  test.each([
+    ["text that is no document", "hello: [", /not valid YAML/],
+    ["an object that is none", { hello: 1 }, /openapi/],
+    ["one without operations", { openapi: "3.1.0", paths: {} }, /no operations/],
+    ["one with a dangling reference", documentOf({}, { "/a": { $ref: "#/nowhere" } }), /dangling/],
+    ["a reference to one that is not here", `sha256:${"0".repeat(64)}`, /not stored/],
+  ])("is refused: %s", async (_title, spec, message) => {
+    await expect(world.integration.adoptConfiguration?.({ spec })).rejects.toMatchObject({
+      kind: "invalid",
+      field: "spec",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test("may be Swagger 2.0", async () => {
+    const spec = {
+      swagger: "2.0",
+      info: { title: "Old", version: "1" },
+      host: "old.example.com",
+      basePath: "/v2",
+      schemes: ["https"],
+      paths: {
+        "/pets/{id}": {
+          get: {
+            operationId: "get_pet",
+            parameters: [{ name: "id", in: "path", required: true, type: "integer" }],
+            responses: { 200: { description: "ok" } },
+          },
+        },
+      },
+    };
+    const [tool] = await world.integration.listTools(world.target({ spec }, -1), options);
+    expect(tool).toMatchObject({
+      name: "get_pet",
+      inputSchema: { properties: { id: { type: "integer" } }, required: ["id"] },
+    });
+  });
+});

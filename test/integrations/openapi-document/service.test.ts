@@ -1,0 +1,166 @@
+import { existsSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../src/json.ts";
+import { openAccounts, type TestAccount, type TestAccounts } from "../../support/accounts.ts";
+import { createFace, type Face } from "../../support/clients.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import type { Outcome } from "../../support/outcome.ts";
+import { type Service, startService } from "../../support/service.ts";
+import { until } from "../../support/until.ts";
+import { documentOf, type Site, startSite } from "./support.ts";
+
+const KEY = "key-nobody-may-see-0123456789";
+/** GitHub's real document; `npm run fixture:github` brings it. */
+const GITHUB = "node_modules/@octokit/openapi/generated/api.github.com.json";
+
+let database: TestDatabase;
+let site: Site;
+let other: Site;
+let service: Service;
+let accounts: TestAccounts;
+let account: TestAccount;
+
+beforeAll(async () => {
+  [database, site, other] = await Promise.all([createTestDatabase(), startSite(), startSite()]);
+  const allowed = [site, other].map(({ url }) => new URL(url).host).join(",");
+  service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: allowed } });
+  accounts = await openAccounts(service.env);
+  account = await accounts.create();
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await accounts?.close();
+  await Promise.all([site?.close(), other?.close(), database?.close()]);
+});
+
+async function call(face: Face, operation: string, input: JsonObject, headers = {}): Promise<Outcome> {
+  return face.call(operation, { input, token: await account.token(), headers });
+}
+
+async function fields(face: Face, operation: string, input: JsonObject, headers = {}): Promise<JsonObject> {
+  const outcome = await call(face, operation, input, headers);
+  expect([operation, outcome.message]).toEqual([operation, ""]);
+  return Object(outcome.body) as JsonObject;
+}
+
+const statusOf = async (face: Face, id: string): Promise<unknown> =>
+  ((await fields(face, "GetConnection", { server_id: id }))["data"] as JsonObject)["api_key_verification_status"];
+
+/** A document of some 200 KB. */
+const large = (): JsonObject =>
+  documentOf({
+    servers: [{ url: `${site.url}/v1` }],
+    "x-notes": "n".repeat(200_000),
+    security: [{ a: [] }],
+    components: { securitySchemes: { a: { type: "http", scheme: "bearer" } } },
+  });
+
+test.each(["rest", "connect", "grpc"] as const)(
+  "an inline document becomes tools that can be called over %s",
+  async (name) => {
+    const face = createFace(name, service.url);
+    const created = await fields(face, "CreateConnection", {
+      server_type: "openapi",
+      configuration: { spec: large(), api_token: KEY },
+    });
+    const id = String(created["server_id"]);
+    await until(async () => (await statusOf(face, id)) === "verified", { what: "verified" });
+    const { data } = await fields(face, "ListConnectionTools", { server_id: id });
+    expect(data).toMatchObject({
+      total_count: 2,
+      tools: [
+        { name: "add_thing", read_only: false },
+        { name: "list_things", read_only: true },
+      ],
+    });
+    const { sessionId } = await fields(face, "Initialize", {});
+    const headers = { "x-session-id": String(sessionId) };
+    const { tools } = await fields(face, "ListTools", {}, headers);
+    const [tool] = (tools as JsonObject[])
+      .filter((each) => String(each["name"]).startsWith("list_things"))
+      .toReversed();
+    expect(await fields(face, "CallTool", { name: String(tool?.["name"]) }, headers)).toMatchObject({ isError: false });
+    expect(site.requests.at(-1)).toMatchObject({ url: "/v1/things", headers: { authorization: `Bearer ${KEY}` } });
+
+    // What is shown is the digest, and it may be sent back.
+    const shown = async (): Promise<JsonObject> =>
+      ((await fields(face, "GetConnection", { server_id: id, view: "detailed" }))["connection"] as JsonObject)[
+        "config"
+      ] as JsonObject;
+    const { spec } = await shown();
+    expect(spec).toMatch(/^sha256:[0-9a-f]{64}$/);
+    await fields(face, "UpdateConnection", { server_id: id, config: { spec: spec ?? "" } });
+    expect(await shown()).toEqual({ spec });
+
+    // Another document may name another server: the key must come with it.
+    const elsewhere = documentOf({ servers: [{ url: `${other.url}/v1` }] });
+    const refused = await call(face, "UpdateConnection", { server_id: id, config: { spec: elsewhere } });
+    expect(refused.message).toMatch(/^config\.spec decides where .* api_token again/);
+    await fields(face, "UpdateConnection", { server_id: id, config: { spec: elsewhere, api_token: KEY } });
+  },
+);
+
+test("a document by its address is listed like any other, and its tools are one document's", async () => {
+  const face = createFace("rest", service.url);
+  const configuration = { spec_url: `${site.url}/openapi.json` };
+  for (let count = 0; count < 3; count += 1) {
+    const { server_id: id } = await fields(face, "CreateConnection", { server_type: "openapi", configuration });
+    const { data } = await fields(face, "ListConnectionTools", { server_id: id ?? "" });
+    expect(data).toMatchObject({ total_count: 2 });
+  }
+  expect(site.requests.filter(({ url }) => url === "/openapi.json")).toHaveLength(1);
+  expect(await accounts.query("select url from openapi_source")).toEqual([{ url: configuration.spec_url }]);
+  expect(await accounts.query("select connection_id from tool_list")).toEqual([]);
+});
+
+test("what cannot be a document is refused before anything is stored", async () => {
+  const face = createFace("rest", service.url);
+  const tries: [JsonObject, RegExp][] = [
+    [{}, /either spec_url or spec/],
+    [{ spec: documentOf(), spec_url: site.url }, /either spec_url or spec/],
+    [{ spec: "hello: [" }, /^spec: The document cannot be used/],
+    [{ spec: `sha256:${"0".repeat(64)}` }, /not stored here/],
+    [{ spec: "x".repeat(900 * 1024 + 1) }, /900 KiB/],
+    [{ spec_url: "http://169.254.169.254/openapi.json" }, /^spec_url/],
+    [{ spec: documentOf(), base_url: "http://10.0.0.1/" }, /^base_url/],
+    [{ spec: documentOf(), username: "n".repeat(40_000) }, /at most 32 KiB/],
+  ];
+  for (const [configuration, message] of tries) {
+    const outcome = await call(face, "CreateConnection", { server_type: "openapi", configuration });
+    expect([outcome.status, outcome.message]).toEqual([400, expect.stringMatching(message)]);
+  }
+});
+
+test("a document can be tried without anything being stored", async () => {
+  const face = createFace("rest", service.url);
+  const before = await accounts.query("select digest from openapi_document");
+  const spec = { ...large(), info: { title: "Only tried", version: "1" } };
+  const configuration = { spec, api_token: KEY };
+  const tried = await fields(face, "ValidateConfiguration", { server_type: "openapi", configuration });
+  expect(tried["data"]).toEqual({ valid: true, errors: [], verification: { outcome: "verified" } });
+  const { data } = await fields(face, "PreviewTools", { server_type: "openapi", configuration: { spec }, limit: 1 });
+  expect(data).toMatchObject({ tools: [{ name: "add_thing" }], total_count: 2, has_more: true });
+  expect(await accounts.query("select digest from openapi_document")).toEqual(before);
+});
+
+describe.skipIf(!existsSync(GITHUB))("GitHub's document of 1,223 operations", () => {
+  test("is listed in pages, each in under a second, and costs a connection no row", { timeout: 120_000 }, async () => {
+    site.document = readFileSync(GITHUB, "utf8");
+    const face = createFace("rest", service.url);
+    const configuration = { spec_url: `${site.url}/openapi.json?github`, base_url: other.url, api_token: KEY };
+    const { server_id: id } = await fields(face, "CreateConnection", { server_type: "openapi", configuration });
+    await until(async () => (await statusOf(face, String(id))) === "verified", { what: "verified" });
+    const names = new Set<unknown>();
+    for (let offset = 0; ; offset += 500) {
+      const { data } = await fields(face, "ListConnectionTools", { server_id: id ?? "", limit: 500, offset });
+      const page = data as { tools: JsonObject[]; total_count: number; has_more: boolean };
+      expect(page.total_count).toBe(1_223);
+      for (const { name } of page.tools) names.add(name);
+      if (!page.has_more) break;
+    }
+    expect(names.size).toBe(1_223);
+    expect(await accounts.query("select connection_id from tool_list")).toEqual([]);
+    site.document = documentOf();
+  });
+});

@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Agent } from "undici";
+import { createDocumentConverter } from "../../../src/integrations/openapi-document/converter.ts";
+import { createDocuments, type Documents } from "../../../src/integrations/openapi-document/documents.ts";
+import { createOpenApiDocumentIntegration } from "../../../src/integrations/openapi-document/openapi-document-integration.ts";
+import type { DocumentStore } from "../../../src/integrations/openapi-document/document-store.ts";
+import type { Integration, Target } from "../../../src/integrations/integration.ts";
+import type { CallResult } from "../../../src/integrations/tool.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { type Database, openDatabase } from "../../../src/storage/database.ts";
+import { createDocumentStore } from "../../../src/storage/stores/openapi-document.ts";
+import { createTestDatabase } from "../../support/database.ts";
+
+/** A request that reached the site. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+}
+
+/** A site with a document at /openapi.json and an API everywhere else. */
+export interface Site {
+  readonly url: string;
+  /** The document; undefined answers 500. */
+  document: JsonObject | string | undefined;
+  /** What the API answers. */
+  status: number;
+  readonly requests: SeenRequest[];
+  close(): Promise<void>;
+}
+
+/** A document with one read and one write. */
+export function documentOf(more: JsonObject = {}, paths: JsonObject = {}): JsonObject {
+  return {
+    openapi: "3.0.3",
+    info: { title: "Acme", version: "1" },
+    servers: [{ url: "/v1" }],
+    paths: {
+      "/things": {
+        get: { operationId: "list_things", summary: "List things", responses: { "200": { description: "ok" } } },
+        post: {
+          operationId: "add_thing",
+          requestBody: {
+            content: { "application/json": { schema: { type: "object", properties: { name: { type: "string" } } } } },
+          },
+          responses: { "200": { description: "ok" } },
+        },
+      },
+      ...paths,
+    },
+    ...more,
+  };
+}
+
+/** Starts a site. */
+export async function startSite(): Promise<Site> {
+  const server = createServer((request, response) => answer(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const site: Site = {
+    url: `http://127.0.0.1:${String(port)}`,
+    document: documentOf(),
+    status: 200,
+    requests: [],
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    const { method = "", url = "", headers } = request;
+    site.requests.push({ method, url, headers });
+    request.resume();
+    if (url.split("?", 1)[0] !== "/openapi.json") {
+      response.writeHead(site.status, { "content-type": "application/json" }).end(JSON.stringify({ url }));
+      return;
+    }
+    if (site.document === undefined) {
+      response.writeHead(500).end();
+      return;
+    }
+    const text = typeof site.document === "string" ? site.document : JSON.stringify(site.document);
+    const etag = `"${text.length}"`;
+    if (headers["if-none-match"] === etag) response.writeHead(304).end();
+    else response.writeHead(200, { "content-type": "application/json", etag }).end(text);
+  }
+  return site;
+}
+
+/** The integration on a database of its own. */
+export interface World {
+  readonly database: Database;
+  readonly store: DocumentStore;
+  readonly documents: Documents;
+  readonly integration: Integration;
+  readonly warnings: object[];
+  target(configuration: JsonObject, connectionId?: number): Target;
+  call(configuration: JsonObject, tool: string, args?: JsonObject): Promise<CallResult>;
+  close(): Promise<void>;
+}
+
+/** For calls that nobody aborts. */
+export const options = { signal: new AbortController().signal };
+
+/** Builds it. */
+export async function createWorld(): Promise<World> {
+  const testDatabase = await createTestDatabase();
+  const database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
+  const dispatcher = new Agent();
+  const store = createDocumentStore(database.pool);
+  const warnings: object[] = [];
+  const log = { info: () => undefined, warn: (fields: object) => void warnings.push(fields) };
+  const documents = createDocuments({ store, dispatcher, converter: createDocumentConverter(), log });
+  const integration = createOpenApiDocumentIntegration({
+    documents,
+    changes: store,
+    dispatcher,
+    checkDestination: () => undefined,
+  });
+  const target = (configuration: JsonObject, connectionId = 1): Target => ({
+    accountId: "a",
+    connectionId,
+    keyVersion: 1,
+    configuration,
+  });
+  return {
+    database,
+    store,
+    documents,
+    integration,
+    warnings,
+    target,
+    async call(configuration, name, args = {}) {
+      const tools = await integration.listTools(target(configuration), options);
+      const tool = tools.find((each) => each.name === name);
+      if (tool === undefined) throw new Error(`no tool ${name}`);
+      return integration.callTool(target(configuration), tool, args, options);
+    },
+    async close() {
+      await dispatcher.destroy();
+      await database.close();
+      await testDatabase.close();
+    },
+  };
+}
