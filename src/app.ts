@@ -41,6 +41,7 @@ import { createCallRecordStore } from "./storage/stores/call-record.ts";
 import { createChangeFeed } from "./storage/stores/connection-event.ts";
 import { createConnectionStore } from "./storage/stores/connection.ts";
 import { createDocumentStore } from "./storage/stores/openapi-document.ts";
+import { createOfferFeed } from "./storage/stores/offer-change.ts";
 import { createPurge } from "./storage/stores/purge.ts";
 import { createRevocationStore } from "./storage/stores/revocation.ts";
 import { createSessionStore } from "./storage/stores/session.ts";
@@ -194,7 +195,13 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
       inFlight: createInFlight({ feed: await createCancellationFeed(pool, listener), log }),
       openStreams: createOpenStreams({ sessions, connections: view, isHonoured, log }),
       toolChanges,
-      features: createUpstreamFeatures({ connections: view, catalog, feed, log }),
+      features: createUpstreamFeatures({
+        connections: view,
+        catalog,
+        feed,
+        offerFeed: await createOfferFeed(pool, listener),
+        log,
+      }),
       serverInfo,
     },
     verifier,

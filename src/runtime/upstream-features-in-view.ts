@@ -8,8 +8,7 @@ import type { Log } from "./log.ts";
 import { clientUri, resolvePrompt, resolveResource, resolveTemplate, type Meaning } from "./resolve-upstream.ts";
 import type { UpstreamFeatures } from "./upstream-features.ts";
 import { createUpstreamFollowers } from "./upstream-followers.ts";
-import { createUpstreamListeners } from "./upstream-listeners.ts";
-import { createUpstreamOffers } from "./upstream-offers.ts";
+import { createUpstreamOffers, type OfferFeed } from "./upstream-offers.ts";
 import { pageAfter, type ListedItem } from "./upstream-pages.ts";
 import type { Source, UpstreamView } from "./upstream-view.ts";
 import { createUpstreamViews } from "./upstream-views.ts";
@@ -24,6 +23,7 @@ export interface UpstreamFeaturesDeps {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
   readonly feed: ChangeFeed;
+  readonly offerFeed: OfferFeed;
   readonly log: Log;
   /** For one question, in milliseconds. */
   readonly timeoutMs?: number;
@@ -40,14 +40,8 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
     ...deps,
     offers,
     views,
-    listeners: createUpstreamListeners(deps),
     ...(deps.freshMs === undefined ? {} : { lookEveryMs: deps.freshMs }),
   });
-  for (const integration of deps.catalog.values()) {
-    integration.onNews?.((connectionId, news) => {
-      if (news.kind === "list_changed" && news.list !== "tools") offers.expire(connectionId);
-    });
-  }
 
   return {
     capabilities(principal) {

@@ -9,7 +9,6 @@ import type { JsonObject } from "../json.ts";
 import type { Log } from "./log.ts";
 import { clientUri, resolveResource } from "./resolve-upstream.ts";
 import type { Interest } from "./upstream-features.ts";
-import type { UpstreamListeners } from "./upstream-listeners.ts";
 import type { ListedItem } from "./upstream-pages.ts";
 import type { Source, UpstreamView } from "./upstream-view.ts";
 import type { UpstreamViews } from "./upstream-views.ts";
@@ -20,7 +19,6 @@ const PATIENCE_MS = 10_000;
 /** What a follower needs. */
 export interface FollowerDeps {
   readonly views: UpstreamViews;
-  readonly listeners: UpstreamListeners;
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
   readonly log: Log;
@@ -53,7 +51,7 @@ export function createFollower(
   let isStale = false;
   let isStopped = false;
   const watches = new Map<number, Watch>();
-  const held = new Map<number, { readonly connection: Connection; readonly release: () => void }>();
+  const held = new Map<number, Pick<Watch, "connection" | "stop">>();
 
   function say(method: string, params: JsonObject = {}): void {
     if (!isStopped) hear({ method, params });
@@ -65,7 +63,7 @@ export function createFollower(
     const before = seen;
     seen = view;
     if (before !== undefined && before !== view) tellLists(before, view);
-    holdListeners(view);
+    await renewListening(view);
     await renewWatches(view);
   }
 
@@ -77,18 +75,21 @@ export function createFollower(
     if (interest.promptsListChanged && !isSame("prompts")) say("notifications/prompts/list_changed");
   }
 
-  /** Listens to those upstreams in view that tell of their lists. */
-  function holdListeners(view: UpstreamView): void {
+  /** Listens to those upstreams in view that tell of their lists; whoever keeps those hears of it, and has this one look. */
+  async function renewListening(view: UpstreamView): Promise<void> {
     const telling = view.sources.filter(({ offer }) => offer?.capabilities.listChanged === true);
     const keys = new Map(telling.map(({ connection }) => [connection.id, connection.keyVersion]));
-    for (const [id, { connection, release }] of held) {
+    for (const [id, { connection, stop }] of held) {
       if (keys.get(id) === connection.keyVersion) continue;
-      release();
+      stop();
       held.delete(id);
     }
     for (const { connection } of telling) {
       if (held.has(connection.id)) continue;
-      held.set(connection.id, { connection, release: deps.listeners.hold(connection, look) });
+      const target = await deps.connections.target(connection);
+      const features = deps.catalog.get(connection.serverType)?.features;
+      if (isStopped) return;
+      if (features !== undefined) held.set(connection.id, { connection, stop: features.watch(target, [], () => {}) });
     }
   }
 
@@ -142,8 +143,7 @@ export function createFollower(
     look,
     stop() {
       isStopped = true;
-      for (const { stop } of watches.values()) stop();
-      for (const { release } of held.values()) release();
+      for (const { stop } of [...watches.values(), ...held.values()]) stop();
       watches.clear();
       held.clear();
     },

@@ -13,6 +13,8 @@ const MAX_BYTES = 128 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 /** How old an offer may grow before it is asked for again in the background, in milliseconds. */
 const FRESH_MS = 60_000;
+/** How often one upstream's word that its lists have changed is passed on, in milliseconds. */
+const ANNOUNCE_EVERY_MS = 1_000;
 /** How long to leave an upstream alone that could not be asked, in milliseconds. */
 const PAUSE_MS = 10_000;
 
@@ -25,10 +27,15 @@ export interface UpstreamOffers {
   of(connection: Connection, patienceMs: number): Offer | undefined | Promise<Offer | undefined>;
   /** The last known offer, without asking for it. */
   known(connectionId: number): Offer | undefined;
-  /** Has the offer asked for again at the next question. */
-  expire(connectionId: number): void;
-  /** Calls back when a connection's offer has changed; answers how to stop. */
+  /** Calls back when a connection's offer has changed, or is said to have; answers how to stop. */
   onChange(callback: (connection: Connection) => void): () => void;
+}
+
+/** Changes of offers, heard on every replica. */
+export interface OfferFeed {
+  announce(connectionId: number): Promise<void>;
+  /** Calls back on every change that was announced, here too. */
+  onChanged(callback: (connectionId: number) => void): void;
 }
 
 /** What the offers need. */
@@ -36,11 +43,13 @@ export interface UpstreamOffersDeps {
   readonly catalog: Catalog;
   readonly connections: ConnectionView;
   readonly feed: ChangeFeed;
+  readonly offerFeed: OfferFeed;
   readonly log: Log;
   readonly freshMs?: number;
 }
 
 interface Entry {
+  readonly connection: Connection;
   readonly offer: Offer | undefined;
   readonly digest: string;
   /** The key it was last confirmed with. */
@@ -59,15 +68,39 @@ export function createUpstreamOffers(deps: UpstreamOffersDeps): UpstreamOffers {
     sizeCalculation: ({ offer }) => ENTRY_BYTES + (offer?.bytes ?? 0),
   });
   const loading = new Map<number, Promise<Offer | undefined>>();
+  const announcing = new Set<number>();
   const callbacks = new Set<(connection: Connection) => void>();
 
   deps.feed.onChange(({ connectionId, event }) => {
     if (event === "deleted") known.delete(connectionId);
   });
 
+  /** An upstream said so: to the replica that called it, so the others are told. One that says it all the time is believed once a second. */
+  function announce(connectionId: number): void {
+    if (announcing.has(connectionId)) return;
+    announcing.add(connectionId);
+    setTimeout(() => announcing.delete(connectionId), ANNOUNCE_EVERY_MS).unref();
+    deps.offerFeed.announce(connectionId).catch((error: unknown) => {
+      deps.log.warn({ err: error, connectionId }, "a change of an upstream's offer could not be announced");
+    });
+  }
+
+  for (const integration of deps.catalog.values()) {
+    integration.onNews?.((connectionId, news) => {
+      if (news.kind === "list_changed" && news.list !== "tools") announce(connectionId);
+    });
+  }
+  deps.offerFeed.onChanged((connectionId) => {
+    const entry = known.peek(connectionId);
+    if (entry === undefined) return;
+    entry.staleAt = 0;
+    // Whoever follows it looks, and so has it asked for again.
+    for (const callback of callbacks) callback(entry.connection);
+  });
+
   async function load(connection: Connection, before: Entry): Promise<Offer | undefined> {
     const keep = (entry: Pick<Entry, "offer" | "digest" | "staleAt">): Offer | undefined => {
-      known.set(connection.id, { ...entry, keyVersion: connection.keyVersion, sinceMs: before.sinceMs });
+      known.set(connection.id, { ...entry, connection, keyVersion: connection.keyVersion, sinceMs: before.sinceMs });
       return entry.offer;
     };
     try {
@@ -93,7 +126,7 @@ export function createUpstreamOffers(deps: UpstreamOffersDeps): UpstreamOffers {
       const { id, keyVersion } = connection;
       let entry = known.get(id);
       if (entry === undefined) {
-        entry = { offer: undefined, digest: "", keyVersion, sinceMs: performance.now(), staleAt: 0 };
+        entry = { connection, offer: undefined, digest: "", keyVersion, sinceMs: performance.now(), staleAt: 0 };
         known.set(id, entry);
       }
       let running = loading.get(id);
@@ -106,10 +139,6 @@ export function createUpstreamOffers(deps: UpstreamOffersDeps): UpstreamOffers {
       return leftMs > 0 ? withinMs(leftMs, running) : undefined;
     },
     known: (connectionId) => known.peek(connectionId)?.offer,
-    expire(connectionId) {
-      const entry = known.peek(connectionId);
-      if (entry !== undefined) entry.staleAt = 0;
-    },
     onChange(callback) {
       callbacks.add(callback);
       return () => callbacks.delete(callback);

@@ -8,6 +8,7 @@ import type { JsonObject } from "../../src/json.ts";
 import { createGuardedDispatcher } from "../../src/outbound/guarded-dispatcher.ts";
 import type { UpstreamFeatures } from "../../src/runtime/upstream-features.ts";
 import { createUpstreamFeatures } from "../../src/runtime/upstream-features-in-view.ts";
+import { createOfferFeed } from "../../src/storage/stores/offer-change.ts";
 import { startEverythingServer as startSdkServer } from "../conformance/everything-server.ts";
 import {
   INITIALIZED,
@@ -82,7 +83,14 @@ async function over(urls: readonly string[], options: { freshMs?: number } = {})
   const dispatcher = createGuardedDispatcher({ allow: urls.map((url) => new URL(url).host) });
   const integration = createMcpIntegration({ dispatcher, checkDestination: () => undefined, log, timeoutMs: 5_000 });
   const catalog = new Map([["mcp", integration]]);
-  const features = createUpstreamFeatures({ connections: world.view, catalog, feed: world.feed, log, ...options });
+  const features = createUpstreamFeatures({
+    connections: world.view,
+    catalog,
+    feed: world.feed,
+    offerFeed: await createOfferFeed(world.pool, world.listener),
+    log,
+    ...options,
+  });
   onTestFinished(async () => {
     integration.close();
     await dispatcher.destroy();

@@ -151,7 +151,7 @@ export async function createWorld(options: { idleSeconds?: number; timeoutMs?: n
       await listener.close();
     });
     await eventually(() => listener.isHealthy());
-    return { runtime, sessions, history, view, feed };
+    return { runtime, sessions, history, view, feed, listener };
   }
 
   const replica = await createReplica();

@@ -3,12 +3,13 @@ import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Features, Question, QuestionAnswer, UpstreamNews } from "../features.ts";
 import type { CallOptions } from "../integration.ts";
+import type { ListStreams } from "./list-streams.ts";
 import type { LogLevels } from "./log-level.ts";
 import { readOffer } from "./read-offer.ts";
 import type { Requester } from "./request.ts";
 import type { Sessions } from "./sessions.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
-import { createWatcher } from "./watch-upstream.ts";
+import type { Watcher } from "./watch-upstream.ts";
 
 const INTERNAL_ERROR = -32603;
 
@@ -17,6 +18,8 @@ export interface FeaturesDeps {
   readonly sessions: Sessions;
   readonly requester: Requester;
   readonly levels: LogLevels;
+  readonly watcher: Watcher;
+  readonly listStreams: ListStreams;
   readonly log: Logger;
   /** For one question or survey, in milliseconds. */
   readonly timeoutMs: number;
@@ -61,13 +64,8 @@ export function createFeatures(deps: FeaturesDeps): Features {
       }
     },
 
-    watch: createWatcher({
-      ...deps,
-      // Whoever keeps a list of the upstream's must hear of it too.
-      onNews: (connectionId, news) => {
-        if (news.kind === "list_changed") deps.onNews(connectionId, news);
-      },
-    }),
+    watch: (target, uris, hear) =>
+      uris.length === 0 ? deps.listStreams.listen(target, hear) : deps.watcher.watchResources(target, uris, hear),
   };
 }
 

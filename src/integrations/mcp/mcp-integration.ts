@@ -11,12 +11,14 @@ import { checkConfiguration, CONFIGURATION_SCHEMA, SECRET_PROPERTIES } from "./c
 import { endpointOf } from "./endpoint.ts";
 import { createFeatures } from "./features.ts";
 import { listTools } from "./list-tools.ts";
+import { createListStreams } from "./list-streams.ts";
 import { createLogLevels } from "./log-level.ts";
 import { openSession } from "./open-session.ts";
 import { createRequester } from "./request.ts";
 import { createSessions } from "./sessions.ts";
 import { argumentHeaders } from "./stateless.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
+import { createWatcher } from "./watch-upstream.ts";
 
 /** What the integration needs from outside. */
 export interface McpIntegrationDeps {
@@ -40,6 +42,11 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   const onNews = (connectionId: number, news: UpstreamNews): void => {
     for (const hear of hearers) hear(connectionId, news);
   };
+  const watcher = createWatcher({ sessions, requester, log: deps.log, timeoutMs, onNews });
+  const listStreams = createListStreams({
+    open: (target, hear) => watcher.watchLists(target, hear),
+    idleMs: sessionIdleMs,
+  });
   const levels = createLogLevels({ requester, log: deps.log });
 
   return {
@@ -74,6 +81,8 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       try {
         return await sessions.use(target, { repeatable: tool.readOnly, signal }, async (session) => {
           if (options.logLevel !== undefined) await levels.ensure(session, options);
+          // Without a handshake changes are told to everybody who listens, not to the session that made them.
+          if (session.tellsOfLists && session.era === "handshake") listStreams.touch(target);
           const { result } = await requester.request(session, {
             method: "tools/call",
             params: { name: tool.name, arguments: args },
@@ -114,10 +123,16 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     },
 
     onNews: (hear) => void hearers.push(hear),
-    features: createFeatures({ sessions, requester, levels, log: deps.log, timeoutMs, onNews }),
+    features: createFeatures({ sessions, requester, levels, watcher, listStreams, log: deps.log, timeoutMs, onNews }),
 
-    forget: (connectionId) => sessions.forget(connectionId),
-    close: () => sessions.close(),
+    forget: (connectionId) => {
+      listStreams.forget(connectionId);
+      sessions.forget(connectionId);
+    },
+    close: () => {
+      listStreams.close();
+      sessions.close();
+    },
   };
 }
 

@@ -25,7 +25,7 @@ export async function readOffer(
   session: Session,
   options: ListOptions,
 ): Promise<Offer> {
-  const { tools, resources: declared, prompts, completions, logging } = session.capabilities;
+  const { resources: declared, prompts, completions, logging } = session.capabilities;
   const hasResources = declared !== undefined;
   const list = (
     isOffered: boolean,
@@ -45,7 +45,7 @@ export async function readOffer(
       prompts: prompts !== undefined,
       completions: completions !== undefined,
       logging: logging !== undefined,
-      listChanged: [tools, declared, prompts].some((one) => isJsonObject(one) && one.listChanged === true),
+      listChanged: session.tellsOfLists,
     },
     resources: lists[0].items,
     resourceTemplates: lists[1].items,

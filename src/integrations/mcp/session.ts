@@ -11,6 +11,8 @@ export interface Session {
   readonly id: string | undefined;
   /** What the upstream says it offers, as it came. */
   readonly capabilities: JsonObject;
+  /** Whether the upstream tells of changes of its lists. */
+  readonly tellsOfLists: boolean;
   /** What every request carries: the endpoint's headers, the session and the version, names and values in turn. */
   readonly headers: readonly string[];
   /** An id for the next request, unique within the session. */
@@ -34,10 +36,13 @@ export function createSession(
   said: JsonObject = {},
 ): Session {
   let last = 0;
+  const capabilities = isJsonObject(said.capabilities) ? said.capabilities : {};
+  const lists = [capabilities.tools, capabilities.resources, capabilities.prompts];
   return {
     ...agreed,
     endpoint,
-    capabilities: isJsonObject(said.capabilities) ? said.capabilities : {},
+    capabilities,
+    tellsOfLists: lists.some((one) => isJsonObject(one) && one.listChanged === true),
     headers: [
       ...endpoint.headers,
       ...["mcp-protocol-version", agreed.protocolVersion],

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Features, UpstreamNews } from "../features.ts";
+import type { UpstreamNews } from "../features.ts";
 import type { Target } from "../integration.ts";
 import { endpointOf, type Endpoint } from "./endpoint.ts";
 import { openSession } from "./open-session.ts";
@@ -33,11 +33,19 @@ interface Watch {
   readonly signal: AbortSignal;
 }
 
+/** Hears what upstreams say outside any request, until told to stop. Never throws. */
+export interface Watcher {
+  /** Changes of these resources. */
+  watchResources(target: Target, uris: readonly string[], hear: (news: UpstreamNews) => void): () => void;
+  /** Changes of the lists, in the session that tools are called in. */
+  watchLists(target: Target, hear: (news: UpstreamNews) => void): () => void;
+}
+
 /**
  * Hears what upstreams say outside any request, each over a stream of its own. A server without such streams is asked again
  * ever more rarely, and where too many streams go to one place, further ones wait for their turn.
  */
-export function createWatcher(deps: WatchDeps): Features["watch"] {
+export function createWatcher(deps: WatchDeps): Watcher {
   const openByOrigin = new Map<string, number>();
 
   async function attempt(watch: Watch): Promise<void> {
@@ -73,17 +81,19 @@ export function createWatcher(deps: WatchDeps): Features["watch"] {
     }
   }
 
-  return (target, uris, hear) => {
+  const watch = (target: Target, uris: readonly string[], hear: (news: UpstreamNews) => void): (() => void) => {
     const controller = new AbortController();
     const { signal } = controller;
     const both = (news: UpstreamNews): void => {
       if (signal.aborted) return;
-      deps.onNews(target.connectionId, news);
+      // Whoever keeps a list of the upstream's must hear of it too.
+      if (news.kind === "list_changed") deps.onNews(target.connectionId, news);
       hear(news);
     };
     void follow({ target, uris, hear: both, signal });
     return () => controller.abort();
   };
+  return { watchResources: watch, watchLists: (target, hear) => watch(target, [], hear) };
 }
 
 /** Listens in the session that everybody shares, until the stream ends. */
