@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Principal } from "../auth/principal.ts";
 import type { ChangeFeed } from "../connections/change-feed.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
+import { isJsonObject } from "../json.ts";
 import type { Session } from "./session.ts";
 import type { ListedTool } from "./session-tools.ts";
 import type { ToolUse } from "./tool-use.ts";
@@ -43,7 +44,7 @@ export function createToolChanges(deps: {
   function digestOfDefinition(definition: ToolDefinition): string {
     let known = definitionDigests.get(definition);
     if (known === undefined) {
-      known = createHash("sha256").update(JSON.stringify(definition)).digest("base64");
+      known = createHash("sha256").update(JSON.stringify(definition, inKeyOrder)).digest("base64");
       definitionDigests.set(definition, known);
     }
     return known;
@@ -78,7 +79,7 @@ export function createToolChanges(deps: {
     const timer = setTimeout(() => {
       gathering.delete(accountId);
       const watchers = byAccount.get(accountId);
-      for (const watcher of watchers?.keys() ?? []) void look(watcher, watchers ?? new Map());
+      if (watchers !== undefined) for (const watcher of watchers.keys()) void look(watcher, watchers);
     }, GATHER_MS);
     gathering.set(accountId, timer);
   }
@@ -112,4 +113,10 @@ export function createToolChanges(deps: {
       for (const waiting of gathering.values()) clearTimeout(waiting);
     },
   };
+}
+
+/** The database keeps no order of keys, so that what comes from there and from the upstream differ in nothing else. */
+function inKeyOrder(_key: string, value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-deprecated -- the suite asks for what 2026-07-28 did away with too. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

@@ -79,7 +79,7 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
         over();
         throw thrown;
       }
-      if (isOver || !exchange.isOpen) {
+      if (!exchange.isOpen) {
         attended.leave();
         over();
         return;
@@ -99,7 +99,7 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       outbox.send("opening", request.opening(digest));
       if (request.wantsTools) {
         if (request.lastEventId !== undefined && request.lastEventId !== digest) tellTools(digest);
-        stops.push(toolChanges.watch({ principal, session: attended.session, hear: tellTools }, digest));
+        stops.push(toolChanges.watch({ principal, session: () => attended.session(), hear: tellTools }, digest));
       }
       const interest: Interest = {
         get resourcesListChanged() {

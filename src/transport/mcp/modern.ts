@@ -146,7 +146,10 @@ export function createModernEra(serving: Serving): ModernEra {
       const call = methods.get(message.method);
       const reply = new Reply(exchange, accepted);
       if (call !== undefined) return answer(admitted, message, envelope, call, reply);
-      if (message.method === "server/discover") return reply.finish(resultText(message.id, await discover(admitted)));
+      if (message.method === "server/discover") {
+        reply.finish(resultText(message.id, await discover(admitted)));
+        return;
+      }
       if (message.method === "subscriptions/listen") return listen(admitted, message);
       throw methodNotFound(message.method);
     },

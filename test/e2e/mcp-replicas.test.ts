@@ -1,0 +1,281 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
+import { createFace } from "../support/clients.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createWire, modernHeaders, modernMeta, type Wire, type WireStream } from "../support/mcp-wire.ts";
+import { createOwner, type Owner } from "../support/owner.ts";
+import { createMasterKeys, type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { describeTool, startUpstream, type Upstream } from "../support/upstream.ts";
+
+let database: TestDatabase;
+let upstream: Upstream;
+let replicas: readonly Service[];
+let accounts: TestAccounts;
+let account: TestAccount;
+let owner: Owner;
+let here: Wire;
+let there: Wire;
+
+beforeAll(async () => {
+  [database, upstream] = await Promise.all([createTestDatabase(), startUpstream()]);
+  const options = {
+    databaseUrl: database.url,
+    masterKeys: createMasterKeys(),
+    env: { OUTBOUND_ALLOW: `${upstream.host},${slow.host()}`, PUBLIC_URL: "http://patchbay.example.com:8080" },
+  };
+  await slow.listen();
+  options.env.OUTBOUND_ALLOW = `${upstream.host},${slow.host()}`;
+  replicas = await Promise.all([startService(options), startService(options)]);
+  accounts = await openAccounts(replicas[0]?.env ?? {});
+  account = await accounts.create();
+  const token = await account.token();
+  owner = createOwner(createFace("rest", urlOf(0)), token);
+  here = createWire(urlOf(0), token);
+  there = createWire(urlOf(1), token);
+});
+
+afterAll(async () => {
+  await Promise.all((replicas ?? []).map((service) => service.stop()));
+  await accounts?.close();
+  await upstream?.close();
+  slow.close();
+  await database?.close();
+});
+
+function urlOf(index: number): string {
+  return replicas[index]?.url ?? "";
+}
+
+/** An MCP server whose one tool never answers, and which knows when it is hung up on or told to stop. */
+const slow = (() => {
+  const cancelled: unknown[] = [];
+  let running = 0;
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array));
+      const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString() || "{}") as {
+        id?: unknown;
+        method?: string;
+        params?: { requestId?: unknown };
+      };
+      if (method === "notifications/cancelled") cancelled.push(params?.requestId);
+      if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
+      if (method === "tools/call") {
+        running += 1;
+        response.on("close", () => (running -= 1));
+        return undefined;
+      }
+      const result =
+        method === "initialize"
+          ? {
+              protocolVersion: "2025-06-18",
+              capabilities: { tools: {} },
+              serverInfo: { name: "slow", version: "1" },
+            }
+          : { tools: [describeTool("wait")] };
+      response.writeHead(200, { "content-type": "application/json" });
+      return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    })();
+  });
+  const host = (): string => {
+    const address = server.address();
+    return typeof address === "object" && address !== null ? `127.0.0.1:${address.port}` : "";
+  };
+  return {
+    host,
+    cancelled,
+    running: () => running,
+    listen: async () => {
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+    },
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+})();
+
+async function connect(url: string): Promise<string> {
+  const id = await owner.create({ server_type: "mcp", configuration: { url } });
+  await owner.waitFor(id, "verified");
+  return id;
+}
+
+async function openStream(wire: Wire, options: Parameters<Wire["stream"]>[0]): Promise<WireStream> {
+  const stream = await wire.stream(options);
+  expect(stream.status).toBe(200);
+  onTestFinished(() => stream.close());
+  return stream;
+}
+
+const isListChanged = ({ method }: { method?: unknown }): boolean => method === "notifications/tools/list_changed";
+
+async function toldTimes(stream: WireStream, times: number): Promise<void> {
+  await until(async () => stream.messages.filter(isListChanged).length >= times, { what: `told ${times} times` });
+}
+
+test("a session that was opened on one replica is used on the other, and ended for both", async () => {
+  const id = await connect(upstream.url);
+  const session = await here.open();
+  const call = { name: `look_up__${id}`, arguments: { text: "a" } };
+  expect((await there.call("tools/call", call, { headers: session })).last).toMatchObject({
+    result: { content: [{ type: "text" }] },
+  });
+  expect((await there.send({ method: "DELETE", headers: session })).status).toBe(204);
+  await until(async () => (await here.call("ping", {}, { headers: session })).status === 404, { withinMs: 1_500 });
+  expect((await there.call("ping", {}, { headers: session })).status).toBe(404);
+});
+
+test("a change made on one replica is told on the stream that the other holds, once, and only if it can be seen", async () => {
+  const id = await connect(upstream.url);
+  await here.call("tools/list", {}, { headers: await here.open() });
+  const session = await there.open();
+  const stream = await openStream(there, { headers: session });
+  const listenParams = { notifications: { toolsListChanged: true }, _meta: modernMeta() };
+  const modern = await openStream(there, {
+    method: "POST",
+    headers: modernHeaders("subscriptions/listen"),
+    body: { jsonrpc: "2.0", id: "sub", method: "subscriptions/listen", params: listenParams },
+  });
+  await sleep(500);
+
+  await owner.call("UpdateConnection", { server_id: id, name: "Another name" });
+  await sleep(500);
+  expect([...stream.messages, ...modern.messages].filter(isListChanged)).toEqual([]);
+
+  await owner.call("UpdateConnection", { server_id: id, access_type: "read" });
+  await toldTimes(stream, 1);
+  await toldTimes(modern, 1);
+  expect(modern.messages.map(({ params }) => params)).toEqual(
+    modern.messages.map(() =>
+      expect.objectContaining({ _meta: expect.objectContaining({ "io.modelcontextprotocol/subscriptionId": "sub" }) }),
+    ),
+  );
+
+  await owner.call("UpdateConnection", { server_id: id, agent_enabled: false });
+  await toldTimes(stream, 2);
+  await owner.call("UpdateConnection", { server_id: id, agent_enabled: true });
+  await toldTimes(stream, 3);
+  const added = await connect(upstream.url);
+  await toldTimes(stream, 4);
+  await owner.call("DeleteConnection", { server_id: added });
+  await toldTimes(stream, 5);
+  await toldTimes(modern, 5);
+});
+
+test("a client that comes back to the other replica is told what it missed", async () => {
+  const id = await connect(upstream.url);
+  const session = await here.open();
+  const stream = await openStream(here, { headers: session });
+  await until(async () => stream.lastEventId() !== undefined);
+  stream.close();
+  const lastEventId = stream.lastEventId();
+  const unchanged = await openStream(there, { headers: { ...session, "last-event-id": lastEventId } });
+  await sleep(500);
+  expect(unchanged.messages.filter(isListChanged)).toEqual([]);
+  unchanged.close();
+  await owner.call("UpdateConnection", { server_id: id, access_type: "read" });
+  const changed = await openStream(there, { headers: { ...session, "last-event-id": lastEventId } });
+  await toldTimes(changed, 1);
+});
+
+test("a call is cancelled from the other replica, and gets no answer", async () => {
+  const id = await connect(`http://${slow.host()}/mcp`);
+  const session = await here.open();
+  const before = slow.cancelled.length;
+  const body = { jsonrpc: "2.0", id: "slow-1", method: "tools/call", params: { name: `wait__${id}` } };
+  const answer = here.send({ headers: session, body });
+  await until(async () => slow.running() === 1, { what: "the call has reached the upstream" });
+  const params = { requestId: "slow-1", reason: "no longer wanted" };
+  const cancel = await there.send({
+    headers: session,
+    body: { jsonrpc: "2.0", method: "notifications/cancelled", params },
+  });
+  expect(cancel.status).toBe(202);
+  expect((await answer).messages).toEqual([]);
+  await until(async () => slow.cancelled.length > before, { what: "the upstream has heard of it" });
+});
+
+test("another session cannot cancel a call by its id", async () => {
+  const id = await connect(`http://${slow.host()}/mcp`);
+  const session = await here.open();
+  const stranger = await here.open();
+  const giveUp = new AbortController();
+  const body = { jsonrpc: "2.0", id: "slow-2", method: "tools/call", params: { name: `wait__${id}` } };
+  const answer = here.send({ headers: session, body, signal: giveUp.signal }).catch(() => "hung up");
+  await until(async () => slow.running() === 1);
+  const notification = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "slow-2" } };
+  await here.send({ headers: stranger, body: notification });
+  await there.send({ headers: stranger, body: notification });
+  await sleep(500);
+  expect(slow.running()).toBe(1);
+  await there.send({ headers: session, body: notification });
+  expect(await answer).toMatchObject({ messages: [] });
+});
+
+test("in the era without sessions hanging up cancels the call", async () => {
+  const id = await connect(`http://${slow.host()}/mcp`);
+  const giveUp = new AbortController();
+  const name = `wait__${id}`;
+  const answer = here
+    .call(
+      "tools/call",
+      { name, _meta: modernMeta() },
+      { headers: modernHeaders("tools/call", name), signal: giveUp.signal },
+    )
+    .catch(() => "hung up");
+  await until(async () => slow.running() === 1);
+  giveUp.abort();
+  expect(await answer).toBe("hung up");
+  await until(async () => slow.running() === 0, { what: "the upstream's request has ended" });
+});
+
+test("a deleted connection is refused on both replicas within a second, its sessions and its streams with it", async () => {
+  const id = await connect(upstream.url);
+  const token = await account.token();
+  const hereAlone = createWire(urlOf(0), token, `/mcp/${id}`);
+  const thereAlone = createWire(urlOf(1), token, `/mcp/${id}`);
+  const session = await hereAlone.open();
+  const stream = await openStream(thereAlone, { headers: session });
+  const caller = await there.open();
+  await there.call("tools/call", { name: `look_up__${id}` }, { headers: caller });
+  await owner.call("DeleteConnection", { server_id: id });
+  await until(async () => (await thereAlone.call("ping", {}, { headers: session })).status === 404, {
+    withinMs: 1_500,
+  });
+  await until(async () => (await hereAlone.call("ping", {}, { headers: session })).status === 404, { withinMs: 1_500 });
+  await until(async () => (await there.call("ping", {}, { headers: caller })).status === 404, { withinMs: 1_500 });
+  await stream.ended;
+});
+
+test("a stream ends with its token", async () => {
+  const other = await accounts.create();
+  const { id, token } = (await replicas[0]?.command(
+    ...["pat", "create", "--account", other.email, "--scope", "mcp.read"],
+  )) as { id: string; token: string };
+  const wire = createWire(urlOf(1), token);
+  const stream = await openStream(wire, { headers: await wire.open() });
+  await replicas[0]?.command("pat", "revoke", id);
+  await stream.ended;
+});
+
+test("after kill -9 of a replica with streams open, clients find their session on the other and on the one that comes back", async () => {
+  await connect(upstream.url);
+  const session = await here.open();
+  const stream = await openStream(here, { headers: session });
+  await replicas[0]?.kill();
+  await stream.ended;
+  expect((await there.call("tools/list", {}, { headers: session })).last).toMatchObject({
+    result: { tools: expect.any(Array) },
+  });
+  const again = await openStream(there, { headers: session });
+  expect(again.status).toBe(200);
+  await replicas[0]?.start();
+  expect((await here.call("ping", {}, { headers: session })).last).toMatchObject({ result: {} });
+});
