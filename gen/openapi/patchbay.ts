@@ -89,6 +89,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v1/mcp-servers/{server_id}/tool-changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List changes of tools
+         * @description Lists how the tools of a connection changed by themselves, newest first: what its OpenAPI document gained and lost each time it was fetched again. The latest 50 of 90 days.
+         */
+        readonly get: operations["listToolChanges"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/v1/mcp-servers/events": {
         readonly parameters: {
             readonly query?: never;
@@ -633,6 +653,28 @@ export interface components {
             readonly offset?: number;
             /** @description Whether more tools follow. */
             readonly has_more?: boolean;
+        };
+        /** @description How the tools of a connection changed. */
+        readonly ListToolChangesResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            readonly success: true;
+            /** @description The latest 50 changes of 90 days, newest first. Empty where none was seen. */
+            readonly data: readonly components["schemas"]["ToolChange"][];
+        };
+        /** @description One change of a connection's tools that its third party made. */
+        readonly ToolChange: {
+            /**
+             * Format: date-time
+             * @description When it was seen, in UTC.
+             */
+            readonly changed_at: string;
+            /** @description The names of the tools that came, sorted. */
+            readonly added: readonly string[];
+            /** @description The names of the tools that went, sorted. */
+            readonly removed: readonly string[];
         };
         /** @description An integration of the catalog, with what a form needs to ask for a connection of its kind. */
         readonly Integration: {
@@ -1518,6 +1560,47 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
+            readonly 429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listToolChanges: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @example 1
+                 */
+                readonly server_id: components["parameters"]["ServerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The changes. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ListToolChangesResponse"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidQuery"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["ForbiddenToAccess"];
+            readonly 404: components["responses"]["ConnectionNotFound"];
             readonly 429: components["responses"]["TooMany"];
             /** @description The service failed. */
             readonly 500: {

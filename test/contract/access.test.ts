@@ -62,6 +62,11 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ connection }) => ({ input: { server_id: connection } }),
     namesSomething: true,
   },
+  ListToolChanges: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection } }),
+    namesSomething: true,
+  },
   WatchConnections: {
     wrongScopes: "mgmt.write mcp.read mcp.write",
     request: ({ connection }) => ({ input: { server_id: connection } }),

@@ -8,6 +8,7 @@ import {
   GetConnectionResponseSchema,
   ListConnectionsResponseSchema,
   ListConnectionToolsResponseSchema,
+  ListToolChangesResponseSchema,
   UpdateConnectionResponseSchema,
 } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import { connectionStatus } from "../../connections/connection.ts";
@@ -16,7 +17,7 @@ import type { Watch } from "../../connections/watch.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import { fromUpdateRequest } from "../mappers/connection-change.ts";
 import { toWireConnection, toWireDetails } from "../mappers/connection.ts";
-import { toWireToolPage } from "../mappers/tool.ts";
+import { toWireToolChange, toWireToolPage } from "../mappers/tool.ts";
 import { wantsDetails } from "../mappers/view.ts";
 import { toWireWatchEvent } from "../mappers/watch-event.ts";
 import { principalOf } from "../principal.ts";
@@ -95,6 +96,11 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
         success: true,
         data: toWireToolPage(listed, listed.connectionId),
       });
+    },
+
+    async listToolChanges({ serverId }, context) {
+      const changes = await connections.listToolChanges(principalOf(context), serverId);
+      return create(ListToolChangesResponseSchema, { success: true, data: changes.map(toWireToolChange) });
     },
 
     async *watchConnections({ serverId }, context) {

@@ -1,5 +1,10 @@
 import { create } from "@bufbuild/protobuf";
-import { type ToolPage as WireToolPage, ToolPageSchema } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import {
+  type ToolChange as WireToolChange,
+  ToolChangeSchema,
+  type ToolPage as WireToolPage,
+  ToolPageSchema,
+} from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import {
   type Tool,
   type ToolAnnotations,
@@ -8,6 +13,7 @@ import {
 } from "../../../gen/proto/patchbay/v1/tool_pb.ts";
 import type { ConnectionTool } from "../../connections/connection-tools.ts";
 import type { ToolPage } from "../../connections/list-tools.ts";
+import type { ToolChange } from "../../integrations/integration.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 
 /** What hosts may want to know about a tool, field by field. */
@@ -29,6 +35,15 @@ function toWireTool({ id, definition, enabled }: ConnectionTool): Tool {
     id,
     enabled,
     readOnly: definition.readOnly,
+  });
+}
+
+/** One change of a connection's tools, field by field. */
+export function toWireToolChange({ changedAt, added, removed }: ToolChange): WireToolChange {
+  return create(ToolChangeSchema, {
+    changedAt: changedAt.toISOString(),
+    added: [...added],
+    removed: [...removed],
   });
 }
 

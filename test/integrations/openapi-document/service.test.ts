@@ -114,6 +114,22 @@ test("a document by its address is listed like any other, and its tools are one 
   expect(await accounts.query("select connection_id from tool_list")).toEqual([]);
 });
 
+test("how a document's tools changed is shown on every connection that uses it, newest first", async () => {
+  const face = createFace("grpc", service.url);
+  const configuration = { spec_url: `${site.url}/openapi.json?changing` };
+  const { server_id: id } = await fields(face, "CreateConnection", { server_type: "openapi", configuration });
+  await fields(face, "ListConnectionTools", { server_id: id ?? "" });
+  const insert = "insert into openapi_change (url, added, removed) values ($1, $2, $3)";
+  await accounts.query(insert, [configuration.spec_url, ["b"], []]);
+  await accounts.query(insert, [configuration.spec_url, [], ["a", "b"]]);
+  const { data } = await fields(face, "ListToolChanges", { server_id: id ?? "" });
+  const changed_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string;
+  expect(data).toEqual([
+    { changed_at, added: [], removed: ["a", "b"] },
+    { changed_at, added: ["b"], removed: [] },
+  ]);
+});
+
 test("what cannot be a document is refused before anything is stored", async () => {
   const face = createFace("rest", service.url);
   const tries: [JsonObject, RegExp][] = [

@@ -93,6 +93,7 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
         seen.requests.push(request);
         return { success: true, data: { tools: [], totalCount: 0, mcpServerId: 7 } };
       },
+      listToolChanges: () => ({ success: true, data: [] }),
       watchConnections: async function* (request, context) {
         seen.requests.push(request);
         seen.signals.push(context.signal);
