@@ -1,0 +1,44 @@
+import { openAccounts, type TestAccount, type TestAccounts } from "../../support/accounts.ts";
+import { createFace } from "../../support/clients.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { createWire, type Wire } from "../../support/mcp-wire.ts";
+import { createOwner, type Owner } from "../../support/owner.ts";
+import { type Service, startService } from "../../support/service.ts";
+import { startUpstream, type Upstream } from "../../support/upstream.ts";
+
+/** The service with one account, whose one connection leads to a stand-in. */
+export interface McpWorld {
+  readonly service: Service;
+  readonly upstream: Upstream;
+  readonly accounts: TestAccounts;
+  readonly account: TestAccount;
+  readonly owner: Owner;
+  readonly token: string;
+  /** The connection's id in decimal. */
+  readonly id: string;
+  /** A client at an address, by default `/mcp` and with the account's token. */
+  wire(path?: string, token?: string): Wire;
+  close(): Promise<void>;
+}
+
+/** Starts it. */
+export async function createMcpWorld(env: Readonly<Record<string, string>> = {}): Promise<McpWorld> {
+  const [database, upstream] = await Promise.all([createTestDatabase(), startUpstream()]);
+  const service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: upstream.host, ...env } });
+  const accounts = await openAccounts(service.env);
+  const account = await accounts.create();
+  const token = await account.token();
+  const owner = createOwner(createFace("rest", service.url), token);
+  const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
+  await owner.waitFor(id, "verified");
+  return {
+    ...{ service, upstream, accounts, account, owner, token, id },
+    wire: (path = "/mcp", withToken = token) => createWire(service.url, withToken, path),
+    close: async () => {
+      await service.kill();
+      await accounts.close();
+      await upstream.close();
+      await database.close();
+    },
+  };
+}
