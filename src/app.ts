@@ -211,7 +211,10 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     log,
     extraRoutes: ["/oauth2/*", "/.well-known/*"].map((path) => ({
       path,
-      handle: (request, response) => void oauthServer.handle(request, response),
+      handle: (request, response) => {
+        if (oauthServer.handle(request, response)) return;
+        response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
+      },
     })),
     isReady: () => ready && listener.isHealthy(),
   });
