@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import type { Principal } from "../../src/auth/principal.ts";
+import { createTrials } from "../../src/connections/trials.ts";
+import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+
+const { signal } = new AbortController();
+
+function principal(accountId: string): Principal {
+  return {
+    accountId,
+    clientId: "c",
+    scopes: new Set(["mgmt.write"]),
+    connectionId: undefined,
+    tokenId: "t",
+    audience: "a",
+    issuedAt: 0,
+    expiresAt: undefined,
+  };
+}
+
+test("an account that has used up its trials is told when to come back, and others are not held up", async () => {
+  const asked: number[] = [];
+  const trials = createTrials({
+    catalog: new Map([
+      [
+        "acme",
+        {
+          serverType: "acme",
+          title: "Acme",
+          description: "",
+          configurationSchema: { type: "object", properties: {}, additionalProperties: false },
+          secretProperties: [],
+          credentialProperty: undefined,
+          destinationProperties: [],
+          toolSource: "per_connection" as const,
+          listTools: () => Promise.resolve([]),
+          callTool: () => Promise.reject(new Error("not called")),
+          verify: ({ connectionId }) => {
+            asked.push(connectionId);
+            return Promise.resolve({ outcome: "verified" as const });
+          },
+        },
+      ],
+    ]),
+    validator: createSchemaValidator(),
+    maxTrialsPerMinute: 2,
+  });
+  const trial = { serverType: "acme", configuration: {} };
+  for (let count = 0; count < 2; count += 1)
+    expect(await trials.validate(principal("a"), trial, signal)).toMatchObject({ errors: [] });
+  const refused = await trials.validate(principal("a"), trial, signal).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ kind: "exhausted", retryAfterSeconds: expect.any(Number) });
+  await expect(trials.previewTools(principal("a"), trial, signal)).rejects.toMatchObject({ kind: "exhausted" });
+  expect(await trials.validate(principal("b"), trial, signal)).toMatchObject({ errors: [] });
+  // Never a number that a connection has.
+  expect(asked.every((id) => id < 0) && new Set(asked).size === 3).toBe(true);
+});
