@@ -17,6 +17,8 @@ const PAUSE_MS = 10_000;
 /** How long a caller waits for the very first list; later ones are served while they are refreshed. */
 const FIRST_WAIT_MS = 10_000;
 const FETCH_TIMEOUT_MS = 30_000;
+/** How long news of a list are gathered before it is fetched, in milliseconds. */
+const GATHER_MS = 250;
 
 /** What the tool lists need. */
 export interface ToolListDeps {
@@ -38,6 +40,7 @@ interface KnownList {
 
 /** What is in memory of a connection's upstream. The list keeps its identity while it stays the same. */
 interface Entry {
+  readonly connection: Connection;
   readonly list: KnownList;
   /** The key it was last confirmed with. */
   readonly keyVersion: number;
@@ -51,6 +54,8 @@ const NOTHING: KnownList = { digest: "", definitions: [], ids: [] };
 export function createToolLists(deps: ToolListDeps): ConnectionTools {
   const known = new LRUCache<number, Entry>({ max: MAX_LISTS });
   const loading = new Map<number, Promise<KnownList>>();
+  /** Connections whose list is to be fetched although it is fresh. */
+  const outdated = new Set<number>();
   const fixed = new Map<string, KnownList>();
   /** Lists of `shared` integrations by the array they were made of, so that connections that share one share all of it. */
   const sharedLists = new WeakMap<readonly ToolDefinition[], Promise<KnownList>>();
@@ -67,6 +72,11 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     if (event === "deleted" || event === "tools") known.delete(connectionId);
   });
   deps.feed.onGap(() => known.clear());
+  for (const integration of deps.catalog.values()) {
+    integration.onNews?.((connectionId, news) => {
+      if (news.kind === "list_changed" && news.list === "tools") fetchAnew(integration, connectionId);
+    });
+  }
 
   function toolsOf(connection: Connection, list: KnownList): readonly ConnectionTool[] {
     const before = built.get(connection);
@@ -147,10 +157,33 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     return started;
   }
 
+  /** The upstream says that its tools have changed; whoever keeps them hears of it by the feed. */
+  function fetchAnew(integration: Integration, connectionId: number): void {
+    if (outdated.has(connectionId)) return;
+    outdated.add(connectionId);
+    // An upstream that says so without end is asked a few times a second at most.
+    setTimeout(() => {
+      const entry = known.get(connectionId);
+      if (entry === undefined) outdated.delete(connectionId);
+      else void loadAnew(integration, entry.connection);
+    }, GATHER_MS).unref();
+  }
+
+  async function loadAnew(integration: Integration, connection: Connection): Promise<void> {
+    try {
+      await load(integration, connection);
+      // That load may have been under way before.
+      if (outdated.has(connection.id)) await load(integration, connection);
+    } catch (error) {
+      deps.log.warn({ err: error, connectionId: connection.id }, "the tool list could not be refreshed");
+    }
+  }
+
   async function loadStored(integration: Integration, connection: Connection): Promise<KnownList> {
     const stored = await deps.lists.find(connection.accountId, connection.id);
     const storedStaleAt = (stored?.fetchedAt.getTime() ?? 0) + FRESH_MS;
-    if (stored?.keyVersion === connection.keyVersion && storedStaleAt > Date.now()) {
+    const isOutdated = outdated.delete(connection.id);
+    if (!isOutdated && stored?.keyVersion === connection.keyVersion && storedStaleAt > Date.now()) {
       return keep(connection, stored, storedStaleAt);
     }
     const fetched = await fetchList(integration, connection);
@@ -165,7 +198,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   ): Promise<KnownList> {
     const before = known.get(connection.id)?.list;
     const list = before?.digest === digest ? before : await withIds(tools, digest);
-    known.set(connection.id, { list, keyVersion: connection.keyVersion, staleAt });
+    known.set(connection.id, { connection, list, keyVersion: connection.keyVersion, staleAt });
     return list;
   }
 
