@@ -28,6 +28,7 @@ import { createCallHistory } from "./runtime/call-history.ts";
 import { createToolCaller } from "./runtime/call-tool.ts";
 import { createInFlight } from "./runtime/in-flight.ts";
 import { createOpenStreams } from "./runtime/open-streams.ts";
+import { createPastCalls } from "./runtime/past-calls.ts";
 import { createRuntime } from "./runtime/runtime.ts";
 import { createSessions } from "./runtime/sessions.ts";
 import { createToolChanges } from "./runtime/tool-changes.ts";
@@ -37,6 +38,8 @@ import { createUpstreamFeatures } from "./runtime/upstream-features-in-view.ts";
 import { createJobs } from "./storage/jobs.ts";
 import { createListener } from "./storage/listener.ts";
 import { createCancellationFeed } from "./storage/stores/cancellation.ts";
+import { createCallPartitions } from "./storage/stores/call-partitions.ts";
+import { createCallRecordReader } from "./storage/stores/call-record-reader.ts";
 import { createCallRecordStore } from "./storage/stores/call-record.ts";
 import { createChangeFeed } from "./storage/stores/connection-event.ts";
 import { createConnectionStore } from "./storage/stores/connection.ts";
@@ -48,6 +51,7 @@ import { createSessionStore } from "./storage/stores/session.ts";
 import { createToolListStore } from "./storage/stores/tool-list.ts";
 import { createToolNames } from "./storage/stores/tool-name.ts";
 import { createConnectionHandlers } from "./transport/handlers/connections.ts";
+import { createHistoryHandlers } from "./transport/handlers/history.ts";
 import { createIntegrationHandlers } from "./transport/handlers/integrations.ts";
 import { createRuntimeHandlers } from "./transport/handlers/runtime.ts";
 import { createPort } from "./transport/port.ts";
@@ -172,6 +176,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
         revocations.add({ kind: "connection", subject: String(connectionId), before: undefined });
     },
   });
+  const callPartitions = createCallPartitions(pool, config.historyDays);
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
   const serverInfo = { name: "patchbay", version: await ownVersion() };
   const toolUse = createToolUse({
@@ -186,6 +191,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     implementations: {
       connection: createConnectionHandlers({ connections, watch, catalog }),
       integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
+      history: createHistoryHandlers(createPastCalls({ records: createCallRecordReader(pool), connections: store })),
       runtime: createRuntimeHandlers(runtime),
     },
     mcp: {
@@ -233,6 +239,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
         verify,
         purge: createPurge(pool),
         refreshDocuments: () => documents.maintain(),
+        renewHistory: () => callPartitions.renew(new Date()),
         endIdleSessions: () => sessions.endIdle(),
         log,
       });

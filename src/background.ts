@@ -18,6 +18,8 @@ export interface BackgroundDeps {
   readonly purge: Purge;
   /** Fetches documents that are due again, and drops those that nobody uses. */
   readonly refreshDocuments: () => Promise<void>;
+  /** Makes the partitions of the history that will be needed and drops those that are too old. */
+  readonly renewHistory: () => Promise<void>;
   readonly endIdleSessions: () => Promise<number>;
   readonly log: Logger;
 }
@@ -32,11 +34,16 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => void>
     const { accountId, connectionId } = toConnectionRef(payload);
     await deps.purge.connection(accountId, connectionId);
   });
+  await deps.renewHistory().catch((error: unknown) => {
+    // Calls are kept all the same; the sweep sorts them in later.
+    deps.log.warn({ err: error }, "the history's partitions could not be renewed; it is tried again");
+  });
   let timer: NodeJS.Timeout | undefined;
   const sweep = async (): Promise<void> => {
     try {
       await deps.endIdleSessions();
       await deps.purge.expired();
+      await deps.renewHistory();
     } catch (error) {
       deps.log.warn({ err: error }, "the sweep of expired rows failed; it is tried again");
     }

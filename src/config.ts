@@ -29,6 +29,8 @@ export interface Config {
   readonly workers: number;
   readonly sessionIdleSeconds: number;
   readonly maxConnectionsPerAccount: number;
+  /** Days for which calls stay in the history. */
+  readonly historyDays: number;
 }
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -71,6 +73,7 @@ export function readConfig(environment: Environment = process.env): Config {
     workers: integer(environment, "WORKERS", 1, 1, 64),
     sessionIdleSeconds: integer(environment, "SESSION_IDLE_SECONDS", 86_400, 60, 31_536_000),
     maxConnectionsPerAccount: integer(environment, "MAX_CONNECTIONS_PER_ACCOUNT", 1_000, 1, 1_000_000),
+    historyDays: integer(environment, "HISTORY_DAYS", 30, 1, 3_650),
   });
 }
 

@@ -229,6 +229,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v1/calls": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List calls
+         * @description Lists the calls through the caller's connections, newest first, in pages. A call is listed within seconds, never with its arguments or its result. The calls of a deleted connection are gone; others are kept for 30 days unless the operator says otherwise.
+         */
+        readonly get: operations["listCalls"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read usage
+         * @description Counts the calls through the caller's connections and measures how long they took, in groups by connection, tool and day.
+         */
+        readonly get: operations["getUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/mcp/initialize": {
         readonly parameters: {
             readonly query?: never;
@@ -824,6 +864,128 @@ export interface components {
             /** @description Whether the tool only reads. A tool without such a mark writes. */
             readonly read_only: boolean;
         };
+        /** @description A call in the history. It never holds the arguments, and never the result. */
+        readonly Call: {
+            /** @description The number of the call in decimal, unique within the account. */
+            readonly id: string;
+            /**
+             * Format: int32
+             * @description The connection that it went through.
+             */
+            readonly mcp_server_id: number;
+            /** @description The tool, as the third party calls it. */
+            readonly tool: string;
+            /** @description The client on whose behalf it was made, as the token's `client_id`. */
+            readonly client_id: string;
+            /**
+             * Format: date-time
+             * @description When it began, in UTC.
+             */
+            readonly started_at: string;
+            /**
+             * Format: int32
+             * @description How long it took, in milliseconds.
+             */
+            readonly duration_ms: number;
+            /**
+             * @description How it ended. `tool_error`: the tool said that it failed; `upstream_error`: the third party did not answer, failed or refused the key; `refused`: nothing was sent; `cancelled`: the caller gave up.
+             * @enum {string}
+             */
+            readonly outcome: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
+            /**
+             * Format: int32
+             * @description The size of the arguments as JSON, in bytes, approximately.
+             */
+            readonly request_bytes: number;
+            /**
+             * Format: int32
+             * @description The size of the result as JSON, in bytes, approximately.
+             */
+            readonly response_bytes: number;
+        };
+        /** @description A page of calls, newest first. */
+        readonly ListCallsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            readonly success: true;
+            /** @description The calls of this page. */
+            readonly data: readonly components["schemas"]["Call"][];
+            /** @description Where the next page begins. Absent on the last page. */
+            readonly next_cursor?: string;
+        };
+        /** @description How much a connection, a tool or a day was used. The fields that one grouped by say whose numbers these are. */
+        readonly Usage: {
+            /**
+             * Format: int32
+             * @description The connection. Absent unless grouped by connection.
+             */
+            readonly mcp_server_id?: number;
+            /** @description The tool, as the third party calls it. Absent unless grouped by tool. */
+            readonly tool?: string;
+            /** @description The day in UTC. Absent unless grouped by day. */
+            readonly day?: string;
+            /**
+             * Format: int32
+             * @description How many calls began.
+             */
+            readonly calls: number;
+            /**
+             * Format: int32
+             * @description How many of them ended `ok`.
+             */
+            readonly ok: number;
+            /**
+             * Format: int32
+             * @description How many of them ended `tool_error`.
+             */
+            readonly tool_errors: number;
+            /**
+             * Format: int32
+             * @description How many of them ended `upstream_error`.
+             */
+            readonly upstream_errors: number;
+            /**
+             * Format: int32
+             * @description How many of them ended `refused`.
+             */
+            readonly refused: number;
+            /**
+             * Format: int32
+             * @description How many of them ended `cancelled`.
+             */
+            readonly cancelled: number;
+            /** @description The share of calls that ended `tool_error` or `upstream_error`. */
+            readonly error_rate: number;
+            /**
+             * Format: int32
+             * @description Half of the calls that were sent took at most this many milliseconds. Absent when none was sent.
+             */
+            readonly p50_ms?: number;
+            /**
+             * Format: int32
+             * @description 95 of 100 calls that were sent took at most this many milliseconds. Absent when none was sent.
+             */
+            readonly p95_ms?: number;
+            /**
+             * Format: int32
+             * @description 99 of 100 calls that were sent took at most this many milliseconds. Absent when none was sent.
+             */
+            readonly p99_ms?: number;
+        };
+        /** @description How much was used. */
+        readonly GetUsageResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            readonly success: true;
+            /** @description The groups, by day, connection and tool; the busiest where there are more than 1,000. */
+            readonly data: readonly components["schemas"]["Usage"][];
+            /** @description Whether there are more groups than came. */
+            readonly has_more: boolean;
+        };
         /** @description One event of a watch. */
         readonly WatchConnectionsResponse: {
             /**
@@ -1115,6 +1277,15 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description A query parameter is wrong. */
+        readonly InvalidHistoryQuery: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description Another change came in between. Nothing changed; try again. */
         readonly Conflict: {
             headers: {
@@ -1212,6 +1383,13 @@ export interface components {
         readonly Limit: number;
         /** @description How many to skip. Left out means none. */
         readonly Offset: number;
+        /**
+         * @description The number of a connection in decimal. Left out means every connection in view.
+         * @example 1
+         */
+        readonly CallsOf: string;
+        /** @description The name of a tool, as the third party calls it. Left out means every tool. */
+        readonly CalledTool: string;
         /**
          * @description The `sessionId` that initialize answered.
          * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
@@ -1833,6 +2011,129 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
+        };
+    };
+    readonly listCalls: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The number of a connection in decimal. Left out means every connection in view.
+                 * @example 1
+                 */
+                readonly server_id?: components["parameters"]["CallsOf"];
+                /** @description The name of a tool, as the third party calls it. Left out means every tool. */
+                readonly tool?: components["parameters"]["CalledTool"];
+                /** @description Only calls that ended so. Left out means all of them. */
+                readonly outcome?: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
+                /** @description Only calls that began at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                readonly from?: string;
+                /** @description Only calls that began before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                readonly to?: string;
+                /** @description How many to return. For what its absence means see the operation. */
+                readonly limit?: components["parameters"]["Limit"];
+                /** @description The `next_cursor` of the page before. Left out means the first page. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of calls. Without `limit` it holds at most 100. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ListCallsResponse"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidHistoryQuery"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            readonly 403: {
+                headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 404: components["responses"]["ConnectionNotFound"];
+            readonly 429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getUsage: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The number of a connection in decimal. Left out means every connection in view.
+                 * @example 1
+                 */
+                readonly server_id?: components["parameters"]["CallsOf"];
+                /** @description The name of a tool, as the third party calls it. Left out means every tool. */
+                readonly tool?: components["parameters"]["CalledTool"];
+                /** @description Calls that began at this time or later: an ISO 8601 date, or date and time with an offset. Left out means 7 days before `to`. */
+                readonly from?: string;
+                /** @description Calls that began before this time, at most 31 days after `from`: an ISO 8601 date, or date and time with an offset. Left out means now. */
+                readonly to?: string;
+                /**
+                 * @description Any of connection, tool and day, separated by commas. Left out means all three.
+                 * @example tool,day
+                 */
+                readonly group_by?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The groups, by day, connection and tool. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GetUsageResponse"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidHistoryQuery"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            readonly 403: {
+                headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 404: components["responses"]["ConnectionNotFound"];
+            readonly 429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly initialize: {

@@ -5,6 +5,7 @@ import { Health } from "../../gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { serveRpc, type ServedRpc } from "./calls.ts";
@@ -52,6 +53,7 @@ export interface TransportDeps {
   readonly implementations: {
     readonly connection: ServiceImpl<typeof ConnectionService>;
     readonly integration: ServiceImpl<typeof IntegrationService>;
+    readonly history: ServiceImpl<typeof HistoryService>;
     readonly runtime: ServiceImpl<typeof RuntimeService>;
   };
   /** What MCP clients are served; without it there is no MCP face. */
@@ -165,7 +167,7 @@ export function createTransport(deps: TransportDeps): Transport {
 /** Every RPC that the port serves, ours and gRPC's own. */
 function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane): readonly ServedRpc[] {
   const { publicUrl, implementations, isReady } = deps;
-  const ours = [ConnectionService, IntegrationService, RuntimeService];
+  const ours = [ConnectionService, HistoryService, IntegrationService, RuntimeService];
   const known = [...ours, Health, ServerReflection, ServerReflectionAlpha];
   const own = createLane(limits.calls);
   const reflection = createReflectionService(known);
@@ -175,6 +177,7 @@ function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane):
     ...serveService(IntegrationService, implementations.integration, { audiences: [publicUrl] }, (name) =>
       name.startsWith("List") || name.startsWith("Get") ? own : upstream,
     ),
+    ...serveService(HistoryService, implementations.history, { audiences: [publicUrl] }, () => own),
     ...serveService(RuntimeService, implementations.runtime, { audiences: [publicUrl, `${publicUrl}/mcp`] }, (name) =>
       name === "Initialize" ? own : upstream,
     ),

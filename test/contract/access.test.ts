@@ -82,6 +82,16 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: () => ({ input: { server_type: "mcp" } }),
     namesSomething: false,
   },
+  ListCalls: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection } }),
+    namesSomething: true,
+  },
+  GetUsage: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection } }),
+    namesSomething: true,
+  },
   ValidateConfiguration: {
     wrongScopes: "mgmt.read mcp.read mcp.write",
     request: () => ({ input: { server_type: "bamboohr", configuration: { company_domain: "acme" } } }),

@@ -14,7 +14,7 @@ let accounts: TestAccounts;
 let token: string;
 
 /** Tables that the operations cannot do without. */
-const TABLES = ["connection", "session"];
+const TABLES = ["call_record", "connection", "session"];
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -44,6 +44,8 @@ const REQUESTS: Readonly<
   DeleteConnection: { input: { server_id: "1" } },
   ListConnectionTools: { input: { server_id: "1" } },
   WatchConnections: { input: {} },
+  ListCalls: { input: {} },
+  GetUsage: { input: {} },
   Initialize: { input: {} },
   ListTools: { input: {}, headers: session },
   CallTool: { input: { name: "look_up" }, headers: session },

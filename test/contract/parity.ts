@@ -185,6 +185,8 @@ function jsonType(field: DescField): string {
       return "boolean";
     case ScalarType.INT32:
       return "integer";
+    case ScalarType.DOUBLE:
+      return "number";
     default:
       return "unsupported scalar";
   }

@@ -11,6 +11,7 @@ import { type FileDescriptorProto, FileDescriptorSetSchema } from "@bufbuild/pro
 import { http } from "../../gen/proto/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/proto/google/api/http_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import {
   RestSource,
@@ -24,7 +25,7 @@ import {
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 
 /** The services that REST serves as well. */
-export const services: readonly DescService[] = [ConnectionService, IntegrationService, RuntimeService];
+export const services: readonly DescService[] = [ConnectionService, HistoryService, IntegrationService, RuntimeService];
 
 /** One RPC on one REST path, as the options of the contract say it. */
 export interface Binding {

@@ -2,6 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import type { JsonObject } from "../../src/json.ts";
@@ -25,10 +26,9 @@ export interface Face {
 
 /** Every operation of the contract by its name. */
 export const OPERATIONS: ReadonlyMap<string, DescMethod> = new Map(
-  [...ConnectionService.methods, ...IntegrationService.methods, ...RuntimeService.methods].map((method) => [
-    method.name,
-    method,
-  ]),
+  [ConnectionService, HistoryService, IntegrationService, RuntimeService]
+    .flatMap(({ methods }) => methods)
+    .map((method) => [method.name, method]),
 );
 
 /** An operation by its name; fails for one that the contract does not have. */

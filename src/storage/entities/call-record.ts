@@ -13,11 +13,11 @@ export const CallRecordEntity = defineEntity({
       .joinColumn("account_id")
       .foreignKeyName("call_record_account_id_fkey")
       .deleteRule("cascade"),
+    startedAt: p.datetime().primary(),
     id: p.bigint("number").primary().autoincrement().generated("identity"),
     connectionId: p.integer(),
     toolName: p.text(),
     clientId: p.text(),
-    startedAt: p.datetime(),
     durationMs: p.integer(),
     outcome: p.enum(["ok", "tool_error", "upstream_error", "refused", "cancelled"]),
     requestBytes: p.integer(),
@@ -26,7 +26,7 @@ export const CallRecordEntity = defineEntity({
   indexes: [
     {
       name: "call_record_connection",
-      expression: `create index call_record_connection on call_record (account_id, connection_id, id)`,
+      expression: `create index call_record_connection on call_record (account_id, connection_id, started_at, id)`,
     },
   ],
 });

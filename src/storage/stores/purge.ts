@@ -6,8 +6,8 @@ const BATCH = 5_000;
 
 const HISTORY = {
   name: "purge_history",
-  text: `delete from call_record where account_id = $1 and id = any (array(
-    select id from call_record where account_id = $1 and connection_id = $2 order by id limit ${BATCH}))`,
+  text: `delete from call_record where account_id = $1 and (started_at, id) in (
+    select started_at, id from call_record where account_id = $1 and connection_id = $2 limit ${BATCH})`,
 };
 const PURGED = {
   name: "purge_done",

@@ -122,6 +122,10 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
         data: { tools: [], totalCount: 0, limit: 100, offset: 0, hasMore: false },
       }),
     },
+    history: {
+      listCalls: () => ({ success: true, data: [] }),
+      getUsage: () => ({ success: true, data: [], hasMore: false }),
+    },
     runtime: {
       initialize: (request) => {
         seen.requests.push(request);
