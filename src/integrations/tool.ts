@@ -22,6 +22,12 @@ export interface ToolDefinition {
   readonly listed?: JsonObject;
 }
 
+/**
+ * How the upstream, not the tool, failed a call: it was `down` (no answer, or one that says that it cannot work), `busy` (too
+ * many requests), it `refused_key`, or failed in some `other` way.
+ */
+export type UpstreamFault = "down" | "busy" | "refused_key" | "other";
+
 /** The outcome of a call in MCP's terms. What a tool or its upstream did wrong is `isError`, never a throw. */
 export interface CallResult {
   /** MCP content blocks, at least one. */
@@ -31,9 +37,12 @@ export interface CallResult {
   readonly structuredContent?: JsonObject;
   /** What an MCP server says beside the result, `_meta`. For MCP clients alone. */
   readonly meta?: JsonObject;
+  /** With `isError`: that it was the upstream's fault. For the history and the connection's health; never sent out. */
+  readonly upstreamFault?: UpstreamFault;
 }
 
 /** A failed call that says in one text block what was wrong and what to do. Never a secret. */
-export function errorResult(text: string): CallResult {
-  return { content: [{ type: "text", text }], isError: true };
+export function errorResult(text: string, upstreamFault?: UpstreamFault): CallResult {
+  const result = { content: [{ type: "text", text }], isError: true };
+  return upstreamFault === undefined ? result : { ...result, upstreamFault };
 }

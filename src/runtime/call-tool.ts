@@ -89,7 +89,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     const { connection } = call.offer;
     switch (outcome.kind) {
       case "done":
-        record(call, startedAt, outcome.result.isError ? "tool_error" : "ok", outcome.result);
+        record(call, startedAt, outcomeOf(outcome.result), outcome.result);
         return outcome.result;
       case "timed_out": {
         const result = errorResult(
@@ -143,6 +143,11 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       }
     },
   };
+}
+
+function outcomeOf({ isError, upstreamFault }: CallResult): CallOutcome {
+  if (!isError) return "ok";
+  return upstreamFault === undefined ? "tool_error" : "upstream_error";
 }
 
 function resultSize({ content, structuredContent }: CallResult): number {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { errorResult } from "../../src/integrations/tool.ts";
 import { parseJson, type JsonObject } from "../../src/json.ts";
 import { createWorld, eventually, principal, textOf, type ThirdParty, type World } from "./world.ts";
 
@@ -35,6 +36,15 @@ async function outcomes(connectionId: number): Promise<string[]> {
 }
 
 describe("a call of a tool", () => {
+  it("that the upstream failed is told from one that the tool failed", async () => {
+    const { me, session, connection } = await setUp();
+    world.party.answer = () => Promise.resolve(errorResult("The tool says no."));
+    await world.call(me, session, "echo");
+    world.party.answer = () => Promise.resolve(errorResult("Acme answered 500.", "down"));
+    await world.call(me, session, "echo");
+    expect(await outcomes(connection.id)).toEqual(["tool_error", "upstream_error"]);
+  });
+
   it("hands over the arguments and relays the result untouched", async () => {
     const { me, session, connection } = await setUp();
     const result = {

@@ -4,7 +4,7 @@ import { DomainError } from "../../domain-error.ts";
 import type { UpstreamNews } from "../features.ts";
 import { RpcError } from "../../runtime/rpc-error.ts";
 import type { Integration } from "../integration.ts";
-import { errorResult } from "../tool.ts";
+import { errorResult, type UpstreamFault } from "../tool.ts";
 import { MISSING_CAPABILITY } from "./answer-failure.ts";
 import { readCallResult } from "./call-result.ts";
 import { checkConfiguration, CONFIGURATION_SCHEMA, SECRET_PROPERTIES } from "./configuration.ts";
@@ -101,7 +101,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
         if (error.answer?.code === MISSING_CAPABILITY) {
           throw new RpcError(MISSING_CAPABILITY, error.answer.message, error.answer.data);
         }
-        return errorResult(withDoubt(error, tool.readOnly));
+        return errorResult(withDoubt(error, tool.readOnly), FAULTS[error.kind]);
       }
     },
 
@@ -135,6 +135,20 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     },
   };
 }
+
+/** An error of the protocol is the server's answer to this call, so no fault of the upstream. */
+const FAULTS: Readonly<Record<UpstreamFailure["kind"], UpstreamFault | undefined>> = {
+  unreachable: "down",
+  timeout: "down",
+  broken: "down",
+  http: "down",
+  not_mcp: "down",
+  unauthorized: "refused_key",
+  refused: "other",
+  too_large: "other",
+  session_lost: "other",
+  rpc: undefined,
+};
 
 const UNCERTAIN: readonly UpstreamFailure["kind"][] = ["broken", "timeout", "too_large"];
 

@@ -34,7 +34,7 @@ export function contentOf(answer: SuccessfulAnswer, scrubber: Scrubber): CallRes
   if (kind === "json") return jsonResult(answer, scrubber);
   if (kind === "text") return textResult(answer, scrubber.text(decode(body, contentType)));
   if (scrubber.isInBytes(body))
-    return errorResult(`${answer.title} sent the connection's key back. Its answer is withheld.`);
+    return errorResult(`${answer.title} sent the connection's key back. Its answer is withheld.`, "other");
   const mimeType = kind === "bytes" ? essenceOf(contentType) || "application/octet-stream" : kind.mimeType;
   const encoded = body.toString("base64");
   const [family] = mimeType.split("/", 1);
@@ -64,6 +64,7 @@ function jsonResult(answer: SuccessfulAnswer, scrubber: Scrubber): CallResult {
     const start = text.length > 500 ? `${text.slice(0, 500)}…` : text;
     return errorResult(
       `${answer.title} answered ${answer.status} with a body that is not valid JSON, perhaps cut short. Nothing is known of the result. It begins: ${start}`,
+      "other",
     );
   }
   const { location } = answer.headers;

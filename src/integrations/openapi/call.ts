@@ -64,7 +64,7 @@ export async function callOperation(
   if (body === "not_readable")
     return {
       status: answer.status,
-      result: errorResult(`${context.title} answered ${answer.status} in a compression that cannot be read.`),
+      result: errorResult(`${context.title} answered ${answer.status} in a compression that cannot be read.`, "other"),
     };
   return outcomeOf(context, operation, { ...answer, body }, scrubber);
 }

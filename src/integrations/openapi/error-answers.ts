@@ -4,7 +4,7 @@ import { decode } from "./answer-content.ts";
 import { arrayOf, objectOf, OpenApiError, textOf } from "./document.ts";
 import type { Answer } from "./exchange.ts";
 import type { Scrubber } from "./scrub.ts";
-import { adviceOn, clip } from "./upstream-error.ts";
+import { adviceOn, clip, faultIn } from "./upstream-error.ts";
 
 /** How a vendor that answers 200 to everything says that a call failed. Places are JSON Pointers (RFC 6901). */
 export interface ErrorAnswers {
@@ -56,7 +56,7 @@ export function errorAnswer(
   const status = plan.statuses.get(code) ?? 400;
   const advice = adviceOn(title, { ...answer, status });
   const message = `${title} answered ${answer.status} with an error: ${clip(said === "" ? "it does not say which" : said)}. ${advice}`;
-  return { status, result: errorResult(scrubber.text(message)) };
+  return { status, result: errorResult(scrubber.text(message), faultIn(status)) };
 }
 
 function parsed(answer: Answer): unknown {

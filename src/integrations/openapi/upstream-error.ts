@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../json.ts";
-import { errorResult, type CallResult } from "../tool.ts";
+import { errorResult, type CallResult, type UpstreamFault } from "../tool.ts";
 import { decode } from "./answer-content.ts";
 import type { Answer, ExchangeLimits, Failure } from "./exchange.ts";
 import { isJsonType } from "./media-type.ts";
@@ -19,7 +19,18 @@ export function refusal(
 ): CallResult {
   const message = clip(scrubber.text(messageOf(answer, errorHeaders)));
   const said = message === "" ? "" : ` It says: ${/[.!?]$/.test(message) ? message : `${message}.`}`;
-  return errorResult(`${title} answered ${answer.status}.${said} ${scrubber.text(adviceOn(title, answer))}`.trim());
+  return errorResult(
+    `${title} answered ${answer.status}.${said} ${scrubber.text(adviceOn(title, answer))}`.trim(),
+    faultIn(answer.status),
+  );
+}
+
+/** Whose fault a status is: the upstream's as said, or undefined for what the call itself got wrong. */
+export function faultIn(status: number): UpstreamFault | undefined {
+  if (status === 401 || status === 403) return "refused_key";
+  if (status === 429) return "busy";
+  if (status >= 500) return "down";
+  return status >= 300 && status < 400 ? "other" : undefined;
 }
 
 /** What a person can do about a status. */
@@ -113,6 +124,7 @@ export function failureResult(
   if (failure.kind === "too_large")
     return errorResult(
       `The answer of ${title} is larger than ${Math.round(limits.maxBytes / 1024 / 1024)} MiB and was not taken. ${howToNarrow(operation)}`,
+      "other",
     );
   if (failure.kind === "timeout")
     return errorResult(
@@ -121,12 +133,14 @@ export function failureResult(
           ? howToNarrow(operation)
           : "Whether the change was made is not known: look before you retry."
       }`,
+      "down",
     );
   // The guard's refusals are sentences written for the caller, and stay what they are.
   const isRefused = failure.error.name === "OutboundRefused";
   const reason = isRefused ? failure.error.message : reasonFor(failure.error);
   const doubts = isRefused ? "" : doubt(operation, failure.afterStart);
-  return errorResult(scrubber.text(`${title} could not be reached: ${reason} ${doubts}`.trim()));
+  const sentence = scrubber.text(`${title} could not be reached: ${reason} ${doubts}`.trim());
+  return errorResult(sentence, isRefused ? "other" : "down");
 }
 
 const NARROWING =

@@ -107,6 +107,8 @@ describe("a failing upstream becomes a result that says what to do", () => {
     );
     const answer = await call(subject, { api_token: CANARY, headers: { "X-Key": `${CANARY}-2` } });
     expect(answer.isError).toBe(true);
+    // An error of the protocol is an answer to this very call; all others are the server's fault.
+    expect(answer.upstreamFault === undefined).toBe(said.source.includes("error \\(-32"));
     expect(answer.content).toHaveLength(1);
     expect(textOf(answer)).toMatch(said);
     expect(textOf(answer)).toContain(new URL(subject.server.url).host);

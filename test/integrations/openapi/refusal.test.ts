@@ -29,6 +29,21 @@ describe("an upstream's refusal carries its status, its words and advice", () =>
     expect(textOf(result)).toContain(advice);
   });
 
+  it.each([
+    [400, undefined],
+    [401, "refused_key"],
+    [403, "refused_key"],
+    [404, undefined],
+    [429, "busy"],
+    [500, "down"],
+    [302, "other"],
+  ])("%i is, by whose fault it is, marked %s", async (status, fault) => {
+    const { call } = await upstream((response) => {
+      json(response, status, {});
+    });
+    expect((await call("list")).upstreamFault).toBe(fault);
+  });
+
   it("HTML is read as text", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(500, { "content-type": "text/html" });
