@@ -25,6 +25,7 @@ import { createOpenApiDocumentIntegration } from "./integrations/openapi-documen
 import { checkDestination } from "./outbound/check-destination.ts";
 import { createGuardedDispatcher } from "./outbound/guarded-dispatcher.ts";
 import { createCallHistory } from "./runtime/call-history.ts";
+import { createCircuits } from "./runtime/circuits.ts";
 import { createToolCaller } from "./runtime/call-tool.ts";
 import { createInFlight } from "./runtime/in-flight.ts";
 import { createOpenStreams } from "./runtime/open-streams.ts";
@@ -182,7 +183,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
   const toolUse = createToolUse({
     sessions,
     views: createToolViews({ connections: view, tools }),
-    caller: createToolCaller({ connections: view, catalog, validator, history }),
+    caller: createToolCaller({ connections: view, catalog, validator, history, circuits: createCircuits() }),
   });
   const runtime = createRuntime({ sessions, tools: toolUse, serverInfo });
   const toolChanges = createToolChanges({ tools: toolUse, feed, log });

@@ -8,6 +8,7 @@ import { roundNumbers, type JsonObject } from "../json.ts";
 import type { CallHistory } from "./call-history.ts";
 import type { CallOutcome } from "./call-record.ts";
 import { createCallSlots } from "./call-slots.ts";
+import type { Admission, Circuits, Ending } from "./circuits.ts";
 import { connectionRefusal } from "./connection-refusal.ts";
 import { withDeadline, type Outcome } from "./deadline.ts";
 import { jsonSize } from "./json-size.ts";
@@ -46,6 +47,7 @@ export interface ToolCallerDeps {
   readonly catalog: Catalog;
   readonly validator: SchemaValidator;
   readonly history: CallHistory;
+  readonly circuits: Circuits;
   readonly timeoutMs?: number;
   readonly maxInFlight?: number;
 }
@@ -109,6 +111,18 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     }
   }
 
+  async function goOut(integration: Integration, call: ToolCall, admission: Admission): Promise<CallResult> {
+    const startedAt = Date.now();
+    let ending: Ending = "unknown";
+    try {
+      const outcome = await withDeadline(call.signal, timeoutMs, (signal) => send(integration, call, signal));
+      ending = endingOf(outcome);
+      return conclude(call, startedAt, outcome);
+    } finally {
+      deps.circuits.ended(call.offer.connection, admission, ending);
+    }
+  }
+
   return {
     refusal({ connection, tool }, args) {
       const reason = connectionRefusal(connection);
@@ -134,15 +148,31 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
         record(call, Date.now(), "refused", result);
         return result;
       }
-      const startedAt = Date.now();
       try {
-        const outcome = await withDeadline(call.signal, timeoutMs, (signal) => send(integration, call, signal));
-        return conclude(call, startedAt, outcome);
+        const admission = deps.circuits.admit(connection);
+        if (admission.kind !== "open") return await goOut(integration, call, admission);
+        const result = errorResult(circuitRefusal(connection.name, admission.nextAttemptAt));
+        record(call, Date.now(), "refused", result);
+        return result;
       } finally {
         slots.release(connection.id);
       }
     },
   };
+}
+
+/** What a call tells of its upstream. What we failed at, and what a caller did not wait for, tells nothing. */
+function endingOf(outcome: Outcome<CallResult>): Ending {
+  if (outcome.kind === "timed_out") return "failed";
+  if (outcome.kind !== "done") return "unknown";
+  return outcome.result.upstreamFault === "down" ? "failed" : "answered";
+}
+
+function circuitRefusal(name: string, nextAttemptAt: Date): string {
+  return (
+    `The connection "${name}" is not used for the moment, because its third party failed several calls in a row. ` +
+    `Nothing was sent. The next attempt can be made at ${nextAttemptAt.toISOString()}.`
+  );
 }
 
 function outcomeOf({ isError, upstreamFault }: CallResult): CallOutcome {

@@ -11,6 +11,7 @@ import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
 import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { createCallHistory } from "../../src/runtime/call-history.ts";
+import { createCircuits } from "../../src/runtime/circuits.ts";
 import { createToolCaller } from "../../src/runtime/call-tool.ts";
 import { createRuntime } from "../../src/runtime/runtime.ts";
 import { createSessions } from "../../src/runtime/sessions.ts";
@@ -104,7 +105,7 @@ export function principal(
 }
 
 /** The service without its faces, on a database of its own, with one third party. */
-export async function createWorld(options: { idleSeconds?: number; timeoutMs?: number; maxInFlight?: number } = {}) {
+export async function createWorld(options: { idleSeconds?: number; timeoutMs?: number; maxInFlight?: number; now?: () => number } = {}) {
   const log = pino({ level: "silent" });
   const testDatabase = await createTestDatabase();
   const database = await openDatabase({ url: testDatabase.url, poolSize: 8 });
@@ -138,6 +139,7 @@ export async function createWorld(options: { idleSeconds?: number; timeoutMs?: n
       catalog,
       validator: createSchemaValidator(),
       history,
+      circuits: createCircuits({ now: options.now ?? Date.now }),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
       ...(options.maxInFlight === undefined ? {} : { maxInFlight: options.maxInFlight }),
     });
