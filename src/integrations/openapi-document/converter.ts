@@ -1,11 +1,15 @@
 import { Worker } from "node:worker_threads";
+import { DomainError } from "../../domain-error.ts";
 import { OpenApiError } from "../openapi/document.ts";
 import type { ConversionAnswer } from "./convert-worker.ts";
 import type { ConvertedDocument } from "./convert.ts";
 
 /** Converts documents of strangers. */
 export interface DocumentConverter {
-  /** Throws OpenApiError for a document that cannot be used, or takes too long or too much memory to read. */
+  /**
+   * Throws OpenApiError for a document that cannot be used, or takes too long or too much memory to read, and DomainError
+   * `exhausted` when too many wait.
+   */
   convert(text: string): Promise<ConvertedDocument>;
 }
 
@@ -15,7 +19,8 @@ export interface ConverterLimits {
   readonly maxHeapMb: number;
 }
 
-const LIMITS: ConverterLimits = { timeoutMs: 30_000, maxHeapMb: 512 };
+const LIMITS: ConverterLimits = { timeoutMs: 10_000, maxHeapMb: 512 };
+const MAX_WAITING = 50;
 
 /**
  * A converter in threads of their own, one at a time: reading GitHub's document would stop everything else for half a
@@ -23,9 +28,15 @@ const LIMITS: ConverterLimits = { timeoutMs: 30_000, maxHeapMb: 512 };
  */
 export function createDocumentConverter(limits: ConverterLimits = LIMITS): DocumentConverter {
   let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
   return {
-    convert(text) {
-      const next = last.then(() => run(text, limits));
+    async convert(text) {
+      if (waiting >= MAX_WAITING)
+        throw new DomainError("exhausted", "Too many documents are being read. Try again in a moment.", {
+          retryAfterSeconds: 5,
+        });
+      waiting += 1;
+      const next = last.then(() => run(text, limits)).finally(() => (waiting -= 1));
       last = next.catch(() => undefined);
       return next;
     },

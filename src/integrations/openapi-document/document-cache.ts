@@ -24,7 +24,7 @@ export interface DocumentCache {
 }
 
 /** The longest texts together that are kept converted, in characters; GitHub's has 13 million and takes 30 MB of memory. */
-const MAX_CHARACTERS = 150_000_000;
+const MAX_CHARACTERS = 60_000_000;
 
 /** What a text is known by. */
 export function digestOf(text: string): string {

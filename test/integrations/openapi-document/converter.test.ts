@@ -10,6 +10,14 @@ test("a document that takes too long is refused, and the next one is read", asyn
   });
 });
 
+test("of very many documents at once the last ones are refused, and the others are read", async () => {
+  const converter = createDocumentConverter();
+  const all = await Promise.allSettled(Array.from({ length: 52 }, () => converter.convert("{}")));
+  const kinds = all.map((each) => (each.status === "rejected" ? (each.reason as Error).name : ""));
+  expect([...new Set(kinds.slice(0, 50))]).toEqual(["OpenApiError"]);
+  expect(kinds.slice(50)).toEqual(["DomainError", "DomainError"]);
+});
+
 test("a document that grows without end when it is read is refused", async () => {
   const converter = createDocumentConverter({ timeoutMs: 30_000, maxHeapMb: 32 });
   const paths = Object.fromEntries(
