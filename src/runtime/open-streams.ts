@@ -13,6 +13,9 @@ export const MAX_STREAMS_PER_ACCOUNT = 200;
 
 /** A stream that has no end of its own. */
 export interface OpenStream {
+  /** Who opened it, as the token says: revocations are about tokens. */
+  readonly bearer: Principal;
+  /** Who opened it, narrowed to the connection that it is about. */
   readonly principal: Principal;
   /** The session it belongs to; undefined in a protocol without sessions. */
   readonly session: Session | undefined;
@@ -62,8 +65,8 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
   let timer: NodeJS.Timeout | undefined;
   let sweeps = 0;
 
-  async function isAllowed({ stream: { principal } }: Attended): Promise<boolean> {
-    if (!(await deps.isHonoured(principal))) return false;
+  async function isAllowed({ stream: { bearer, principal } }: Attended): Promise<boolean> {
+    if (!(await deps.isHonoured(bearer))) return false;
     const { accountId, connectionId } = principal;
     return connectionId === undefined || (await deps.connections.find(accountId, connectionId)) !== undefined;
   }

@@ -13,6 +13,7 @@ import { eventText, EVENT_STREAM_HEADERS } from "./reply.ts";
 /** A stream on which a client hears of changes, of either era. */
 export interface ChangeStreamRequest {
   readonly exchange: Exchange;
+  readonly bearer: Principal;
   readonly principal: Principal;
   readonly session: Session | undefined;
   readonly wantsTools: boolean;
@@ -66,6 +67,7 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       try {
         if (request.wantsTools) digest = await toolChanges.digest(principal, session);
         attended = openStreams.attend({
+          bearer: request.bearer,
           principal,
           session,
           beat: () => outbox.send("beat", ": still here\n\n"),

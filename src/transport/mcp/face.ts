@@ -140,7 +140,7 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
       if (found === undefined) throw new Error("the gate let nobody in");
       const principal = connectionId === undefined ? found : await actorAt(connectionId, found);
       const accepted = readAccept(exchange.headers.accept);
-      const admitted = { exchange, principal, accepted };
+      const admitted = { exchange, bearer: found, principal, accepted };
       if (method === "GET") {
         stopClock();
         await legacy.get(admitted);

@@ -3,7 +3,7 @@ import { isJsonObject } from "../../json.ts";
 import { negotiateProtocolVersion, SESSION_PROTOCOL_VERSIONS } from "../../runtime/initialize.ts";
 import { RequestCancelled } from "../../runtime/in-flight.ts";
 import { parseClientInfo, SessionNotFound, type Session } from "../../runtime/session.ts";
-import { errorText, idOf, readMessage, resultText, type RpcMessage, type RpcRequest } from "./message.ts";
+import { errorText, idOf, isId, readMessage, resultText, type RpcMessage, type RpcRequest } from "./message.ts";
 import { invalidParams, methodNotFound, requiredText } from "./methods.ts";
 import { createRelay, readLogLevel } from "./relay.ts";
 import { Reply } from "./reply.ts";
@@ -85,11 +85,11 @@ export function createLegacyEra(serving: Serving): LegacyEra {
   async function subscribe(admitted: Admitted, session: Session, method: string, uri: string): Promise<string> {
     const { principal } = admitted;
     if ((await features.capabilities(principal)).resources?.subscribe !== true) throw methodNotFound(method);
+    if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed()) throw invalidParams("uri is no URI.");
     if (method === "resources/unsubscribe") {
       await sessions.keep(session, { unsubscribe: uri });
       return "{}";
     }
-    if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed()) throw invalidParams("uri is no URI.");
     if (session.resourceUris.size >= MAX_URIS) throw invalidParams(`A session subscribes to at most ${MAX_URIS} URIs.`);
     await features.checkSubscription(principal, uri, { signal: AbortSignal.timeout(30_000) });
     await sessions.keep(session, { subscribe: uri });
@@ -137,9 +137,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
   function take(session: Session, message: RpcMessage): void {
     if (message.kind !== "notification" || message.method !== "notifications/cancelled") return;
     const { requestId } = message.params;
-    if (typeof requestId === "string" || typeof requestId === "number") {
-      inFlight.cancel(session.id, JSON.stringify(requestId));
-    }
+    if (isId(requestId)) inFlight.cancel(session.id, JSON.stringify(requestId));
   }
 
   async function postBatch(admitted: Admitted, session: Session, batch: readonly JsonValue[]): Promise<void> {
@@ -183,7 +181,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     },
 
     async get(admitted) {
-      const { exchange, principal, accepted } = admitted;
+      const { exchange, bearer, principal, accepted } = admitted;
       if (!accepted.events) throw new RpcFault(CODES.server, "Accept must be text/event-stream.", { httpStatus: 406 });
       const session = await requireSession(admitted);
       const stream = {};
@@ -192,6 +190,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
       streamsOf.set(session.id, streams);
       await serving.streams.open({
         exchange,
+        bearer,
         principal,
         session,
         wantsTools: true,

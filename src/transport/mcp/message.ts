@@ -38,8 +38,8 @@ export function idOf(value: JsonValue): string | undefined {
   return isJsonObject(value) && isId(value.id) ? JSON.stringify(value.id) : undefined;
 }
 
-/** Whether a value can be an id; an integer beyond 2^53 is an exact number. */
-function isId(value: JsonValue | undefined): boolean {
+/** Whether a value can be the id of a request; an integer beyond 2^53 is an exact number. */
+export function isId(value: JsonValue | undefined): boolean {
   if (typeof value === "number") return Number.isInteger(value);
   return typeof value === "string" || (JSON.isRawJSON(value) && /^-?\d+$/.test(JSON.stringify(value)));
 }

@@ -1,4 +1,5 @@
 import type { Principal } from "../../auth/principal.ts";
+import { DomainError } from "../../domain-error.ts";
 import type { Relay } from "../../integrations/relay.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
@@ -74,9 +75,15 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
           await features.listResourceTemplates(principal, optionalText(params, "cursor"), { ...relay, signal }),
         ),
     ),
-    "resources/read": offered("resources", "resources/read", async ({ principal, params, signal, relay }) =>
-      cacheable(await features.readResource(principal, requiredText(params, "uri"), { ...relay, signal })),
-    ),
+    "resources/read": offered("resources", "resources/read", async (call) => {
+      const { principal, session, params, signal, relay } = call;
+      const uri = requiredText(params, "uri");
+      try {
+        return cacheable(await features.readResource(principal, uri, { ...relay, signal }));
+      } catch (thrown) {
+        throw nameMissing(thrown, uri, session === undefined ? CODES.invalidParams : CODES.resourceNotFound);
+      }
+    }),
     "prompts/list": offered("prompts", "prompts/list", async ({ principal, params, signal, relay }) =>
       cacheable(await features.listPrompts(principal, optionalText(params, "cursor"), { ...relay, signal })),
     ),
@@ -133,6 +140,12 @@ function fromCallResult({ content, isError, structuredContent, meta }: CallResul
   const data = structuredContent === undefined ? "" : `,"structuredContent":${JSON.stringify(structuredContent)}`;
   const mark = isError ? ',"isError":true' : "";
   return { members: `"content":${JSON.stringify(content)}${data}${mark}`, meta, isCacheable: false };
+}
+
+/** A resource that there is not is named; up to 2025-11-25 the error has a code of its own. */
+function nameMissing(thrown: unknown, uri: string, code: number): unknown {
+  const isMissing = thrown instanceof DomainError && thrown.kind === "not_found";
+  return isMissing ? new RpcFault(code, thrown.message, { data: { uri } }) : thrown;
 }
 
 /**

@@ -71,7 +71,7 @@ export function createModernEra(serving: Serving): ModernEra {
   }
 
   async function listen(admitted: Admitted, { id, params }: RpcRequest): Promise<void> {
-    const { exchange, principal, accepted } = admitted;
+    const { exchange, bearer, principal, accepted } = admitted;
     if (!accepted.events) throw new RpcFault(CODES.server, "Accept must be text/event-stream.", { httpStatus: 406 });
     if (!isJsonObject(params.notifications)) throw invalidParams("notifications must be an object: what to hear of.");
     const { honoured, interest, wantsTools } = await honour(admitted, params.notifications);
@@ -89,6 +89,7 @@ export function createModernEra(serving: Serving): ModernEra {
     }
     await serving.streams.open({
       exchange,
+      bearer,
       principal,
       session: undefined,
       wantsTools,

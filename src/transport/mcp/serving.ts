@@ -23,6 +23,8 @@ export interface Serving {
 /** A request that came through the gate. */
 export interface Admitted {
   readonly exchange: Exchange;
+  /** Who acts as the token says. */
+  readonly bearer: Principal;
   /** Who acts, narrowed to the one connection of the address where it names one. */
   readonly principal: Principal;
   readonly accepted: Accepted;
