@@ -44,7 +44,7 @@ beforeAll(async () => {
   for (const id of ids) await owner.waitFor(id, "verified");
   paths.everything = `/mcp/${ids[0]}`;
   paths.bamboohr = `/mcp/${ids[1]}`;
-});
+}, 90_000);
 
 afterAll(async () => {
   await service?.stop();

@@ -22,13 +22,12 @@ let there: Wire;
 
 beforeAll(async () => {
   [database, upstream] = await Promise.all([createTestDatabase(), startUpstream()]);
+  await slow.listen();
   const options = {
     databaseUrl: database.url,
     masterKeys: createMasterKeys(),
     env: { OUTBOUND_ALLOW: `${upstream.host},${slow.host()}`, PUBLIC_URL: "http://patchbay.example.com:8080" },
   };
-  await slow.listen();
-  options.env.OUTBOUND_ALLOW = `${upstream.host},${slow.host()}`;
   replicas = await Promise.all([startService(options), startService(options)]);
   accounts = await openAccounts(replicas[0]?.env ?? {});
   account = await accounts.create();
@@ -36,7 +35,7 @@ beforeAll(async () => {
   owner = createOwner(createFace("rest", urlOf(0)), token);
   here = createWire(urlOf(0), token);
   there = createWire(urlOf(1), token);
-});
+}, 90_000);
 
 afterAll(async () => {
   await Promise.all((replicas ?? []).map((service) => service.stop()));

@@ -5,7 +5,7 @@ import { createMcpWorld, type McpWorld } from "./world.ts";
 let world: McpWorld;
 beforeAll(async () => {
   world = await createMcpWorld({ CORS_ORIGINS: "https://app.example.com" });
-});
+}, 90_000);
 afterAll(() => world?.close());
 
 const PING = { jsonrpc: "2.0", id: 1, method: "ping" };

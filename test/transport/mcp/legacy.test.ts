@@ -7,7 +7,7 @@ import { createMcpWorld, type McpWorld } from "./world.ts";
 let world: McpWorld;
 beforeAll(async () => {
   world = await createMcpWorld();
-});
+}, 90_000);
 afterAll(() => world?.close());
 
 describe("initialize", () => {

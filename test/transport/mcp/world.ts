@@ -21,10 +21,16 @@ export interface McpWorld {
   close(): Promise<void>;
 }
 
-/** Starts it. */
-export async function createMcpWorld(env: Readonly<Record<string, string>> = {}): Promise<McpWorld> {
+/** Starts it. `hosts` are further upstreams that it may reach. */
+export async function createMcpWorld(
+  env: Readonly<Record<string, string>> = {},
+  hosts: readonly string[] = [],
+): Promise<McpWorld> {
   const [database, upstream] = await Promise.all([createTestDatabase(), startUpstream()]);
-  const service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: upstream.host, ...env } });
+  const service = await startService({
+    databaseUrl: database.url,
+    env: { OUTBOUND_ALLOW: [upstream.host, ...hosts].join(","), ...env },
+  });
   const accounts = await openAccounts(service.env);
   const account = await accounts.create();
   const token = await account.token();

@@ -1,0 +1,86 @@
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { type EverythingServer, startEverythingServer } from "../conformance/everything-server.ts";
+import { until } from "../support/until.ts";
+import { createMcpWorld, type McpWorld } from "../transport/mcp/world.ts";
+
+let changing: EverythingServer;
+let world: McpWorld;
+beforeAll(async () => {
+  changing = await startEverythingServer("both");
+  world = await createMcpWorld({}, [changing.host]);
+}, 90_000);
+afterAll(async () => {
+  await world?.close();
+  await changing?.close();
+});
+
+type Connected = { readonly names: () => Promise<readonly string[]>; readonly told: () => number };
+
+const requestInit = () => ({ headers: { authorization: `Bearer ${world.token}` } });
+
+async function connectLegacy(path: string): Promise<Connected> {
+  const client = new Client({ name: "test", version: "1" });
+  let told = 0;
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+    told += 1;
+  });
+  const transport = new StreamableHTTPClientTransport(new URL(world.service.url + path), {
+    requestInit: requestInit(),
+  });
+  await client.connect(transport as Parameters<Client["connect"]>[0]);
+  onTestFinished(() => client.close());
+  return { names: async () => (await client.listTools()).tools.map(({ name }) => name), told: () => told };
+}
+
+async function connectModern(path: string): Promise<Connected> {
+  let told = 0;
+  const onChanged = (): void => {
+    told += 1;
+  };
+  const client = new ModernClient(
+    { name: "test", version: "1" },
+    { versionNegotiation: { mode: { pin: "2026-07-28" } }, listChanged: { tools: { autoRefresh: false, onChanged } } },
+  );
+  await client.connect(new ModernTransport(new URL(world.service.url + path), { requestInit: requestInit() }));
+  onTestFinished(() => client.close());
+  return { names: async () => (await client.listTools()).tools.map(({ name }) => name), told: () => told };
+}
+
+test.each([
+  ["v1 SDK", connectLegacy],
+  ["v2 SDK, modern", connectModern],
+] as const)("a client of the %s hears that tools were narrowed, and goes on", async (_name, connect) => {
+  const id = await world.owner.create({ server_type: "mcp", configuration: { url: world.upstream.url } });
+  await world.owner.waitFor(id, "verified");
+  const client = await connect(`/mcp/${id}`);
+  expect(await client.names()).toEqual(["change", "look_up", "remove"]);
+  // The stream is opened behind the client's back.
+  await sleep(300);
+  await world.owner.call("UpdateConnection", { server_id: id, access_type: "read" });
+  await until(async () => client.told() === 1);
+  expect(await client.names()).toEqual(["look_up"]);
+  await sleep(1_500);
+  await world.owner.call("UpdateConnection", { server_id: id, access_type: "write" });
+  await until(async () => client.told() === 2);
+});
+
+test.each([
+  ["v1 SDK", connectLegacy],
+  ["v2 SDK, modern", connectModern],
+] as const)("a client of the %s hears that the upstream has another tool", async (_name, connect) => {
+  const id = await world.owner.create({ server_type: "mcp", configuration: { url: changing.url } });
+  await world.owner.waitFor(id, "verified");
+  const client = await connect(`/mcp/${id}`);
+  const before = await client.names();
+  await sleep(1_000);
+  await world
+    .wire(`/mcp/${id}`)
+    .call("tools/call", { name: "test_trigger_tool_change" }, { headers: await world.wire(`/mcp/${id}`).open() });
+  await until(async () => client.told() > 0);
+  expect((await client.names()).length).toBe(before.length + 1);
+});
