@@ -7,7 +7,7 @@ import { createOAuthServer } from "./auth/oauth/server.ts";
 import type { Principal } from "./auth/principal.ts";
 import { createRevocations } from "./auth/revocations.ts";
 import { createTokenVerifier } from "./auth/verifier.ts";
-import { fromVerificationJob, PURGE_QUEUE, startBackground, VERIFY_QUEUE } from "./background.ts";
+import { createRechecks, fromVerificationJob, PURGE_QUEUE, startBackground, VERIFY_QUEUE } from "./background.ts";
 import type { Config } from "./config.ts";
 import { createCachedView } from "./connections/cached-view.ts";
 import { createConnections } from "./connections/connections.ts";
@@ -135,7 +135,12 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     hashSecret: (secret) => hashSecret(pepper, secret),
     maxConnections: config.maxConnectionsPerAccount,
     enqueueVerification: (client, { accountId, id, keyVersion }) =>
-      jobs.send(VERIFY_QUEUE, fromVerificationJob({ accountId, connectionId: id, keyVersion, attempt: 0 }), {}, client),
+      jobs.send(
+        VERIFY_QUEUE,
+        fromVerificationJob({ accountId, connectionId: id, keyVersion, attempt: 0, isRecheck: false }),
+        {},
+        client,
+      ),
     enqueuePurge: (client, accountId, connectionId) => jobs.send(PURGE_QUEUE, { accountId, connectionId }, {}, client),
   });
   const view = createCachedView({ store, feed });
@@ -180,10 +185,18 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
   const callPartitions = createCallPartitions(pool, config.historyDays);
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
   const serverInfo = { name: "patchbay", version: await ownVersion() };
+  const rechecks = createRechecks({ pool, jobs, log });
   const toolUse = createToolUse({
     sessions,
     views: createToolViews({ connections: view, tools }),
-    caller: createToolCaller({ connections: view, catalog, validator, history, circuits: createCircuits() }),
+    caller: createToolCaller({
+      connections: view,
+      catalog,
+      validator,
+      history,
+      circuits: createCircuits(),
+      onRefusedKey: rechecks.early,
+    }),
   });
   const runtime = createRuntime({ sessions, tools: toolUse, serverInfo });
   const toolChanges = createToolChanges({ tools: toolUse, feed, log });
@@ -241,6 +254,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
         purge: createPurge(pool),
         refreshDocuments: () => documents.maintain(),
         renewHistory: () => callPartitions.renew(new Date()),
+        recheckKeys: rechecks.due,
         endIdleSessions: () => sessions.endIdle(),
         log,
       });

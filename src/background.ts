@@ -1,7 +1,11 @@
+import type pg from "pg";
 import type { Logger } from "pino";
+import type { Connection } from "./connections/connection.ts";
+import { createEarlyRecheck } from "./connections/early-recheck.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { VerificationJob } from "./connections/verification.ts";
 import type { Jobs } from "./storage/jobs.ts";
+import { createDueVerifications } from "./storage/stores/due-verification.ts";
 import type { Purge } from "./storage/stores/purge.ts";
 
 /** Queue of key verifications. */
@@ -20,6 +24,8 @@ export interface BackgroundDeps {
   readonly refreshDocuments: () => Promise<void>;
   /** Makes the partitions of the history that will be needed and drops those that are too old. */
   readonly renewHistory: () => Promise<void>;
+  /** Queues the verification of the keys that are due for another one. */
+  readonly recheckKeys: () => Promise<number>;
   readonly endIdleSessions: () => Promise<number>;
   readonly log: Logger;
 }
@@ -44,6 +50,7 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => void>
       await deps.endIdleSessions();
       await deps.purge.expired();
       await deps.renewHistory();
+      await deps.recheckKeys();
     } catch (error) {
       deps.log.warn({ err: error }, "the sweep of expired rows failed; it is tried again");
     }
@@ -74,9 +81,40 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => void>
   };
 }
 
+/** What has a verified key verified again: those that are `due`, and `early` one that a call was refused with. */
+export interface Rechecks {
+  readonly due: () => Promise<number>;
+  readonly early: (connection: Connection) => void;
+}
+
+/** Rechecks through the queue of verifications. */
+export function createRechecks({ pool, jobs, log }: { pool: pg.Pool; jobs: Jobs; log: Logger }): Rechecks {
+  return {
+    due: createDueVerifications({
+      pool,
+      enqueue: (client, due) =>
+        jobs.send(VERIFY_QUEUE, fromVerificationJob({ ...due, attempt: 0, isRecheck: true }), {}, client),
+    }),
+    early: createEarlyRecheck({
+      schedule: (job) =>
+        jobs.send(VERIFY_QUEUE, fromVerificationJob(job), {
+          // Replicas that are refused at the same time need one answer.
+          singletonKey: `recheck/${job.connectionId}/${job.keyVersion}`,
+        }),
+      onError: (error) => log.warn({ err: error }, "a key that was refused could not be queued for verification"),
+    }),
+  };
+}
+
 /** The payload of a verification job. */
-export function fromVerificationJob({ accountId, connectionId, keyVersion, attempt }: VerificationJob): JsonObject {
-  return { accountId, connectionId, keyVersion, attempt };
+export function fromVerificationJob({
+  accountId,
+  connectionId,
+  keyVersion,
+  attempt,
+  isRecheck,
+}: VerificationJob): JsonObject {
+  return { accountId, connectionId, keyVersion, attempt, isRecheck };
 }
 
 function toVerificationJob(payload: JsonObject): VerificationJob {
@@ -84,6 +122,7 @@ function toVerificationJob(payload: JsonObject): VerificationJob {
     ...toConnectionRef(payload),
     keyVersion: wholeNumber(payload["keyVersion"]),
     attempt: wholeNumber(payload["attempt"]),
+    isRecheck: payload["isRecheck"] === true,
   };
 }
 

@@ -14,6 +14,8 @@ export interface VerificationJob {
   readonly keyVersion: number;
   /** How often the third party gave no answer so far. */
   readonly attempt: number;
+  /** Whether the key was verified before: then the connection keeps its status until this one tells otherwise. */
+  readonly isRecheck: boolean;
 }
 
 /** What verifying needs. */
@@ -28,6 +30,8 @@ export interface VerifierDeps {
 
 const TIMEOUT_MS = 30_000;
 const LONGEST_PAUSE_SECONDS = 300;
+/** Attempts of a recheck; a third party that answers none of them is asked again when the key is due next. */
+const RECHECK_ATTEMPTS = 8;
 
 /** How long to wait after so many unanswered attempts: 1 s, doubling, 5 minutes at most. */
 export function pauseSeconds(attempt: number): number {
@@ -36,7 +40,8 @@ export function pauseSeconds(attempt: number): number {
 
 /**
  * Verifies the key of a connection with one real call (DESIGN §6 «verification»): `verified`, `failed`, or still
- * `pending` with a reason and another attempt later. A result counts only for the key it tested.
+ * `pending` with a reason and another attempt later; a recheck without an answer leaves the connection as it is. A result
+ * counts only for the key it tested.
  */
 export function createVerification(deps: VerifierDeps): (job: VerificationJob) => Promise<void> {
   return async (job) => {
@@ -47,10 +52,11 @@ export function createVerification(deps: VerifierDeps): (job: VerificationJob) =
     const record = (status: "pending" | "verified" | "failed", reason: string | undefined): Promise<boolean> =>
       deps.connections.recordVerification(job.accountId, job.connectionId, job.keyVersion, status, reason);
     if (seen.outcome === "retry") {
+      if (job.isRecheck && job.attempt + 1 >= RECHECK_ATTEMPTS) return;
       const pause = pauseSeconds(job.attempt);
       // Scheduled first: a crash in between costs a needless attempt, never the verification.
       await deps.schedule({ ...job, attempt: job.attempt + 1 }, pause);
-      await record("pending", seen.reason);
+      if (!job.isRecheck) await record("pending", seen.reason);
       return;
     }
     await record(seen.outcome, seen.outcome === "failed" ? seen.reason : undefined);

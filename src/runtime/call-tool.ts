@@ -1,4 +1,5 @@
 import { DomainError } from "../domain-error.ts";
+import type { Connection } from "../connections/connection.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
@@ -48,6 +49,8 @@ export interface ToolCallerDeps {
   readonly validator: SchemaValidator;
   readonly history: CallHistory;
   readonly circuits: Circuits;
+  /** Told of every call whose upstream refused the connection's key. Must not throw. */
+  readonly onRefusedKey: (connection: Connection) => void;
   readonly timeoutMs?: number;
   readonly maxInFlight?: number;
 }
@@ -92,6 +95,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     switch (outcome.kind) {
       case "done":
         record(call, startedAt, outcomeOf(outcome.result), outcome.result);
+        if (outcome.result.upstreamFault === "refused_key") deps.onRefusedKey(connection);
         return outcome.result;
       case "timed_out": {
         const result = errorResult(

@@ -6,7 +6,7 @@ import type { Scope } from "../../src/auth/scopes.ts";
 import { createCachedView } from "../../src/connections/cached-view.ts";
 import type { Connection } from "../../src/connections/connection.ts";
 import { createToolLists } from "../../src/connections/tool-lists.ts";
-import type { Integration } from "../../src/integrations/integration.ts";
+import type { Integration, Verification } from "../../src/integrations/integration.ts";
 import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
 import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
@@ -42,6 +42,8 @@ export interface ThirdParty {
   readonly received: ReceivedCall[];
   /** What it answers; a test may replace it. */
   answer: (call: ReceivedCall) => Promise<CallResult>;
+  /** What a verification of a key sees; a test may replace it. */
+  verification: Verification;
 }
 
 /** A tool as the third party defines it; names that begin with `get` only read. */
@@ -59,6 +61,7 @@ function createThirdParty(): ThirdParty {
   const received: ReceivedCall[] = [];
   const party: ThirdParty = {
     received,
+    verification: { outcome: "verified" },
     answer: ({ connectionId, tool }) =>
       Promise.resolve({ content: [{ type: "text", text: `${tool} of ${connectionId}` }], isError: false }),
     integration: {
@@ -80,7 +83,7 @@ function createThirdParty(): ThirdParty {
         received.push(call);
         return party.answer(call);
       },
-      verify: () => Promise.resolve({ outcome: "verified" }),
+      verify: () => Promise.resolve(party.verification),
     },
   };
   return party;
@@ -105,7 +108,9 @@ export function principal(
 }
 
 /** The service without its faces, on a database of its own, with one third party. */
-export async function createWorld(options: { idleSeconds?: number; timeoutMs?: number; maxInFlight?: number; now?: () => number } = {}) {
+export async function createWorld(
+  options: { idleSeconds?: number; timeoutMs?: number; maxInFlight?: number; now?: () => number } = {},
+) {
   const log = pino({ level: "silent" });
   const testDatabase = await createTestDatabase();
   const database = await openDatabase({ url: testDatabase.url, poolSize: 8 });
@@ -123,6 +128,7 @@ export async function createWorld(options: { idleSeconds?: number; timeoutMs?: n
   const lists = createToolListStore(pool);
   const names = createToolNames(pool);
   const closing: (() => Promise<void>)[] = [];
+  const refusedKeys: number[] = [];
 
   /** One more process of the service on the same database. */
   async function createReplica() {
@@ -140,6 +146,7 @@ export async function createWorld(options: { idleSeconds?: number; timeoutMs?: n
       validator: createSchemaValidator(),
       history,
       circuits: createCircuits({ now: options.now ?? Date.now }),
+      onRefusedKey: (connection) => void refusedKeys.push(connection.id),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
       ...(options.maxInFlight === undefined ? {} : { maxInFlight: options.maxInFlight }),
     });
@@ -153,7 +160,7 @@ export async function createWorld(options: { idleSeconds?: number; timeoutMs?: n
       await listener.close();
     });
     await eventually(() => listener.isHealthy());
-    return { runtime, sessions, history, view, feed, listener };
+    return { runtime, sessions, history, view, feed, tools, listener };
   }
 
   const replica = await createReplica();
@@ -163,8 +170,11 @@ export async function createWorld(options: { idleSeconds?: number; timeoutMs?: n
     ...replica,
     pool,
     store,
+    catalog,
     party,
     createReplica,
+    /** Connections whose key was refused in a call. */
+    refusedKeys,
 
     async createAccount(): Promise<string> {
       accounts += 1;

@@ -31,5 +31,9 @@ export const ConnectionEntity = defineEntity({
     oauthClientId: p.text(),
     createdAt: p.datetime().defaultRaw("now()"),
     updatedAt: p.datetime().defaultRaw("now()"),
+    verifyDueAt: p.datetime().nullable(),
   }),
+  indexes: [
+    { name: "connection_verify_due", expression: `create index connection_verify_due on connection (verify_due_at)` },
+  ],
 });

@@ -17,4 +17,5 @@ export const MIGRATION_NAMES = [
   "0011_create_call_record",
   "0012_extend_session",
   "0013_create_openapi_document",
+  "0014_add_verify_due_at",
 ] as const;

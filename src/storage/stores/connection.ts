@@ -4,6 +4,7 @@ import { isJsonObject } from "../../json.ts";
 import { announce } from "./connection-event.ts";
 import { createConnectionWrites, type ConnectionWriteDeps, NEXT_UPDATED_AT } from "./connection-write.ts";
 import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
+import { NEXT_VERIFICATION } from "./due-verification.ts";
 import type { StatementRunner } from "../reads.ts";
 import { runStatement } from "./run-statement.ts";
 
@@ -30,7 +31,8 @@ const SECRETS = {
 const VERIFY = {
   name: "connection_verified",
   text: `with changed as (
-      update connection set verification_status = $4, status_reason = $5, updated_at = ${NEXT_UPDATED_AT}
+      update connection set verification_status = $4, status_reason = $5, updated_at = ${NEXT_UPDATED_AT},
+        verify_due_at = ${NEXT_VERIFICATION}
       where account_id = $1 and id = $2 and key_version = $3
         and (verification_status, status_reason) is distinct from ($4, $5)
       returning account_id, id)

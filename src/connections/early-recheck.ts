@@ -1,0 +1,40 @@
+import { LRUCache } from "lru-cache";
+import type { Connection } from "./connection.ts";
+import type { VerificationJob } from "./verification.ts";
+
+/** The shortest time between two such verifications of one connection on one replica, in milliseconds. */
+const PAUSE_MS = 300_000;
+/** Connections remembered at most; forgetting one costs a verification that was not needed. */
+const MAX_REMEMBERED = 20_000;
+
+/** What it needs. */
+export interface EarlyRecheckDeps {
+  /** Puts the job in the queue. */
+  readonly schedule: (job: VerificationJob) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+  /** Milliseconds since 1970; the system's clock unless told. */
+  readonly now?: () => number;
+}
+
+/**
+ * Has a key verified again before it is due, because its third party just refused it in a call: the refusal of one call may
+ * concern that call alone, so it decides nothing itself. Never waits and never throws.
+ */
+export function createEarlyRecheck({
+  schedule,
+  onError,
+  now = Date.now,
+}: EarlyRecheckDeps): (connection: Connection) => void {
+  const rechecked = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  return ({ accountId, id, keyVersion, verificationStatus }) => {
+    if (verificationStatus !== "verified") return;
+    const key = `${id}/${keyVersion}`;
+    const last = rechecked.get(key);
+    if (last !== undefined && now() - last < PAUSE_MS) return;
+    rechecked.set(key, now());
+    schedule({ accountId, connectionId: id, keyVersion, attempt: 0, isRecheck: true }).catch((error: unknown) => {
+      rechecked.delete(key);
+      onError(error);
+    });
+  };
+}
