@@ -35,33 +35,43 @@ export interface Tenant {
 export async function openArena(writerConnections: number): Promise<Arena> {
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-bench-"));
   const postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: "warn" }) });
-  const upstream = await startBare("upstream", {});
+  const subjects: Subject[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(subjects.map((each) => each.stop()));
+    await postgres.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    return { ...(await fillArena(postgres.url, subjects, writerConnections)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function fillArena(
+  databaseUrl: string,
+  subjects: Subject[],
+  writerConnections: number,
+): Promise<Omit<Arena, "close">> {
+  const started = (subject: Subject): Subject => {
+    subjects.push(subject);
+    return subject;
+  };
+  const upstream = started(await startBare("upstream", {}));
   const env = {
-    DATABASE_URL: postgres.url,
+    DATABASE_URL: databaseUrl,
     PATCHBAY_KEYS: createMasterKeys(),
     PUBLIC_URL: "http://127.0.0.1",
     OUTBOUND_ALLOW: new URL(upstream.url).host,
     LOG_LEVEL: "error",
   };
-  const service = await startPatchbay(env);
-  const floor = await startBare("floor", { DATABASE_URL: postgres.url });
+  const service = started(await startPatchbay(env));
+  const floor = started(await startBare("floor", { DATABASE_URL: databaseUrl }));
   const reader = await fill(env, service, upstream, 5);
   const writer = await fill(env, service, upstream, writerConnections);
   const { sessionId, toolName } = await openSession(service, reader);
-  return {
-    service,
-    floor,
-    upstream,
-    reader,
-    writer,
-    sessionId,
-    toolName,
-    close: async () => {
-      await Promise.all([service, floor, upstream].map((each) => each.stop()));
-      await postgres.stop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
+  return { service, floor, upstream, reader, writer, sessionId, toolName };
 }
 
 async function fill(
