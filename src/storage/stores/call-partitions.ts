@@ -49,6 +49,9 @@ export function createCallPartitions(pool: pg.Pool, historyDays: number): CallPa
         const lock = await client.query<{ mine: boolean }>("select pg_try_advisory_xact_lock($1) as mine", [LOCK]);
         if (lock.rows[0]?.mine !== true) return;
         await client.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+        // Writers wait at the door for these milliseconds. One already inside, on its way to the default partition, would find
+        // that its row no longer belongs there.
+        await client.query("lock table call_record in share row exclusive mode");
         // Looked at again under the lock: another replica may just have done it.
         const { missing, old } = await plan(now);
         for (const day of missing) await createPartition(client, day);
@@ -62,7 +65,7 @@ function nameOf(day: Date): string {
   return `call_record_${day.toISOString().slice(0, 10).replaceAll("-", "")}`;
 }
 
-/** Made apart and then attached, which locks out nobody, with the records that came before it was there. */
+/** Made apart and then attached, with the records that came before it was there. */
 async function createPartition(client: pg.PoolClient, day: Date): Promise<void> {
   const name = nameOf(day);
   const [from, to] = [day.toISOString(), new Date(day.getTime() + DAY_MS).toISOString()];
