@@ -79,6 +79,8 @@ class TooManySteps extends Error {}
 
 const OPTIONS: Options = {
   strict: false,
+  // A property called "constructor" is there only when the value holds it, not because every object inherits one.
+  ownProperties: true,
   // Errors carry the schema they come from, so that a message can name all missing properties at once.
   verbose: true,
   logger: false,

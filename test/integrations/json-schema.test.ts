@@ -109,3 +109,9 @@ it("schemas with one $id do not meet", () => {
   expect(validator.validate({ $id: "a", type: "object", required: ["x"] }, {})).toContain('"x"');
   expect(validator.validate({ $id: "a", type: "object", required: ["y"] }, {})).toContain('"y"');
 });
+
+it("what every object inherits is not taken for a property of the value", () => {
+  const schema = { type: "object", properties: { constructor: { type: "number" } }, required: ["toString"] };
+  expect(validator.validate({ ...schema, required: [] }, {})).toBeUndefined();
+  expect(validator.validate(schema, {})).toContain('"toString"');
+});

@@ -9,7 +9,8 @@ const MAX_NAMES = 200_000;
 const FIND = { name: "tool_name_find", text: "select id, name from tool_name where name = any ($1)" };
 const ADD = {
   name: "tool_name_add",
-  text: "insert into tool_name (name) select distinct unnest($1::text[]) on conflict (name) do nothing",
+  // In one order everywhere: two that add the same names the other way round would wait for each other.
+  text: "insert into tool_name (name) select distinct name from unnest($1::text[]) as name order by name on conflict (name) do nothing",
 };
 
 /** Interned tool names in PostgreSQL. A name's id never changes, so memory never goes stale. */
