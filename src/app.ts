@@ -1,13 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { ensureFirstAccount, type FirstAccount } from "./auth/bootstrap.ts";
 import { hashSecret } from "./auth/hash-secret.ts";
-import { createOAuthServer } from "./auth/oauth/server.ts";
-import type { Principal } from "./auth/principal.ts";
-import { createRevocations } from "./auth/revocations.ts";
-import { createTokenVerifier } from "./auth/verifier.ts";
-import { createRechecks, fromVerificationJob, PURGE_QUEUE, startBackground, VERIFY_QUEUE } from "./background.ts";
+import {
+  createRechecks,
+  fromVerificationJob,
+  PURGE_QUEUE,
+  startBackground,
+  VERIFY_QUEUE,
+} from "./composition/background.ts";
+import { composeAuth } from "./composition/auth.ts";
+import { composeIntegrations } from "./composition/integrations.ts";
 import type { Config } from "./config.ts";
 import { createCachedView } from "./connections/cached-view.ts";
 import { createConnections } from "./connections/connections.ts";
@@ -15,15 +18,8 @@ import { createToolLists } from "./connections/tool-lists.ts";
 import { createTrials } from "./connections/trials.ts";
 import { createVerification } from "./connections/verification.ts";
 import { createWatch } from "./connections/watch.ts";
-import { openFoundation } from "./foundation.ts";
-import { loadCatalog } from "./integrations/catalog.ts";
+import { openFoundation } from "./composition/foundation.ts";
 import { createSchemaValidator } from "./integrations/json-schema.ts";
-import { createMcpIntegration } from "./integrations/mcp/mcp-integration.ts";
-import { createDocumentConverter } from "./integrations/openapi-document/converter.ts";
-import { createDocuments } from "./integrations/openapi-document/documents.ts";
-import { createOpenApiDocumentIntegration } from "./integrations/openapi-document/openapi-document-integration.ts";
-import { checkDestination } from "./outbound/check-destination.ts";
-import { createGuardedDispatcher } from "./outbound/guarded-dispatcher.ts";
 import { createCallHistory } from "./runtime/call-history.ts";
 import { createCircuits } from "./runtime/circuits.ts";
 import { createToolCaller } from "./runtime/call-tool.ts";
@@ -44,10 +40,8 @@ import { createCallRecordReader } from "./storage/stores/call-record-reader.ts";
 import { createCallRecordStore } from "./storage/stores/call-record.ts";
 import { createChangeFeed } from "./storage/stores/connection-event.ts";
 import { createConnectionStore } from "./storage/stores/connection.ts";
-import { createDocumentStore } from "./storage/stores/openapi-document.ts";
 import { createOfferFeed } from "./storage/stores/offer-change.ts";
 import { createPurge } from "./storage/stores/purge.ts";
-import { createRevocationStore } from "./storage/stores/revocation.ts";
 import { createSessionStore } from "./storage/stores/session.ts";
 import { createToolListStore } from "./storage/stores/tool-list.ts";
 import { createToolNames } from "./storage/stores/tool-name.ts";
@@ -72,60 +66,15 @@ const DRAIN_MS = 10_000;
 /** Builds every object of the service by hand, in the order of their needs. */
 export async function createApp(config: Config, log: Logger): Promise<App> {
   const foundation = await openFoundation(config, log, POOL_SIZE);
-  const { database, sealer, pepper, keys } = foundation;
+  const { database, sealer, pepper } = foundation;
   const { pool } = database;
   const listener = createListener({ url: foundation.listenUrl, log });
   const jobs = createJobs({ pool, log, listener });
   const feed = await createChangeFeed(listener);
 
-  const revocations = createRevocations({ store: createRevocationStore(pool), listener });
-  await revocations.start();
-  const verifier = createTokenVerifier({
-    issuer: config.publicUrl,
-    keys,
-    revocations,
-    personalAccessTokens: foundation.personalAccessTokenStore,
-  });
-  const oauthServer = createOAuthServer({
-    issuer: config.publicUrl,
-    pepper,
-    clients: foundation.clientStore,
-    keys,
-    trustProxy: config.trustProxy,
-    onError: (error) => log.error({ err: error }, "the token endpoint failed"),
-  });
-
-  const mcp = createMcpIntegration({
-    dispatcher: createGuardedDispatcher({ allow: config.outboundAllow }),
-    checkDestination: (url) => checkDestination(url, config.outboundAllow),
-    log,
-  });
-  const documentStore = createDocumentStore(pool);
-  const guarded = createGuardedDispatcher({ allow: config.outboundAllow });
-  const documents = createDocuments({
-    store: documentStore,
-    dispatcher: guarded,
-    converter: createDocumentConverter(),
-    log,
-  });
-  const openApiDocument = createOpenApiDocumentIntegration({
-    documents,
-    changes: documentStore,
-    dispatcher: guarded,
-    checkDestination: (url) => checkDestination(url, config.outboundAllow),
-  });
-  feed.onChange(({ event }) => {
-    if (event === "tools") documents.forgetSources();
-  });
-  const catalog = await loadCatalog({
-    folder: fileURLToPath(new URL("../openapi/integrations/", import.meta.url)),
-    // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
-    dispatcher: createGuardedDispatcher({
-      allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
-    }),
-    baseUrls: config.integrationBaseUrls,
-    others: [mcp, openApiDocument],
-  });
+  const { revocations, verifier, oauthServer, isHonoured } = await composeAuth(config, foundation, listener, log);
+  const integrations = await composeIntegrations(config, pool, feed, log);
+  const { catalog } = integrations;
   const validator = createSchemaValidator();
 
   const store = createConnectionStore({
@@ -160,9 +109,6 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     tools,
     schedule: (job, startAfterSeconds) => jobs.send(VERIFY_QUEUE, fromVerificationJob(job), { startAfterSeconds }),
   });
-  const isHonoured = async (principal: Principal): Promise<boolean> =>
-    (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) &&
-    !(await revocations.isRevoked(principal));
   const watch = createWatch({ connections: store, feed, isValid: isHonoured });
 
   const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
@@ -252,7 +198,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
         jobs,
         verify,
         purge: createPurge(pool),
-        refreshDocuments: () => documents.maintain(),
+        refreshDocuments: () => integrations.refreshDocuments(),
         renewHistory: () => callPartitions.renew(new Date()),
         recheckKeys: rechecks.due,
         endIdleSessions: () => sessions.endIdle(),
@@ -272,7 +218,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
       await jobs.close();
       toolChanges.close();
       await history.close();
-      mcp.close();
+      integrations.close();
       revocations.close();
       await listener.close();
       await foundation.close();
@@ -283,13 +229,6 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
 async function readTls({ certFile, keyFile }: NonNullable<Config["tls"]>): Promise<{ cert: Buffer; key: Buffer }> {
   const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
   return { cert, key };
-}
-
-function authorities(addresses: ReadonlyMap<string, string>): string[] {
-  return [...addresses.values()].map((address) => {
-    const { hostname, port, protocol } = new URL(address);
-    return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
-  });
 }
 
 async function ownVersion(): Promise<string> {

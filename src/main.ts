@@ -37,7 +37,7 @@ async function serve(config: Config): Promise<number> {
 
 async function command(config: Config): Promise<number> {
   const log = createLog("warn");
-  const { openFoundation } = await import("./foundation.ts");
+  const { openFoundation } = await import("./composition/foundation.ts");
   const { runCommand } = await import("./transport/cli/run-command.ts");
   return runCommand(args, {
     openServices: () => openFoundation(config, log, 2),

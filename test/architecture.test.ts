@@ -24,7 +24,12 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const AUTH_WORDS = ["auth/principal.ts", "auth/scopes.ts"];
 
 /** The files that see everything: the composition root, in parts, and what starts it. */
-const ROOTS = ["app.ts", "background.ts", "first-start.ts", "foundation.ts", "main.ts"];
+const ROOTS = ["app.ts", "first-start.ts", "main.ts"];
+const ROOT_FOLDER = "composition/";
+
+function isRoot(path: string): boolean {
+  return ROOTS.includes(path) || path.startsWith(ROOT_FOLDER);
+}
 
 /** Who reads the environment: its parser, and what passes PATH on to PostgreSQL's own programs. */
 const ENVIRONMENT_READERS = ["config.ts", "storage/embedded/cluster.ts"];
@@ -51,10 +56,10 @@ function layerOf(path: string): string {
 }
 
 function isAllowed({ from, to, isRelative }: Import): boolean {
-  if (ROOTS.includes(from)) return true;
+  if (isRoot(from)) return true;
   const layer = layerOf(from);
   if (!isRelative) return layer === "storage" || !STORAGE_PACKAGES.test(to);
-  if (ROOTS.includes(to)) return false;
+  if (isRoot(to)) return false;
   if (to.startsWith("..")) return to.startsWith("../gen/") && ["transport", "console"].includes(layer);
   const target = layerOf(to);
   return (

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { pino } from "pino";
 import { readConfig } from "../../src/config.ts";
-import { openFoundation } from "../../src/foundation.ts";
+import { openFoundation } from "../../src/composition/foundation.ts";
 
 /** Every scope but mgmt.admin. */
 export const EVERYDAY_SCOPES = "mgmt.read mgmt.write mcp.read mcp.write";

@@ -1,19 +1,19 @@
 import type { Logger } from "pino";
-import { type Accounts, createAccounts } from "./auth/accounts.ts";
-import { type Clients, createClients } from "./auth/clients.ts";
-import { createPersonalAccessTokens, type PersonalAccessTokens } from "./auth/personal-access-tokens.ts";
-import { loadSigningKeys, type SigningKeys } from "./auth/signing-keys.ts";
-import type { Config } from "./config.ts";
-import { type Database, openDatabase } from "./storage/database.ts";
-import { startEmbeddedPostgres } from "./storage/embedded-postgres.ts";
-import { openInstallation } from "./storage/installation.ts";
-import { loadOrCreateMasterKeys, parseMasterKeys } from "./storage/master-keys.ts";
-import { migrate } from "./storage/migrate.ts";
-import { createSealer, type Sealer } from "./storage/sealing.ts";
-import { createAccountStore } from "./storage/stores/account.ts";
-import { createClientStore } from "./storage/stores/client.ts";
-import { createPersonalAccessTokenStore } from "./storage/stores/personal-access-token.ts";
-import { createSigningKeyStore } from "./storage/stores/signing-key.ts";
+import { type Accounts, createAccounts } from "../auth/accounts.ts";
+import { type Clients, createClients } from "../auth/clients.ts";
+import { createPersonalAccessTokens, type PersonalAccessTokens } from "../auth/personal-access-tokens.ts";
+import { loadSigningKeys, type SigningKeys } from "../auth/signing-keys.ts";
+import type { Config } from "../config.ts";
+import { type Database, openDatabase } from "../storage/database.ts";
+import { startEmbeddedPostgres } from "../storage/embedded-postgres.ts";
+import { openInstallation } from "../storage/installation.ts";
+import { loadOrCreateMasterKeys, parseMasterKeys } from "../storage/master-keys.ts";
+import { migrate } from "../storage/migrate.ts";
+import { createSealer, type Sealer } from "../storage/sealing.ts";
+import { createAccountStore } from "../storage/stores/account.ts";
+import { createClientStore } from "../storage/stores/client.ts";
+import { createPersonalAccessTokenStore } from "../storage/stores/personal-access-token.ts";
+import { createSigningKeyStore } from "../storage/stores/signing-key.ts";
 
 /** What the server and the command line both stand on: the migrated database, the keys, and who may do what. */
 export interface Foundation {

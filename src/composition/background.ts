@@ -1,12 +1,12 @@
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { Connection } from "./connections/connection.ts";
-import { createEarlyRecheck } from "./connections/early-recheck.ts";
-import type { JsonObject, JsonValue } from "./json.ts";
-import type { VerificationJob } from "./connections/verification.ts";
-import type { Jobs } from "./storage/jobs.ts";
-import { createDueVerifications } from "./storage/stores/due-verification.ts";
-import type { Purge } from "./storage/stores/purge.ts";
+import type { Connection } from "../connections/connection.ts";
+import { createEarlyRecheck } from "../connections/early-recheck.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { VerificationJob } from "../connections/verification.ts";
+import type { Jobs } from "../storage/jobs.ts";
+import { createDueVerifications } from "../storage/stores/due-verification.ts";
+import type { Purge } from "../storage/stores/purge.ts";
 
 /** Queue of key verifications. */
 export const VERIFY_QUEUE = "verify-key";
