@@ -1,0 +1,52 @@
+import type { Logger } from "pino";
+import { createOAuthServer, type OAuthServer } from "../auth/oauth/server.ts";
+import type { Principal } from "../auth/principal.ts";
+import { createRevocations, type Revocations } from "../auth/revocations.ts";
+import { createTokenVerifier, type TokenVerifier } from "../auth/verifier.ts";
+import type { Config } from "../config.ts";
+import type { Foundation } from "./foundation.ts";
+import type { Listener } from "../storage/listener.ts";
+import { createRevocationStore } from "../storage/stores/revocation.ts";
+
+/** Who may do what: tokens issued, verified and revoked. */
+export interface Auth {
+  readonly revocations: Revocations;
+  readonly verifier: TokenVerifier;
+  readonly oauthServer: OAuthServer;
+  /** Whether a principal's token still holds: neither expired nor revoked. */
+  readonly isHonoured: (principal: Principal) => Promise<boolean>;
+}
+
+/** Builds the auth part; resolves once the revocations in force are known. */
+export async function composeAuth(
+  config: Config,
+  foundation: Foundation,
+  listener: Listener,
+  log: Logger,
+): Promise<Auth> {
+  const { keys, pepper, clientStore, personalAccessTokenStore } = foundation;
+  const revocations = createRevocations({ store: createRevocationStore(foundation.database.pool), listener });
+  await revocations.start();
+  return {
+    revocations,
+    verifier: createTokenVerifier({
+      issuer: config.publicUrl,
+      keys,
+      revocations,
+      personalAccessTokens: personalAccessTokenStore,
+    }),
+    oauthServer: createOAuthServer({
+      issuer: config.publicUrl,
+      pepper,
+      clients: clientStore,
+      keys,
+      trustProxy: config.trustProxy,
+      onError: (error) => {
+        log.error({ err: error }, "the token endpoint failed");
+      },
+    }),
+    isHonoured: async (principal) =>
+      (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) &&
+      !(await revocations.isRevoked(principal)),
+  };
+}

@@ -1,0 +1,63 @@
+import { fileURLToPath } from "node:url";
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { Config } from "../config.ts";
+import type { ChangeFeed } from "../connections/change-feed.ts";
+import { loadCatalog } from "../integrations/catalog.ts";
+import type { Catalog } from "../integrations/integration.ts";
+import { createMcpIntegration } from "../integrations/mcp/mcp-integration.ts";
+import { createDocumentConverter } from "../integrations/openapi-document/converter.ts";
+import { createDocuments } from "../integrations/openapi-document/documents.ts";
+import { createOpenApiDocumentIntegration } from "../integrations/openapi-document/openapi-document-integration.ts";
+import { checkDestination } from "../outbound/check-destination.ts";
+import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
+import { createDocumentStore } from "../storage/stores/openapi-document.ts";
+
+/** The third parties that can be connected to. */
+export interface Integrations {
+  readonly catalog: Catalog;
+  /** Fetches again the OpenAPI documents that are due. */
+  refreshDocuments(): Promise<void>;
+  /** Ends the sessions with all upstreams. */
+  close(): void;
+}
+
+/** Builds the integrations, every one behind the outbound guard. Throws an error naming a faulty contract. */
+export async function composeIntegrations(
+  config: Config,
+  pool: pg.Pool,
+  feed: ChangeFeed,
+  log: Logger,
+): Promise<Integrations> {
+  const dispatcher = createGuardedDispatcher({ allow: config.outboundAllow });
+  const check = (url: string): string | undefined => checkDestination(url, config.outboundAllow);
+  const mcp = createMcpIntegration({ dispatcher, checkDestination: check, log });
+  const store = createDocumentStore(pool);
+  const documents = createDocuments({ store, dispatcher, converter: createDocumentConverter(), log });
+  feed.onChange(({ event }) => {
+    if (event === "tools") documents.forgetSources();
+  });
+  const catalog = await loadCatalog({
+    folder: fileURLToPath(new URL("../../openapi/integrations/", import.meta.url)),
+    // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
+    dispatcher: createGuardedDispatcher({
+      allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
+    }),
+    baseUrls: config.integrationBaseUrls,
+    others: [mcp, createOpenApiDocumentIntegration({ documents, changes: store, dispatcher, checkDestination: check })],
+  });
+  return {
+    catalog,
+    refreshDocuments: () => documents.maintain(),
+    close: () => {
+      mcp.close();
+    },
+  };
+}
+
+function authorities(addresses: ReadonlyMap<string, string>): string[] {
+  return [...addresses.values()].map((address) => {
+    const { hostname, port, protocol } = new URL(address);
+    return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
+  });
+}
