@@ -65,15 +65,25 @@ const DRAIN_MS = 10_000;
 
 /** Builds every object of the service by hand, in the order of their needs. */
 export async function createApp(config: Config, log: Logger): Promise<App> {
+  // Whatever a later step throws, what is open by then is closed again: a start that fails must end.
+  await using building = new AsyncDisposableStack();
   const foundation = await openFoundation(config, log, POOL_SIZE);
+  building.defer(() => foundation.close());
   const { database, sealer, pepper } = foundation;
   const { pool } = database;
   const listener = createListener({ url: foundation.listenUrl, log });
+  building.defer(() => listener.close());
   const jobs = createJobs({ pool, log, listener });
   const feed = await createChangeFeed(listener);
 
   const { revocations, verifier, oauthServer, isHonoured } = await composeAuth(config, foundation, listener, log);
+  building.defer(() => {
+    revocations.close();
+  });
   const integrations = await composeIntegrations(config, pool, feed, log);
+  building.defer(() => {
+    integrations.close();
+  });
   const { catalog } = integrations;
   const validator = createSchemaValidator();
 
@@ -130,6 +140,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
   });
   const callPartitions = createCallPartitions(pool, config.historyDays);
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
+  building.defer(() => history.close());
   const serverInfo = { name: "patchbay", version: await ownVersion() };
   const rechecks = createRechecks({ pool, jobs, log });
   const toolUse = createToolUse({
@@ -146,6 +157,9 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
   });
   const runtime = createRuntime({ sessions, tools: toolUse, serverInfo });
   const toolChanges = createToolChanges({ tools: toolUse, feed, log });
+  building.defer(() => {
+    toolChanges.close();
+  });
   let ready = false;
   const transport = createTransport({
     implementations: {
@@ -191,6 +205,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
     ...(config.tls === undefined ? {} : { tls: await readTls(config.tls) }),
   });
   let stopSweep = (): void => {};
+  const built = building.move();
 
   return {
     async listen() {
@@ -216,12 +231,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
       transport.endStreams();
       await port.close(DRAIN_MS);
       await jobs.close();
-      toolChanges.close();
-      await history.close();
-      integrations.close();
-      revocations.close();
-      await listener.close();
-      await foundation.close();
+      await built.disposeAsync();
     },
   };
 }

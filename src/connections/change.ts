@@ -67,7 +67,10 @@ export function applyChange(before: Connection, change: ConnectionChange, ground
   if (change.accessType !== undefined)
     ({ after, effects } = withAccess(after, checkAccessType(change.accessType), ground));
   if (change.disabledTools !== undefined) after = withDisabledTools(after, change.disabledTools, ground.toolIds);
-  if (change.clientSecret !== undefined) effects = { ...effects, clientSecret: checkClientSecret(change.clientSecret) };
+  if (change.clientSecret !== undefined) {
+    // Who replaces a secret may do so because it leaked: what was got with the old one ends with it.
+    effects = { ...effects, clientSecret: checkClientSecret(change.clientSecret), endClientAccess: true };
+  }
   if (change.apiKey !== undefined || change.configuration !== undefined) {
     const keyed = withKey(after, change, ground);
     ({ after, effects } = { after: keyed.after, effects: { ...effects, ...keyed.effects } });

@@ -157,6 +157,11 @@ describe("a change of a connection", () => {
     expect(() => change(wanted)).toThrow(expect.objectContaining({ kind: "invalid", field }));
   });
 
+  it("ends what was got with the secret of the connection's own client when that secret is replaced", () => {
+    const clientSecret = "s".repeat(32);
+    expect(change({ clientSecret }).effects).toEqual({ clientSecret, endClientAccess: true });
+  });
+
   it("refuses a key for an integration that has none", () => {
     expect(() => change({ apiKey: "x" }, connection, keyless)).toThrow(/have no key/);
   });

@@ -147,3 +147,13 @@ test.each([
   expect(code).toBe(2);
   expect(output.trim().split("\n")).toEqual([expect.stringMatching(line)]);
 });
+
+test("a start that fails says why in one line, ends, and leaves no database running", async () => {
+  const broken = { ...env, INTEGRATION_BASE_URLS: "nope=http://127.0.0.1:1" };
+  const { code, output } = await runChild({ command: "npm", args: ["run", "-s", "start"], env: broken });
+  expect([code, output]).toEqual([
+    1,
+    expect.stringMatching(/^patchbay: INTEGRATION_BASE_URLS: unknown server_type "nope".*\n$/m),
+  ]);
+  expect(await readdir(join(dataDir, "postgres"))).not.toContain("postmaster.pid");
+});
