@@ -42,7 +42,7 @@ export interface TransportLimits {
 
 /** The limits unless configured otherwise. */
 export const TRANSPORT_LIMITS: TransportLimits = {
-  calls: { maxInFlight: 48, maxWaiting: 400, maxWaitMs: 50 },
+  calls: { maxInFlight: 64, maxWaiting: 128, maxWaitMs: 20 },
   upstreamCalls: { maxInFlight: 512, maxWaiting: 1_000, maxWaitMs: 50 },
   failures: FAILURE_LIMITS,
   requestTimeMs: 40_000,
