@@ -3,6 +3,7 @@ import { ListConnectionsRequestSchema } from "../gen/proto/patchbay/v1/connectio
 import type { Arena } from "./arena.ts";
 import { fetchGrpcAnswer } from "./grpc-answer.ts";
 import type { Job, RequestTemplate } from "./load/job.ts";
+import { type McpRequests, sessionRequests, statelessRequests } from "./mcp-requests.ts";
 import type { BenchOptions } from "./options.ts";
 import type { Subject } from "./processes.ts";
 
@@ -80,6 +81,17 @@ export async function listOperations(arena: Arena, options: BenchOptions): Promi
     },
     { ...http1("rest-update", service, updates, '"success":true', options), floor: "floor-read", goal: 0.45 },
     { ...http1("rest-call", service, [relayRequest(arena)], "Echo: hello", options), floor: "floor-call", goal: 0.25 },
+    ...mcpOperations("mcp-session", sessionRequests(arena), service, options),
+    ...mcpOperations("mcp-stateless", statelessRequests(arena), service, options),
+  ];
+}
+
+/** MCP's own face against the bare JSON-RPC server that is also its upstream. */
+function mcpOperations(era: string, requests: McpRequests, service: Subject, options: BenchOptions): Operation[] {
+  const against = { floor: "floor-call", goal: undefined };
+  return [
+    { ...http1(`${era}-list`, service, [requests.list], "tool_19", options), ...against },
+    { ...http1(`${era}-call`, service, [requests.call], "Echo: hello", options), ...against },
   ];
 }
 
