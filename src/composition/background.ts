@@ -44,40 +44,36 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => void>
     // Calls are kept all the same; the sweep sorts them in later.
     deps.log.warn({ err: error }, "the history's partitions could not be renewed; it is tried again");
   });
-  let timer: NodeJS.Timeout | undefined;
-  const sweep = async (): Promise<void> => {
-    try {
+  const stopSweep = repeat(
+    async () => {
       await deps.endIdleSessions();
       await deps.purge.expired();
       await deps.renewHistory();
       await deps.recheckKeys();
-    } catch (error) {
+    },
+    (error) => {
       deps.log.warn({ err: error }, "the sweep of expired rows failed; it is tried again");
-    }
-    schedule();
-  };
-  // Jitter keeps replicas that started together from sweeping together.
+    },
+  );
   // By itself: an address that is slow to answer must not hold up the rest.
-  let refreshTimer: NodeJS.Timeout | undefined;
-  const refresh = async (): Promise<void> => {
-    try {
-      await deps.refreshDocuments();
-    } catch (error) {
-      deps.log.warn({ err: error }, "documents could not be refreshed; it is tried again");
-    }
-    scheduleRefresh();
+  const stopRefresh = repeat(deps.refreshDocuments, (error) => {
+    deps.log.warn({ err: error }, "documents could not be refreshed; it is tried again");
+  });
+  return () => {
+    stopSweep();
+    stopRefresh();
   };
-  const scheduleRefresh = (): void => {
-    refreshTimer = setTimeout(() => void refresh(), SWEEP_MS * (0.5 + Math.random())).unref();
-  };
-  scheduleRefresh();
+}
+
+/** Does the work again and again, about a minute after it last ended; jitter keeps replicas that started together apart. */
+function repeat(work: () => Promise<void>, onError: (error: unknown) => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
   const schedule = (): void => {
-    timer = setTimeout(() => void sweep(), SWEEP_MS * (0.5 + Math.random())).unref();
+    timer = setTimeout(() => void work().catch(onError).then(schedule), SWEEP_MS * (0.5 + Math.random())).unref();
   };
   schedule();
   return () => {
     clearTimeout(timer);
-    clearTimeout(refreshTimer);
   };
 }
 
