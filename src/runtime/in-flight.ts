@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { SessionNotFound } from "./session.ts";
 
 /** Tells every replica that a request is no longer awaited. */
 export interface CancellationFeed {
@@ -12,8 +13,8 @@ export interface CancellationFeed {
 export interface Cancellation {
   /** SHA-256 of the session's id, base64url. */
   readonly session: string;
-  /** SHA-256 of the request's id as JSON, base64url. */
-  readonly request: string;
+  /** SHA-256 of the request's id as JSON, base64url. Undefined for all requests of a session that was ended. */
+  readonly request: string | undefined;
 }
 
 /** A client took back its request; there is nobody to answer. */
@@ -30,6 +31,8 @@ export interface InFlight {
   begin(sessionId: string, requestId: string): FlyingRequest;
   /** Cancels a request of the session here, or has the other replicas look for it. One that has ended is left alone. */
   cancel(sessionId: string, requestId: string): void;
+  /** Ends every request of a session that is no more, on all replicas; whoever awaits one hears that it has ended. */
+  endSession(sessionId: string): void;
 }
 
 /** A request on its way. */
@@ -49,11 +52,18 @@ export function createInFlight(deps: {
   deps.feed.onCancelled(({ session, request }) => {
     for (const [sessionId, requests] of bySession) {
       if (digest(sessionId) !== session) continue;
+      if (request === undefined) abortAll(requests);
       for (const [requestId, controller] of requests) {
         if (digest(requestId) === request) controller.abort(new RequestCancelled());
       }
     }
   });
+
+  function announce(cancellation: Cancellation): void {
+    deps.feed.announce(cancellation).catch((error: unknown) => {
+      deps.log.warn({ err: error }, "a cancellation could not be passed on");
+    });
+  }
 
   return {
     begin(sessionId, requestId) {
@@ -75,11 +85,18 @@ export function createInFlight(deps: {
         controller.abort(new RequestCancelled());
         return;
       }
-      deps.feed.announce({ session: digest(sessionId), request: digest(requestId) }).catch((error: unknown) => {
-        deps.log.warn({ err: error }, "a cancellation could not be passed on");
-      });
+      announce({ session: digest(sessionId), request: digest(requestId) });
+    },
+
+    endSession(sessionId) {
+      abortAll(bySession.get(sessionId));
+      announce({ session: digest(sessionId), request: undefined });
     },
   };
+}
+
+function abortAll(requests: ReadonlyMap<string, AbortController> | undefined): void {
+  for (const controller of requests?.values() ?? []) controller.abort(new SessionNotFound());
 }
 
 function digest(text: string): string {

@@ -201,6 +201,32 @@ test("a call is cancelled from the other replica, and gets no answer", async () 
   await until(async () => slow.cancelled.length > before, { what: "the upstream has heard of it" });
 });
 
+test("ending a session ends its calls in flight on both replicas; those of others go on", async () => {
+  const id = await connect(`http://${slow.host()}/mcp`);
+  const session = await here.open();
+  const other = await here.open();
+  const giveUp = new AbortController();
+  const before = slow.cancelled.length;
+  const call = (requestId: string) => ({
+    body: { jsonrpc: "2.0", id: requestId, method: "tools/call", params: { name: `wait__${id}` } },
+  });
+  const answers = [
+    here.send({ headers: session, ...call("a") }),
+    here.send({ headers: session, ...call("b") }),
+    there.send({ headers: session, ...call("c") }),
+  ];
+  const another = here.send({ headers: other, ...call("a"), signal: giveUp.signal }).catch(() => "hung up");
+  await until(async () => slow.running() === 4, { what: "the calls have reached the upstream" });
+  expect((await there.send({ method: "DELETE", headers: session })).status).toBe(204);
+  for (const answer of answers) expect((await answer).status).toBe(404);
+  await until(async () => slow.cancelled.length === before + 3, { what: "the upstream has heard of it" });
+  expect(slow.running()).toBe(1);
+  giveUp.abort();
+  expect(await another).toBe("hung up");
+  await here.send({ method: "DELETE", headers: other });
+  await until(async () => slow.running() === 0);
+});
+
 test("another session cannot cancel a call by its id", async () => {
   const id = await connect(`http://${slow.host()}/mcp`);
   const session = await here.open();

@@ -25,6 +25,8 @@ export interface ExchangeRequest {
    * answer is awaited nothing more is read, so that whoever is slow to hear slows the upstream.
    */
   readonly onEvent?: (event: StreamEvent) => boolean | Promise<boolean>;
+  /** Told once that a stream has begun. */
+  readonly onStream?: (() => void) | undefined;
 }
 
 /** What came back. `body` is empty for a stream, whose events have been heard already. */
@@ -154,6 +156,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           } else if (status < 300 && mediaType(headers) === "text/event-stream" && request.onEvent !== undefined) {
             events = createEventStreamReader();
             if (request.isEndless === true) clearTimeout(timer);
+            request.onStream?.();
           }
         },
         onResponseData: (_controller, chunk) => {

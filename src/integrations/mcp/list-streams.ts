@@ -5,15 +5,19 @@ const SWEEP_MS = 60_000;
 /** Streams of connections that nobody listens to, kept because their tools are called. */
 const MAX_STREAMS = 1_000;
 
+/** How long a call waits for the stream that its upstream may ask something on, in milliseconds. */
+const STREAM_PATIENCE_MS = 500;
+
 /**
- * One stream a connection on which its upstream tells of its lists. It is open while somebody listens, and for a while after
- * each call: what a call changes, many servers tell to the session that called alone.
+ * One stream a connection on which its upstream says what belongs to no request. It is open while somebody listens, and for
+ * a while after each call: what a call changes, many servers tell to the session that called alone, and what they ask there
+ * in the midst of a call must be answered before they go on.
  */
 export interface ListStreams {
   /** Listens until told to stop. */
   listen(target: Target, hear: (news: UpstreamNews) => void): () => void;
-  /** Listens for a while, for whoever hears of all news. */
-  touch(target: Target): void;
+  /** Listens for a while, for whoever hears of all news. A promise while the stream is being opened; it never rejects. */
+  touch(target: Target): Promise<void> | undefined;
   /** Stops listening to a connection. */
   forget(connectionId: number): void;
   /** Stops listening to all. */
@@ -22,8 +26,8 @@ export interface ListStreams {
 
 /** What the streams need. */
 export interface ListStreamsDeps {
-  /** Opens a connection's stream, again and again until stopped. */
-  readonly open: (target: Target, hear: (news: UpstreamNews) => void) => () => void;
+  /** Opens a connection's stream, again and again until stopped; tells whenever that has come to a stream or to nothing. */
+  readonly open: (target: Target, hear: (news: UpstreamNews) => void, onSettled: () => void) => () => void;
   /** How long a stream is kept after a call, in milliseconds. */
   readonly idleMs: number;
 }
@@ -32,6 +36,8 @@ interface Stream {
   readonly keyVersion: number;
   readonly hearers: Set<(news: UpstreamNews) => void>;
   readonly stop: () => void;
+  /** Until it is known whether there is a stream, or nobody waits for it any longer. */
+  opening: Promise<void> | undefined;
   /** Monotonic milliseconds. */
   usedMs: number;
 }
@@ -54,10 +60,17 @@ export function createListStreams({ open, idleMs }: ListStreamsDeps): ListStream
   function start(target: Target): Stream {
     forget(target.connectionId);
     const hearers = new Set<(news: UpstreamNews) => void>();
-    const stop = open(target, (news) => {
+    const { promise, resolve: settle } = Promise.withResolvers<undefined>();
+    const patience = setTimeout(settle, STREAM_PATIENCE_MS, undefined).unref();
+    const tell = (news: UpstreamNews): void => {
       for (const hear of [...hearers]) hear(news);
+    };
+    const stop = open(target, tell, () => settle(undefined));
+    const opening = promise.then(() => {
+      clearTimeout(patience);
+      stream.opening = undefined;
     });
-    const stream = { keyVersion: target.keyVersion, hearers, stop, usedMs: performance.now() };
+    const stream: Stream = { keyVersion: target.keyVersion, hearers, stop, opening, usedMs: performance.now() };
     streams.set(target.connectionId, stream);
     return stream;
   }
@@ -78,8 +91,9 @@ export function createListStreams({ open, idleMs }: ListStreamsDeps): ListStream
     },
     touch(target) {
       const known = current(target);
-      if (known !== undefined) known.usedMs = performance.now();
-      else if (streams.size < MAX_STREAMS) start(target);
+      if (known === undefined) return streams.size < MAX_STREAMS ? start(target).opening : undefined;
+      known.usedMs = performance.now();
+      return known.opening;
     },
     forget,
     close() {

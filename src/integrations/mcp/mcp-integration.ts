@@ -15,6 +15,7 @@ import { createListStreams } from "./list-streams.ts";
 import { createLogLevels } from "./log-level.ts";
 import { openSession } from "./open-session.ts";
 import { createRequester } from "./request.ts";
+import type { Session } from "./session.ts";
 import { createSessions } from "./sessions.ts";
 import { argumentHeaders } from "./stateless.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
@@ -44,7 +45,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   };
   const watcher = createWatcher({ sessions, requester, log: deps.log, timeoutMs, onNews });
   const listStreams = createListStreams({
-    open: (target, hear) => watcher.watchLists(target, hear),
+    open: (target, hear, onSettled) => watcher.watchLists(target, hear, onSettled),
     idleMs: sessionIdleMs,
   });
   const levels = createLogLevels({ requester, log: deps.log });
@@ -81,8 +82,9 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       try {
         return await sessions.use(target, { repeatable: tool.readOnly, signal }, async (session) => {
           if (options.logLevel !== undefined) await levels.ensure(session, options);
-          // Without a handshake changes are told to everybody who listens, not to the session that made them.
-          if (session.tellsOfLists && session.era === "handshake") listStreams.touch(target);
+          // Without a handshake nothing is asked, and changes are told to everybody who listens.
+          const opening = hasOwnStream(session) ? listStreams.touch(target) : undefined;
+          if (opening !== undefined) await opening;
           const { result } = await requester.request(session, {
             method: "tools/call",
             params: { name: tool.name, arguments: args },
@@ -134,6 +136,11 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       sessions.close();
     },
   };
+}
+
+/** Whether an upstream may say something to the session that a call is made in, outside the call's own answer. */
+function hasOwnStream({ era, id, tellsOfLists }: Session): boolean {
+  return era === "handshake" && (tellsOfLists || id !== undefined);
 }
 
 /** An error of the protocol is the server's answer to this call, so no fault of the upstream. */

@@ -53,6 +53,8 @@ export interface Reply {
 export interface Listening {
   readonly uris: readonly string[];
   readonly hear: (news: UpstreamNews) => void;
+  /** Told once the stream is there. */
+  readonly onStream?: (() => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -146,7 +148,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
       }
     },
     notify,
-    listen: async (session, { uris, hear, signal }) => {
+    listen: async (session, { uris, hear, onStream, signal }) => {
       const id = session.nextRequestId();
       const listener = createStreamListener(session, id, {
         reply: (message) => void notify(session, message),
@@ -160,6 +162,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
           extra: isStateless ? mirrorHeaders(LISTEN) : [],
           isEndless: true,
           signal,
+          onStream,
           onEvent: (event) => event.type === "message" && listener.hear(event.data),
         });
         if (answer.contentType === EVENT_STREAM && answer.status < 300) return;

@@ -4,8 +4,10 @@ import { LOG_LEVELS, type LogLevel, type Relay } from "../relay.ts";
 import { isResponse, messagesIn } from "./json-rpc.ts";
 import type { Session } from "./session.ts";
 
-/** How many requests of a server are answered while one of ours is open: more would let it make us send without end. */
+/** How many requests of a server are answered on one stream within a while: more would let it make us send without end. */
 const MAX_SERVER_REQUESTS = 32;
+/** That while, in milliseconds: a stream outside any request may stay open for days. */
+const SERVER_REQUESTS_MS = 10_000;
 
 /** What is heard on the stream that answers a request. */
 export interface StreamListener {
@@ -26,7 +28,12 @@ export interface Hearers {
 export function createStreamListener(session: Session, id: number, hearers: Hearers): StreamListener {
   let response: JsonObject | undefined;
   let served = 0;
+  let servedSinceMs = 0;
   const serve = (requestId: JsonValue, method: string): void => {
+    if (performance.now() - servedSinceMs > SERVER_REQUESTS_MS) {
+      served = 0;
+      servedSinceMs = performance.now();
+    }
     served += 1;
     if (served > MAX_SERVER_REQUESTS) return;
     if (method === "ping") hearers.reply({ id: requestId, result: {} });

@@ -30,6 +30,8 @@ interface Watch {
   readonly target: Target;
   readonly uris: readonly string[];
   readonly hear: (news: UpstreamNews) => void;
+  /** Told whenever an attempt has come to a stream, or to nothing. */
+  readonly onSettled: (() => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +40,7 @@ export interface Watcher {
   /** Changes of these resources. */
   watchResources(target: Target, uris: readonly string[], hear: (news: UpstreamNews) => void): () => void;
   /** Changes of the lists, in the session that tools are called in. */
-  watchLists(target: Target, hear: (news: UpstreamNews) => void): () => void;
+  watchLists(target: Target, hear: (news: UpstreamNews) => void, onSettled: () => void): () => void;
 }
 
 /**
@@ -75,13 +77,19 @@ export function createWatcher(deps: WatchDeps): Watcher {
         const reason = error instanceof UpstreamFailure ? error.message : "unexpected";
         deps.log.debug({ connectionId: target.connectionId, reason }, "an MCP server is not listened to");
       });
+      watch.onSettled?.();
       if (performance.now() - startedMs > GOOD_STREAM_MS) pauseMs = FIRST_PAUSE_MS;
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
     }
   }
 
-  const watch = (target: Target, uris: readonly string[], hear: (news: UpstreamNews) => void): (() => void) => {
+  const watch = (
+    target: Target,
+    uris: readonly string[],
+    hear: (news: UpstreamNews) => void,
+    onSettled?: () => void,
+  ): (() => void) => {
     const controller = new AbortController();
     const { signal } = controller;
     const both = (news: UpstreamNews): void => {
@@ -90,17 +98,27 @@ export function createWatcher(deps: WatchDeps): Watcher {
       if (news.kind === "list_changed") deps.onNews(target.connectionId, news);
       hear(news);
     };
-    void follow({ target, uris, hear: both, signal });
+    void follow({ target, uris, hear: both, onSettled, signal });
     return () => controller.abort();
   };
-  return { watchResources: watch, watchLists: (target, hear) => watch(target, [], hear) };
+  return {
+    watchResources: (target, uris, hear) => watch(target, uris, hear),
+    watchLists: (target, hear, onSettled) => watch(target, [], hear, onSettled),
+  };
 }
 
 /** Listens in the session that everybody shares, until the stream ends. */
-async function watchLists({ sessions, requester }: WatchDeps, { target, hear, signal }: Watch): Promise<void> {
-  await sessions.use(target, { repeatable: false, signal }, (session) =>
-    requester.listen(session, { uris: [], hear, signal }),
-  );
+async function watchLists({ sessions, requester }: WatchDeps, watch: Watch): Promise<void> {
+  const { target, hear, onSettled, signal } = watch;
+  await sessions.use(target, { repeatable: false, signal }, async (session) => {
+    try {
+      await requester.listen(session, { uris: [], hear, onStream: onSettled, signal });
+    } catch (error) {
+      // Many servers answer 404 to a GET because they have no such stream: that is no word about the session.
+      const isUncertain = error instanceof UpstreamFailure && error.kind === "session_lost";
+      throw isUncertain ? new UpstreamFailure("http", error.message, { cause: error }) : error;
+    }
+  });
 }
 
 /**

@@ -31,7 +31,9 @@ export async function createCancellationFeed(
 
 function parse(payload: string): Cancellation | undefined {
   const value: unknown = JSON.parse(payload);
-  if (typeof value !== "object" || value === null || !("session" in value) || !("request" in value)) return undefined;
-  const { session, request } = value;
-  return typeof session === "string" && typeof request === "string" ? { session, request } : undefined;
+  if (typeof value !== "object" || value === null || !("session" in value)) return undefined;
+  const { session } = value;
+  const request = "request" in value ? value.request : undefined;
+  const isRequest = typeof request === "string" || request === undefined;
+  return typeof session === "string" && isRequest ? { session, request } : undefined;
 }

@@ -25,7 +25,7 @@ export interface LegacyEra {
   post(admitted: Admitted, body: JsonValue): Promise<void>;
   /** Opens the stream on which the session hears of changes. */
   get(admitted: Admitted): Promise<void>;
-  /** Ends the session. */
+  /** Ends the session and what is in flight in it, on every replica. */
   delete(admitted: Admitted): Promise<void>;
 }
 
@@ -210,6 +210,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     async delete(admitted) {
       const { id } = await requireSession(admitted);
       await sessions.end(admitted.principal, id);
+      inFlight.endSession(id);
       admitted.exchange.respond(204, {}, "");
     },
   };

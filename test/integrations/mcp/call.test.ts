@@ -67,6 +67,48 @@ describe("a stream", () => {
     });
   });
 
+  it("outside any request is open before the first call, so that what is asked there is answered at once", async () => {
+    let ask = (_message: JsonObject): void => undefined;
+    let answer = (_result: JsonObject): void => undefined;
+    const error: Script = (received, response) => {
+      if (received.message.error === undefined) return wellBehaved(received, response);
+      response.writeHead(202).end();
+      answer({ content: [{ type: "text", text: `asked in vain: ${JSON.stringify(received.message.error)}` }] });
+    };
+    const subject = await upstream(
+      {
+        GET: (_request, response) => {
+          const { send } = stream(response);
+          response.flushHeaders();
+          ask = send;
+        },
+        "tools/call": ({ message }, response) => {
+          answer = (value) => json(response, { jsonrpc: "2.0", id: message.id, result: value });
+          ask({ jsonrpc: "2.0", id: "s", method: "sampling/createMessage", params: {} });
+        },
+        POST: error,
+      },
+      { timeoutMs: 5_000 },
+    );
+    const there = target(subject.server.url);
+    for (let turn = 0; turn < 3; turn += 1) {
+      const result = await subject.integration.callTool(there, tool("work"), {}, patient());
+      expect(textOf(result)).toContain("sampling/createMessage is not supported by this client");
+    }
+    expect(subject.server.of("GET")).toHaveLength(1);
+  });
+
+  it("outside any request that a server does not have costs a call nothing, not even its session", async () => {
+    const notFound: Script = (_request, response) => void response.writeHead(404).end("Cannot GET /mcp");
+    const subject = await upstream({ GET: notFound });
+    const there = target(subject.server.url);
+    for (let turn = 0; turn < 3; turn += 1) {
+      expect(textOf(await subject.integration.callTool(there, tool("work"), {}, patient()))).toBe("done");
+    }
+    expect(subject.server.of("initialize")).toHaveLength(1);
+    expect(subject.server.of("tools/call")).toHaveLength(3);
+  });
+
   it("that stays open does not keep the caller waiting", async () => {
     const subject = await upstream({
       "tools/call": ({ message }, response) =>
@@ -89,10 +131,9 @@ describe("a stream", () => {
       },
     });
     expect(textOf(await call(subject))).toBe("resumed");
-    expect(subject.server.of("GET")[0]?.headers).toMatchObject({
-      "last-event-id": "e1",
-      "mcp-session-id": "session-1",
-    });
+    expect(subject.server.of("GET").map(({ headers }) => headers)).toContainEqual(
+      expect.objectContaining({ "last-event-id": "e1", "mcp-session-id": "session-1" }),
+    );
     expect(subject.server.of("tools/call")).toHaveLength(1);
   });
 });
