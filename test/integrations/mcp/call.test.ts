@@ -71,7 +71,10 @@ describe("a stream", () => {
     let ask = (_message: JsonObject): void => undefined;
     let answer = (_result: JsonObject): void => undefined;
     const error: Script = (received, response) => {
-      if (received.message.error === undefined) return wellBehaved(received, response);
+      if (received.message.error === undefined) {
+        wellBehaved(received, response);
+        return;
+      }
       response.writeHead(202).end();
       answer({ content: [{ type: "text", text: `asked in vain: ${JSON.stringify(received.message.error)}` }] });
     };
