@@ -3,6 +3,8 @@ import { CallRecordEntity } from "./call-record.ts";
 import { ConnectionEntity } from "./connection.ts";
 import { ConnectionTombstoneEntity } from "./connection-tombstone.ts";
 import { InstallationEntity } from "./installation.ts";
+import { LoginFailureEntity } from "./login-failure.ts";
+import { LoginSessionEntity } from "./login-session.ts";
 import { OauthClientEntity } from "./oauth-client.ts";
 import { OidcPayloadEntity } from "./oidc-payload.ts";
 import { OpenapiChangeEntity } from "./openapi-change.ts";
@@ -22,6 +24,8 @@ export const entities = [
   ConnectionEntity,
   ConnectionTombstoneEntity,
   InstallationEntity,
+  LoginFailureEntity,
+  LoginSessionEntity,
   OauthClientEntity,
   OidcPayloadEntity,
   OpenapiChangeEntity,

@@ -12,6 +12,7 @@ import { CreateCallRecord } from "./0011-create-call-record.ts";
 import { ExtendSession } from "./0012-extend-session.ts";
 import { CreateOpenapiDocument } from "./0013-create-openapi-document.ts";
 import { AddVerifyDueAt } from "./0014-add-verify-due-at.ts";
+import { CreateLoginSession } from "./0017-create-login-session.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
 const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAccount>> = {
@@ -29,6 +30,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0012_extend_session": ExtendSession,
   "0013_create_openapi_document": CreateOpenapiDocument,
   "0014_add_verify_due_at": AddVerifyDueAt,
+  "0017_create_login_session": CreateLoginSession,
 };
 
 /** Every migration with its class, in the order of running. */

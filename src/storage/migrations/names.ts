@@ -18,4 +18,5 @@ export const MIGRATION_NAMES = [
   "0012_extend_session",
   "0013_create_openapi_document",
   "0014_add_verify_due_at",
+  "0017_create_login_session",
 ] as const;

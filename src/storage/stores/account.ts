@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Account, AccountStore } from "../../auth/accounts.ts";
 import { transaction } from "../transaction.ts";
+import { endLoginSessions } from "./login-session.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
 import { endSessionsOfAccount } from "./session-ending.ts";
@@ -45,6 +46,7 @@ export function createAccountStore(pool: pg.Pool): AccountStore {
         const { rowCount } = await client.query(text, [id]);
         if (rowCount !== 1) return false;
         await endSessionsOfAccount(client, id);
+        await endLoginSessions(client, id, undefined);
         await revoke(client, { accountId: id, kind: "account", subject: id, isKeptForEver: true });
         return true;
       });
