@@ -48,7 +48,13 @@ export function answerFailure(answer: Answer, error: JsonObject | undefined, ses
       code === undefined ? {} : { code, answer: readAnswer(error, code, endpoint) },
     );
   }
-  return failure(status < 300 ? "not_mcp" : "http", `${server} ${statusSentence(answer, said, endpoint)}`);
+  return failure(kindOf(status), `${server} ${statusSentence(answer, said, endpoint)}`);
+}
+
+function kindOf(status: number): UpstreamFailure["kind"] {
+  if (status < 300) return "not_mcp";
+  if (status === 429) return "busy";
+  return status < 500 ? "declined" : "http";
 }
 
 function readAnswer({ message, data }: JsonObject, code: number, { scrubber }: Endpoint): RpcAnswer {

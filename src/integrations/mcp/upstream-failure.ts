@@ -3,7 +3,8 @@ import type { JsonValue } from "../../json.ts";
 /**
  * How an upstream failed.
  *
- * `session_lost` and `refused` say that the request was not carried out; `broken` and `timeout` that nobody knows.
+ * `session_lost` and `refused` say that the request was not carried out; `broken` and `timeout` that nobody knows. By HTTP
+ * status, `busy` is 429, `declined` another one below 500, `http` one from 500.
  */
 export type FailureKind =
   | "refused"
@@ -13,6 +14,8 @@ export type FailureKind =
   | "too_large"
   | "unauthorized"
   | "session_lost"
+  | "busy"
+  | "declined"
   | "http"
   | "not_mcp"
   | "rpc";

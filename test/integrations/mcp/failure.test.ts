@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import type { UpstreamFault } from "../../../src/integrations/tool.ts";
 import { json, startScriptedUpstream, status, stream, type Script } from "./scripted-upstream.ts";
 import { call, createSubject, patient, target, textOf, tool, upstream } from "./support.ts";
 
@@ -112,6 +113,19 @@ describe("a failing upstream becomes a result that says what to do", () => {
     expect(answer.content).toHaveLength(1);
     expect(textOf(answer)).toMatch(said);
     expect(textOf(answer)).toContain(new URL(subject.server.url).host);
+  });
+
+  it.each<[number, UpstreamFault]>([
+    [307, "other"],
+    [400, "other"],
+    [403, "refused_key"],
+    [404, "other"],
+    [429, "busy"],
+    [500, "down"],
+    [503, "down"],
+  ])("%i is marked %s: a server that answers below 500 is not down", async (code, fault) => {
+    const subject = await upstream({ "tools/call": status(code) });
+    expect((await call(subject)).upstreamFault).toBe(fault);
   });
 
   it.each([401, 403])("%i without a key asks for one", async (code) => {
