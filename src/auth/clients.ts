@@ -1,4 +1,5 @@
 import { DomainError } from "../domain-error.ts";
+import type { JsonObject } from "../json.ts";
 import type { Account } from "./accounts.ts";
 import { grantableScopes } from "./grantable-scopes.ts";
 import { hashSecret } from "./hash-secret.ts";
@@ -6,15 +7,31 @@ import { randomId, randomSecret } from "./random.ts";
 import type { Scope } from "./scopes.ts";
 import type { Micros } from "./token-id.ts";
 
+/** How a client shows that it is itself at the token endpoint (RFC 7591's words). */
+export const CLIENT_AUTH_METHODS = ["client_secret_basic", "private_key_jwt", "none"] as const;
+
+/** One of them. */
+export type ClientAuthMethod = (typeof CLIENT_AUTH_METHODS)[number];
+
 /** A client as the token endpoint needs it, read in one go so that its scopes and its moment belong together. */
 export interface TokenClient {
   readonly accountId: string;
   readonly clientId: string;
   /** The one connection its tokens are bound to, for a connection's own client. */
   readonly connectionId: number | undefined;
-  /** Undefined while a connection's own client has been given no secret. */
+  /** Undefined while a connection's own client has been given no secret, and for clients that need none. */
   readonly secretHash: Uint8Array | undefined;
+  /** The secret before the last rotation, while it still holds. */
+  readonly previousSecretHash: Uint8Array | undefined;
   readonly scopes: readonly Scope[];
+  /** What people are shown. Empty when nobody named it. */
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+  readonly grantTypes: readonly string[];
+  readonly tokenEndpointAuthMethod: ClientAuthMethod;
+  /** The public keys of a client that signs its assertions, here or at an address. */
+  readonly jwks: JsonObject | undefined;
+  readonly jwksUri: string | undefined;
   /** The moment at which a token with these scopes counts as issued: after every revocation that this reading has seen. */
   readonly moment: Micros;
 }

@@ -43,10 +43,15 @@ export async function authenticateClient(
   // PostgreSQL holds no NUL, and no id of ours is long.
   const isPossibleId = /^[A-Za-z0-9_-]{1,128}$/.test(clientId);
   const client = isPossibleId ? await deps.clients.findForToken(clientId) : undefined;
-  const expected = client?.secretHash ?? NO_SECRET;
   const given = hashSecret(deps.pepper, clientSecret);
-  // No secret hashes to NO_SECRET, so an unknown client takes the same path as a wrong secret.
-  const isRight = expected.length === given.length && timingSafeEqual(expected, given);
-  if (client === undefined || !isRight) throw wrong;
+  // Both are compared whatever comes, so that an unknown client and one without an earlier secret take the same path.
+  const isCurrent = isSecret(client?.secretHash, given);
+  const isPrevious = isSecret(client?.previousSecretHash, given);
+  if (client === undefined || !(isCurrent || isPrevious)) throw wrong;
   return client;
+}
+
+/** No secret hashes to NO_SECRET. */
+function isSecret(expected: Uint8Array = NO_SECRET, given: Uint8Array): boolean {
+  return expected.length === given.length && timingSafeEqual(expected, given);
 }

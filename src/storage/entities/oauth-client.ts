@@ -1,4 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
+import type { JsonObject } from "../../json.ts";
 import { ConnectionEntity } from "./connection.ts";
 import { AccountEntity } from "./account.ts";
 
@@ -31,6 +32,14 @@ export const OauthClientEntity = defineEntity({
     scopes: p.array().columnType("text[]"),
     createdAt: p.datetime().defaultRaw("now()"),
     revokedAt: p.datetime().nullable(),
+    redirectUris: p.array().columnType("text[]").defaultRaw("'{}'"),
+    grantTypes: p.array().columnType("text[]").defaultRaw("'{client_credentials}'"),
+    tokenEndpointAuthMethod: p.enum(["client_secret_basic", "private_key_jwt", "none"]).default("client_secret_basic"),
+    jwks: p.json<JsonObject>().nullable(),
+    jwksUri: p.text().nullable(),
+    previousSecretHash: p.blob().nullable(),
+    previousSecretUntil: p.datetime().nullable(),
+    secretRotatedAt: p.datetime().nullable(),
   },
   indexes: [
     { name: "oauth_client_id", expression: `create index oauth_client_id on oauth_client (id)` },

@@ -33,6 +33,7 @@ export const PersonalAccessTokenEntity = defineEntity({
     expiresAt: p.datetime().nullable(),
     revokedAt: p.datetime().nullable(),
     lastUsedAt: p.datetime().nullable(),
+    replacedBy: p.text().nullable(),
   },
   indexes: [
     {

@@ -19,4 +19,5 @@ export const MIGRATION_NAMES = [
   "0013_create_openapi_document",
   "0014_add_verify_due_at",
   "0017_create_login_session",
+  "0019_extend_oauth_client",
 ] as const;

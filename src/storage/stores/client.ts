@@ -1,6 +1,7 @@
 import type pg from "pg";
-import type { ClientStore, TokenClient } from "../../auth/clients.ts";
+import type { ClientAuthMethod, ClientStore, TokenClient } from "../../auth/clients.ts";
 import type { Scope } from "../../auth/scopes.ts";
+import type { JsonObject } from "../../json.ts";
 import { transaction } from "../transaction.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
@@ -11,7 +12,14 @@ interface TokenClientRow {
   id: string;
   connection_id: number | null;
   secret_hash: Buffer | null;
+  previous_secret_hash: Buffer | null;
   scopes: Scope[];
+  name: string;
+  redirect_uris: string[];
+  grant_types: string[];
+  token_endpoint_auth_method: ClientAuthMethod;
+  jwks: JsonObject | null;
+  jwks_uri: string | null;
   moment: number;
 }
 
@@ -21,7 +29,14 @@ function toTokenClient(row: TokenClientRow): TokenClient {
     clientId: row.id,
     connectionId: row.connection_id ?? undefined,
     secretHash: row.secret_hash ?? undefined,
+    previousSecretHash: row.previous_secret_hash ?? undefined,
     scopes: row.scopes,
+    name: row.name,
+    redirectUris: row.redirect_uris,
+    grantTypes: row.grant_types,
+    tokenEndpointAuthMethod: row.token_endpoint_auth_method,
+    jwks: row.jwks ?? undefined,
+    jwksUri: row.jwks_uri ?? undefined,
     moment: row.moment,
   };
 }
@@ -32,7 +47,9 @@ function toTokenClient(row: TokenClientRow): TokenClient {
  * clock's moment, which is before the bound.
  */
 const FOR_TOKEN = `
-  select client.account_id, client.id, client.connection_id, client.secret_hash, client.scopes,
+  select client.account_id, client.id, client.connection_id, client.secret_hash, client.scopes, client.name,
+    client.redirect_uris, client.grant_types, client.token_endpoint_auth_method, client.jwks, client.jwks_uri,
+    case when client.previous_secret_until > clock_timestamp() then client.previous_secret_hash end as previous_secret_hash,
     greatest(
       (extract(epoch from clock_timestamp()) * 1000000)::bigint,
       (select (extract(epoch from max(issued_before)) * 1000000)::bigint + 1 from revocation
