@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { Scrubber } from "../openapi/scrub.ts";
+import type { Scrubber } from "../scrub.ts";
 import { quote, type Endpoint } from "./endpoint.ts";
 import type { Answer } from "./exchange.ts";
 import { errorCodeOf } from "./json-rpc.ts";

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import { createScrubber, type Scrubber } from "../openapi/scrub.ts";
+import { createScrubber, type Scrubber } from "../scrub.ts";
 import { SECRET_PROPERTIES } from "./configuration.ts";
 
 /** Where an MCP server is reached and with what: a connection's configuration, made ready once for many requests. */

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { OutboundRefused } from "../outbound-refused.ts";
 import { decompress } from "../openapi/decompress.ts";
-import { exchange, type ExchangeLimits, type Failure } from "../openapi/exchange.ts";
+import { exchange, type ExchangeLimits, type Failure } from "../exchange.ts";
 import { DocumentFailure } from "./document-failure.ts";
 
 /** What an address answered. */
@@ -29,7 +29,6 @@ export async function fetchDocument(
       ...(etag === undefined ? {} : { "if-none-match": etag }),
     },
     body: undefined,
-    secrets: [],
   };
   const outcome = await exchange(dispatcher, request, limits, signal);
   if ("failure" in outcome) throw failureOf(outcome.failure, limits);

@@ -3,7 +3,7 @@ import { isJsonObject } from "../../json.ts";
 import { errorResult, type CallResult } from "../tool.ts";
 import { charsetOf, essenceOf, isJsonType, isTextType } from "./media-type.ts";
 import { encode } from "./parameter-style.ts";
-import type { Scrubber } from "./scrub.ts";
+import type { Scrubber } from "../scrub.ts";
 
 /** Levels of JSON that are passed on as data (DESIGN §8); deeper answers are text alone, which no reader can stumble over. */
 const MAX_DEPTH = 32;

@@ -7,10 +7,10 @@ import { contentOf } from "./answer-content.ts";
 import { MissingCredential } from "./credential.ts";
 import { decompress } from "./decompress.ts";
 import { errorAnswer, type ErrorAnswers } from "./error-answers.ts";
-import { exchange, type Answer, type ExchangeLimits, type Failure, type Outcome } from "./exchange.ts";
+import { exchange, type Answer, type ExchangeLimits, type Failure, type Outcome } from "../exchange.ts";
 import type { Operation } from "./operation.ts";
 import { buildRequest, UnsendableArgument, type OutgoingRequest } from "./request.ts";
-import { createScrubber, type Scrubber } from "./scrub.ts";
+import { createScrubber, type Scrubber } from "../scrub.ts";
 import { serverAddress } from "./server-address.ts";
 import { codeOf, failureResult, refusal } from "./upstream-error.ts";
 

@@ -2,8 +2,8 @@ import { isJsonObject, type JsonValue } from "../../json.ts";
 import { errorResult, type CallResult } from "../tool.ts";
 import { decode } from "./answer-content.ts";
 import { arrayOf, objectOf, OpenApiError, textOf } from "./document.ts";
-import type { Answer } from "./exchange.ts";
-import type { Scrubber } from "./scrub.ts";
+import type { Answer } from "../exchange.ts";
+import type { Scrubber } from "../scrub.ts";
 import { adviceOn, clip, faultIn } from "./upstream-error.ts";
 
 /** How a vendor that answers 200 to everything says that a call failed. Places are JSON Pointers (RFC 6901). */

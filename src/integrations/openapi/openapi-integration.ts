@@ -4,7 +4,7 @@ import type { JsonObject } from "../../json.ts";
 import type { Integration, Verification } from "../integration.ts";
 import { callOperation, type CallContext } from "./call.ts";
 import type { IntegrationContract } from "./contract.ts";
-import type { ExchangeLimits } from "./exchange.ts";
+import type { ExchangeLimits } from "../exchange.ts";
 import { serverAddress } from "./server-address.ts";
 
 /** What an integration needs of the world. */

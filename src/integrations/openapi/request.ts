@@ -1,18 +1,13 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
+import type { ExchangeRequest } from "../exchange.ts";
 import { encodeBody } from "./request-body.ts";
 import type { Operation, ParameterPlan } from "./operation.ts";
 import { cookiePieces, headerText, pathText, queryPieces } from "./parameter-style.ts";
 import { presentCredentials } from "./credential.ts";
 import type { ServerAddress } from "./server-address.ts";
 
-/** A request as it leaves: nothing in it is left to fill. */
-export interface OutgoingRequest {
-  readonly method: string;
-  readonly origin: string;
-  /** Path and query. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer | undefined;
+/** A request of an operation. */
+export interface OutgoingRequest extends ExchangeRequest {
   /** Texts in it that nobody may read in an answer: the credential in every form it was sent in. */
   readonly secrets: readonly string[];
 }

@@ -1,10 +1,10 @@
 import { isJsonObject } from "../../json.ts";
 import { errorResult, type CallResult, type UpstreamFault } from "../tool.ts";
 import { decode } from "./answer-content.ts";
-import type { Answer, ExchangeLimits, Failure } from "./exchange.ts";
+import type { Answer, ExchangeLimits, Failure } from "../exchange.ts";
 import { isJsonType } from "./media-type.ts";
 import type { Operation } from "./operation.ts";
-import type { Scrubber } from "./scrub.ts";
+import type { Scrubber } from "../scrub.ts";
 
 const MAX_MESSAGE_LENGTH = 500;
 /** Characters of a page in which a sentence is looked for. */

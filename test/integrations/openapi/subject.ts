@@ -4,7 +4,7 @@ import { stringify } from "yaml";
 import type { Integration, Target, Verification } from "../../../src/integrations/integration.ts";
 import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
-import type { ExchangeLimits } from "../../../src/integrations/openapi/exchange.ts";
+import type { ExchangeLimits } from "../../../src/integrations/exchange.ts";
 import { createOpenApiIntegration } from "../../../src/integrations/openapi/openapi-integration.ts";
 import type { CallResult } from "../../../src/integrations/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ExchangeLimits } from "../../../src/integrations/openapi/exchange.ts";
+import type { ExchangeLimits } from "../../../src/integrations/exchange.ts";
 import { contractText, createSubject, type Subject } from "./subject.ts";
 
 const ok = { responses: { "200": { description: "ok", content: { "application/json": { schema: {} } } } } };

@@ -1,5 +1,14 @@
 import type { Dispatcher } from "undici";
-import type { OutgoingRequest } from "./request.ts";
+
+/** A request as it leaves: nothing in it is left to fill. */
+export interface ExchangeRequest {
+  readonly method: string;
+  readonly origin: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer | undefined;
+}
 
 /** An upstream's whole answer. */
 export interface Answer {
@@ -33,7 +42,7 @@ export interface ExchangeLimits {
  */
 export function exchange(
   dispatcher: Dispatcher,
-  request: OutgoingRequest,
+  request: ExchangeRequest,
   limits: ExchangeLimits,
   signal: AbortSignal,
 ): Promise<Outcome> {
