@@ -470,6 +470,15 @@ export interface components {
              * @enum {string}
              */
             readonly access_type: "read" | "write" | "individual";
+            /** @description The kind of integration, such as `mcp` or `bamboohr`. Only in a list with `view=detailed`. */
+            readonly server_type?: string;
+            /**
+             * @description `disabled` while agents may not use it, `error` while its key fails, `active` otherwise. Only in a list with `view=detailed`.
+             * @enum {string}
+             */
+            readonly status?: "active" | "disabled" | "error";
+            /** @description Why the status or the verification is what it is. Only in a list with `view=detailed`, where there is something to say. */
+            readonly status_reason?: string;
         };
         /** @description The same connection in the detailed shape. */
         readonly ConnectionDetails: {
@@ -1425,6 +1434,8 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description How many to skip. Left out means none. */
                 readonly offset?: components["parameters"]["Offset"];
+                /** @description The shape of the answer. Left out means `default`. */
+                readonly view?: components["parameters"]["View"];
             };
             readonly header?: never;
             readonly path?: never;

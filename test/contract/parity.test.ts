@@ -111,7 +111,7 @@ const mutations: Mutation[] = [
     "a missing query parameter",
     [...list, "get", "parameters"],
     [],
-    /query parameters is \["limit","offset"\] in proto, \[\]/,
+    /query parameters is \["limit","offset","view"\] in proto, \[\]/,
   ],
   [
     "a secret that is not marked",

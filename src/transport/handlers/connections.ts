@@ -16,7 +16,7 @@ import type { Connections } from "../../connections/connections.ts";
 import type { Watch } from "../../connections/watch.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import { fromUpdateRequest } from "../mappers/connection-change.ts";
-import { toWireConnection, toWireDetails } from "../mappers/connection.ts";
+import { toWireConnection, toWireDetails, toWireListed } from "../mappers/connection.ts";
 import { toWireToolChange, toWireToolPage } from "../mappers/tool.ts";
 import { wantsDetails } from "../mappers/view.ts";
 import { toWireWatchEvent } from "../mappers/watch-event.ts";
@@ -47,11 +47,13 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
       });
     },
 
-    async listConnections({ limit, offset }, context) {
+    async listConnections(request, context) {
+      const { limit, offset } = request;
+      const toWire = wantsDetails(request) ? toWireListed : toWireConnection;
       const listed = await connections.list(principalOf(context), { limit, offset });
       return create(ListConnectionsResponseSchema, {
         success: true,
-        data: listed.connections.map(toWireConnection),
+        data: listed.connections.map(toWire),
         ...(listed.page ?? {}),
       });
     },

@@ -24,6 +24,15 @@ export function toWireConnection(connection: Connection): WireConnection {
   });
 }
 
+/** The connection as a list with the view `detailed` shows it: with what tells connections apart at a glance. */
+export function toWireListed(connection: Connection): WireConnection {
+  const listed = toWireConnection(connection);
+  listed.serverType = connection.serverType;
+  listed.status = connectionStatus(connection);
+  if (connection.statusReason !== undefined) listed.statusReason = connection.statusReason;
+  return listed;
+}
+
 /** The connection in the alternate, detailed shape, field by field. */
 export function toWireDetails(connection: Connection, catalog: Catalog): ConnectionDetails {
   return create(ConnectionDetailsSchema, {

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/connection.proto.
  */
 export const file_patchbay_v1_connection: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXRjaGJheS92MS9jb25uZWN0aW9uLnByb3RvEgtwYXRjaGJheS52MSLmAgoKQ29ubmVjdGlvbhIKCgJpZBgBIAEoBRIoCg9tY3Bfc2VydmVyX25hbWUYAiABKAlSD21jcF9zZXJ2ZXJfbmFtZRJAChthcGlfa2V5X3ZlcmlmaWNhdGlvbl9zdGF0dXMYAyABKAlSG2FwaV9rZXlfdmVyaWZpY2F0aW9uX3N0YXR1cxIqChBvYXV0aDJfY2xpZW50X2lkGAQgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYBSADKAlSDW9hdXRoMl9zY29wZXMSJAoNYWdlbnRfZW5hYmxlZBgGIAEoCFINYWdlbnRfZW5hYmxlZBImCg5kaXNhYmxlZF90b29scxgHIAMoBVIOZGlzYWJsZWRfdG9vbHMSHgoKY3JlYXRlZF9hdBgIIAEoCVIKY3JlYXRlZF9hdBIgCgthY2Nlc3NfdHlwZRgJIAEoCVILYWNjZXNzX3R5cGUizgMKEUNvbm5lY3Rpb25EZXRhaWxzEiQKDWNvbm5lY3Rpb25faWQYASABKAlSDWNvbm5lY3Rpb25faWQSJAoNbWNwX3NlcnZlcl9pZBgCIAEoCVINbWNwX3NlcnZlcl9pZBIgCgtzZXJ2ZXJfdHlwZRgDIAEoCVILc2VydmVyX3R5cGUSDAoEbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZzdGF0dXMYBiABKAkSKQoNc3RhdHVzX3JlYXNvbhgHIAEoCUgAUg1zdGF0dXNfcmVhc29uiAEBEiAKC2F1dGhfbWV0aG9kGAggASgJUgthdXRoX21ldGhvZBIqChBvYXV0aDJfY2xpZW50X2lkGAkgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYCiADKAlSDW9hdXRoMl9zY29wZXMSJwoGY29uZmlnGAsgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIeCgpjcmVhdGVkX2F0GAwgASgJUgpjcmVhdGVkX2F0Eh4KCnVwZGF0ZWRfYXQYDSABKAlSCnVwZGF0ZWRfYXRCEAoOX3N0YXR1c19yZWFzb25iBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("ChxwYXRjaGJheS92MS9jb25uZWN0aW9uLnByb3RvEgtwYXRjaGJheS52MSL6AwoKQ29ubmVjdGlvbhIKCgJpZBgBIAEoBRIoCg9tY3Bfc2VydmVyX25hbWUYAiABKAlSD21jcF9zZXJ2ZXJfbmFtZRJAChthcGlfa2V5X3ZlcmlmaWNhdGlvbl9zdGF0dXMYAyABKAlSG2FwaV9rZXlfdmVyaWZpY2F0aW9uX3N0YXR1cxIqChBvYXV0aDJfY2xpZW50X2lkGAQgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYBSADKAlSDW9hdXRoMl9zY29wZXMSJAoNYWdlbnRfZW5hYmxlZBgGIAEoCFINYWdlbnRfZW5hYmxlZBImCg5kaXNhYmxlZF90b29scxgHIAMoBVIOZGlzYWJsZWRfdG9vbHMSHgoKY3JlYXRlZF9hdBgIIAEoCVIKY3JlYXRlZF9hdBIgCgthY2Nlc3NfdHlwZRgJIAEoCVILYWNjZXNzX3R5cGUSJQoLc2VydmVyX3R5cGUYCiABKAlIAFILc2VydmVyX3R5cGWIAQESEwoGc3RhdHVzGAsgASgJSAGIAQESKQoNc3RhdHVzX3JlYXNvbhgMIAEoCUgCUg1zdGF0dXNfcmVhc29uiAEBQg4KDF9zZXJ2ZXJfdHlwZUIJCgdfc3RhdHVzQhAKDl9zdGF0dXNfcmVhc29uIs4DChFDb25uZWN0aW9uRGV0YWlscxIkCg1jb25uZWN0aW9uX2lkGAEgASgJUg1jb25uZWN0aW9uX2lkEiQKDW1jcF9zZXJ2ZXJfaWQYAiABKAlSDW1jcF9zZXJ2ZXJfaWQSIAoLc2VydmVyX3R5cGUYAyABKAlSC3NlcnZlcl90eXBlEgwKBG5hbWUYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSDgoGc3RhdHVzGAYgASgJEikKDXN0YXR1c19yZWFzb24YByABKAlIAFINc3RhdHVzX3JlYXNvbogBARIgCgthdXRoX21ldGhvZBgIIAEoCVILYXV0aF9tZXRob2QSKgoQb2F1dGgyX2NsaWVudF9pZBgJIAEoCVIQb2F1dGgyX2NsaWVudF9pZBIkCg1vYXV0aDJfc2NvcGVzGAogAygJUg1vYXV0aDJfc2NvcGVzEicKBmNvbmZpZxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHgoKY3JlYXRlZF9hdBgMIAEoCVIKY3JlYXRlZF9hdBIeCgp1cGRhdGVkX2F0GA0gASgJUgp1cGRhdGVkX2F0QhAKDl9zdGF0dXNfcmVhc29uYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * A connection between an account and one third party, as lists and single reads show it.
@@ -86,6 +86,28 @@ export type Connection = Message<"patchbay.v1.Connection"> & {
    * @generated from field: string access_type = 9 [json_name = "access_type"];
    */
   accessType: string;
+
+  /**
+   * The kind of integration, such as `mcp` or `bamboohr`. Set only in a list with the view `detailed`.
+   *
+   * @generated from field: optional string server_type = 10 [json_name = "server_type"];
+   */
+  serverType?: string | undefined;
+
+  /**
+   * `active`, `disabled` or `error`, as in ConnectionDetails. Set only in a list with the view `detailed`.
+   *
+   * @generated from field: optional string status = 11;
+   */
+  status?: string | undefined;
+
+  /**
+   * Why the status or the verification is what it is, in a sentence. Set only in a list with the view `detailed`, where
+   * there is something to say.
+   *
+   * @generated from field: optional string status_reason = 12 [json_name = "status_reason"];
+   */
+  statusReason?: string | undefined;
 };
 
 /**
