@@ -21,7 +21,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What the domain may know of auth: who acts, and the words for what is allowed. */
-const AUTH_WORDS = ["auth/principal.ts", "auth/scopes.ts"];
+const AUTH_WORDS = ["auth/actor.ts", "auth/principal.ts", "auth/scopes.ts"];
 
 /** The files that see everything: the composition root, in parts, and what starts it. */
 const ROOTS = ["app.ts", "first-start.ts", "main.ts"];

@@ -1,4 +1,5 @@
 import { AccountEntity } from "./account.ts";
+import { AuditEventEntity } from "./audit-event.ts";
 import { CallRecordEntity } from "./call-record.ts";
 import { ConnectionEntity } from "./connection.ts";
 import { ConnectionTombstoneEntity } from "./connection-tombstone.ts";
@@ -20,6 +21,7 @@ import { ToolNameEntity } from "./tool-name.ts";
 /** Every entity the ORM maps; one for each table of ours. */
 export const entities = [
   AccountEntity,
+  AuditEventEntity,
   CallRecordEntity,
   ConnectionEntity,
   ConnectionTombstoneEntity,

@@ -14,6 +14,7 @@ import { CreateOpenapiDocument } from "./0013-create-openapi-document.ts";
 import { AddVerifyDueAt } from "./0014-add-verify-due-at.ts";
 import { CreateLoginSession } from "./0017-create-login-session.ts";
 import { ExtendOauthClient } from "./0019-extend-oauth-client.ts";
+import { CreateAuditEvent } from "./0020-create-audit-event.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
 const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAccount>> = {
@@ -33,6 +34,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0014_add_verify_due_at": AddVerifyDueAt,
   "0017_create_login_session": CreateLoginSession,
   "0019_extend_oauth_client": ExtendOauthClient,
+  "0020_create_audit_event": CreateAuditEvent,
 };
 
 /** Every migration with its class, in the order of running. */

@@ -20,4 +20,5 @@ export const MIGRATION_NAMES = [
   "0014_add_verify_due_at",
   "0017_create_login_session",
   "0019_extend_oauth_client",
+  "0020_create_audit_event",
 ] as const;

@@ -1,0 +1,34 @@
+import { defineEntity } from "@mikro-orm/core";
+
+/** Who did what to which object from where. */
+export const AuditEventEntity = defineEntity({
+  name: "AuditEvent",
+  tableName: "audit_event",
+  properties: (p) => ({
+    accountId: p.text().primary(),
+    occurredAt: p.datetime().primary().defaultRaw("date_trunc('milliseconds', clock_timestamp())"),
+    id: p.bigint("number").primary().autoincrement().generated("identity"),
+    action: p.text(),
+    outcome: p.enum(["ok", "refused"]).default("ok"),
+    actorKind: p.enum(["account", "operator", "service"]),
+    actorAccountId: p.text().nullable(),
+    actorClientId: p.text().nullable(),
+    actorTokenId: p.text().nullable(),
+    address: p.text().default(""),
+    userAgent: p.text().default(""),
+    objectType: p.text(),
+    objectId: p.text(),
+    objectName: p.text().default(""),
+    changed: p.array().columnType("text[]").defaultRaw("'{}'"),
+  }),
+  triggers: [
+    {
+      name: "audit_event_append_only",
+      timing: "before",
+      events: ["update", "delete"],
+      expression: `create trigger audit_event_append_only before update or delete on audit_event
+        for each row execute function keep_audit_event()`,
+    },
+  ],
+  indexes: [{ name: "audit_event_time", expression: `create index audit_event_time on audit_event (occurred_at, id)` }],
+});
