@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { startEmbeddedPostgres } from "../src/storage/embedded-postgres.ts";
-import { openAccounts } from "../test/support/accounts.ts";
 import { createMasterKeys } from "../test/support/service.ts";
+import { type McpArena, openMcpArena } from "./mcp-arena.ts";
 import { startBare, startPatchbay, type Subject } from "./processes.ts";
-import { createCaller } from "./rest-caller.ts";
+import { createTenant, openSession, type Tenant, toUpstream } from "./tenant.ts";
 
 /** The service and what it is compared with, on one database, ready to be driven. */
 export interface Arena {
@@ -21,18 +21,13 @@ export interface Arena {
   readonly sessionId: string;
   /** A tool of the reader's first connection, by its qualified name. */
   readonly toolName: string;
+  /** What MCP is measured with, where it is. */
+  readonly mcp: McpArena | undefined;
   close(): Promise<void>;
 }
 
-/** An account with its token and its connections. */
-export interface Tenant {
-  readonly accountId: string;
-  readonly token: string;
-  readonly connectionIds: readonly number[];
-}
-
 /** Starts everything and fills it. */
-export async function openArena(writerConnections: number): Promise<Arena> {
+export async function openArena(writerConnections: number, withMcp: boolean): Promise<Arena> {
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-bench-"));
   const postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: "warn" }) });
   const subjects: Subject[] = [];
@@ -42,7 +37,9 @@ export async function openArena(writerConnections: number): Promise<Arena> {
     await rm(dataDir, { recursive: true, force: true });
   };
   try {
-    return { ...(await fillArena(postgres.url, subjects, writerConnections)), close };
+    const filled = await fillArena(postgres.url, subjects, writerConnections);
+    const mcp = withMcp ? await openMcpArena(postgres.url, filled.upstream, subjects) : undefined;
+    return { ...filled, mcp, close };
   } catch (error) {
     await close();
     throw error;
@@ -53,7 +50,7 @@ async function fillArena(
   databaseUrl: string,
   subjects: Subject[],
   writerConnections: number,
-): Promise<Omit<Arena, "close">> {
+): Promise<Omit<Arena, "close" | "mcp">> {
   const started = (subject: Subject): Subject => {
     subjects.push(subject);
     return subject;
@@ -68,44 +65,9 @@ async function fillArena(
   };
   const service = started(await startPatchbay(env));
   const floor = started(await startBare("floor", { DATABASE_URL: databaseUrl }));
-  const reader = await fill(env, service, upstream, 5);
-  const writer = await fill(env, service, upstream, writerConnections);
-  const { sessionId, toolName } = await openSession(service, reader);
+  const reader = await createTenant(env, service, toUpstream(upstream), 5);
+  const writer = await createTenant(env, service, toUpstream(upstream), writerConnections);
+  const sessionId = await openSession(service, reader);
+  const toolName = `echo__${String(reader.connectionIds[0])}`;
   return { service, floor, upstream, reader, writer, sessionId, toolName };
-}
-
-async function fill(
-  env: Readonly<Record<string, string>>,
-  service: Subject,
-  upstream: Subject,
-  count: number,
-): Promise<Tenant> {
-  const accounts = await openAccounts(env);
-  const account = await accounts.create();
-  const token = await account.token();
-  await accounts.close();
-  const call = createCaller(service.url, token);
-  const connectionIds: number[] = [];
-  for (let index = 1; index <= count; index += 1) {
-    const created = await call("POST", "/api/v1/mcp-servers", {
-      server_type: "mcp",
-      name: `Connection ${index}`,
-      configuration: { url: `${upstream.url}/mcp`, api_token: "a-token-of-the-upstream" },
-    });
-    connectionIds.push(Number(created["server_id"]));
-  }
-  while (JSON.stringify(await call("GET", "/api/v1/mcp-servers")).includes('"pending"')) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  return { accountId: account.id, token, connectionIds };
-}
-
-async function openSession(
-  service: Subject,
-  { token, connectionIds }: Tenant,
-): Promise<{ sessionId: string; toolName: string }> {
-  const call = createCaller(service.url, token);
-  const introduction = { protocolVersion: "2025-03-26", capabilities: {}, clientInfo: { name: "bench", version: "1" } };
-  const sessionId = String((await call("POST", "/mcp/initialize", introduction))["sessionId"]);
-  return { sessionId, toolName: `echo__${String(connectionIds[0])}` };
 }

@@ -1,6 +1,6 @@
 import type { LoadProcess } from "./load-process.ts";
 import { median } from "./load/percentile.ts";
-import type { Contestant, Operation } from "./operations.ts";
+import type { Contestant, Operation, Opponent } from "./contestant.ts";
 import { readUsage } from "./process-usage.ts";
 
 /** One run of one contestant. */
@@ -18,6 +18,7 @@ export interface Run {
 /** An operation against its floor; every figure but the throughput is better when smaller. */
 export interface Comparison {
   readonly name: string;
+  readonly floor: string;
   readonly goal: number | undefined;
   /** Medians over the rounds of ratios within a round. */
   readonly throughput: number;
@@ -37,7 +38,9 @@ export async function runRounds(
   rounds: number,
   report: (run: Run) => void,
 ): Promise<readonly Run[]> {
-  const used = floors.filter(({ name }) => operations.some(({ floor }) => floor === name));
+  const used = floors.filter(({ name }) =>
+    operations.some(({ against }) => against.some(({ floor }) => floor === name)),
+  );
   const controls = used.map((each) => ({ ...each, name: controlOf(each.name) }));
   for (const each of [...used, ...operations]) await load.run({ ...each.job, seconds: WARM_UP_SECONDS });
   const runs: Run[] = [];
@@ -61,22 +64,47 @@ async function measure(load: LoadProcess, { name, subject, job }: Contestant, ro
 
 /** Sets every operation, and every floor's second run, in relation to the floor of the same round. */
 export function compare(runs: readonly Run[], operations: readonly Operation[]): readonly Comparison[] {
-  const floors = [...new Set(operations.map(({ floor }) => floor))];
+  const opponents = operations.flatMap(({ against }) => against);
+  const floors = [...new Set(opponents.map(({ floor }) => floor))];
   return [
     ...floors.map((floor) =>
-      comparison(`${floor} again`, undefined, named(runs, controlOf(floor)), named(runs, floor)),
+      comparison(`${floor} again`, { floor }, named(runs, controlOf(floor)), named(runs, floor)),
     ),
-    ...operations.map(({ name, goal, floor }) =>
-      comparison(name, goal, named(runs, name), [...named(runs, floor), ...named(runs, controlOf(floor))]),
+    ...operations.flatMap(({ name, against }) =>
+      against.map((opponent) => {
+        const { floor } = opponent;
+        return comparison(name, opponent, named(runs, name), [...named(runs, floor), ...named(runs, controlOf(floor))]);
+      }),
     ),
   ];
 }
 
-function comparison(name: string, goal: number | undefined, own: readonly Run[], floor: readonly Run[]): Comparison {
+/** How much longer a request takes than its like in the same round, in milliseconds: the median of the medians' differences. */
+export function addedMedianMs(runs: readonly Run[], name: string, floor: string): number {
+  const direct = named(runs, floor);
+  return median(
+    named(runs, name).map(
+      (run) => run.p50 - mean(direct.filter(({ round }) => round === run.round).map((each) => each.p50)),
+    ),
+  );
+}
+
+/** The median over the rounds of the 99th percentile, in milliseconds. */
+export function medianP99Ms(runs: readonly Run[], name: string): number {
+  return median(named(runs, name).map(({ p99 }) => p99));
+}
+
+function comparison(
+  name: string,
+  { floor: floorName, goal }: Opponent,
+  own: readonly Run[],
+  floor: readonly Run[],
+): Comparison {
   const ratio = (figure: (run: Run) => number): number =>
     median(own.map((run) => figure(run) / mean(floor.filter(({ round }) => round === run.round).map(figure))));
   return {
     name,
+    floor: floorName,
     goal,
     throughput: ratio(({ perSecond }) => perSecond),
     cpu: ratio(({ cpuMsPerRequest }) => cpuMsPerRequest),

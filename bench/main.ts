@@ -2,17 +2,22 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { type Arena, openArena } from "./arena.ts";
 import { takeColdLook } from "./cold-look.ts";
+import { readBounds } from "./bounds.ts";
 import { compare, runRounds } from "./compare.ts";
+import { http1 } from "./contestant.ts";
 import { type LoadProcess, startLoadProcess } from "./load-process.ts";
+import { relayedCalls } from "./mcp-operations.ts";
 import { measureMemory } from "./memory.ts";
-import { measureAddedLatency, measureOverload } from "./open-loop.ts";
-import { listFloors, listOperations } from "./operations.ts";
+import { type AddedLatency, measureAddedLatency, measureOverload } from "./open-loop.ts";
+import { listFloors, listOperations, relayRequest } from "./operations.ts";
 import { type BenchOptions, isWanted, readOptions } from "./options.ts";
 import { describe, type Results } from "./report.ts";
 
 const options = readOptions(process.argv.slice(2));
 const coldLook = isWanted(options, "cold-look") ? { coldLook: await takeColdLook() } : {};
-const arena = await openArena(options.connections);
+const withMcp =
+  options.only.length === 0 || options.only.some((name) => name.startsWith("mcp") || name === "added-latency");
+const arena = await openArena(options.connections, withMcp);
 const load = startLoadProcess();
 try {
   const results: Results = { ...coldLook, ...(await drive(arena, load, options)) };
@@ -41,13 +46,18 @@ async function drive(arena: Arena, load: LoadProcess, options: BenchOptions): Pr
       options.rounds,
       ({ name, perSecond, cpuMsPerRequest, p99 }) =>
         console.log(
-          `${name.padEnd(20)}${perSecond.toFixed(0).padStart(8)}/s ${(cpuMsPerRequest * 1_000).toFixed(0).padStart(6)} µs CPU  p99 ${p99.toFixed(1)} ms`,
+          `${name.padEnd(32)}${perSecond.toFixed(0).padStart(8)}/s ${(cpuMsPerRequest * 1_000).toFixed(0).padStart(6)} µs CPU  p99 ${p99.toFixed(1)} ms`,
         ),
     );
-    results = { ...results, comparisons: compare(runs, operations), runs };
+    results = { ...results, comparisons: compare(runs, operations), bounds: readBounds(runs, operations), runs };
   }
   if (direct !== undefined && isWanted(options, "added-latency")) {
-    results = { ...results, addedLatency: await measureAddedLatency(load, arena, direct, options) };
+    const addedLatency: AddedLatency[] = [];
+    const rest = http1("REST call", arena.service, [relayRequest(arena)], "Echo: hello", options);
+    for (const relayed of [rest, ...(arena.mcp === undefined ? [] : relayedCalls(arena.mcp, options))]) {
+      addedLatency.push(await measureAddedLatency(load, direct, relayed, options));
+    }
+    results = { ...results, addedLatency };
   }
   if (list !== undefined && isWanted(options, "overload")) {
     results = { ...results, overload: await measureOverload(load, list, options) };

@@ -1,4 +1,3 @@
-import type { Arena } from "./arena.ts";
 import type { RequestTemplate } from "./load/job.ts";
 
 const REVISION = "2026-07-28";
@@ -7,45 +6,53 @@ const META = {
   "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
   "io.modelcontextprotocol/clientCapabilities": {},
 };
+const CALL = { name: "echo", arguments: { message: "hello" } };
 
-/** The same two requests at `/mcp` in both eras: in a session, and by themselves. */
+/** The two requests that are measured. */
 export interface McpRequests {
   readonly list: RequestTemplate;
   readonly call: RequestTemplate;
 }
 
+/** To whom they go. */
+export interface McpRecipient {
+  readonly path: string;
+  /** Undefined for those who ask for none. */
+  readonly token: string | undefined;
+}
+
 /** With `Mcp-Session-Id`, as clients of 2025 speak. */
-export function sessionRequests(arena: Arena): McpRequests {
-  const headers = { "mcp-session-id": arena.sessionId, "mcp-protocol-version": "2025-03-26" };
+export function sessionRequests(recipient: McpRecipient, sessionId: string): McpRequests {
+  const headers = { "mcp-session-id": sessionId, "mcp-protocol-version": "2025-03-26" };
   return {
-    list: post(arena, headers, "tools/list", {}),
-    call: post(arena, headers, "tools/call", callOf(arena)),
+    list: post(recipient, headers, "tools/list", {}),
+    call: post(recipient, headers, "tools/call", CALL),
   };
 }
 
 /** Without a session, as clients of 2026-07-28 speak. */
-export function statelessRequests(arena: Arena): McpRequests {
+export function statelessRequests(recipient: McpRecipient): McpRequests {
   const mirrored = (method: string): Record<string, string> => ({
     "mcp-protocol-version": REVISION,
     "mcp-method": method,
   });
-  const call = { ...mirrored("tools/call"), "mcp-name": arena.toolName };
   return {
-    list: post(arena, mirrored("tools/list"), "tools/list", { _meta: META }),
-    call: post(arena, call, "tools/call", { ...callOf(arena), _meta: META }),
+    list: post(recipient, mirrored("tools/list"), "tools/list", { _meta: META }),
+    call: post(recipient, { ...mirrored("tools/call"), "mcp-name": CALL.name }, "tools/call", { ...CALL, _meta: META }),
   };
 }
 
-function callOf({ toolName }: Arena): object {
-  return { name: toolName, arguments: { message: "hello" } };
-}
-
-function post({ reader }: Arena, own: Record<string, string>, method: string, params: object): RequestTemplate {
+function post(
+  { path, token }: McpRecipient,
+  own: Record<string, string>,
+  method: string,
+  params: object,
+): RequestTemplate {
   const headers = {
-    authorization: `Bearer ${reader.token}`,
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
     "content-type": "application/json",
     accept: "application/json, text/event-stream",
     ...own,
   };
-  return { method: "POST", path: "/mcp", headers, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }) };
+  return { method: "POST", path, headers, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }) };
 }

@@ -1,5 +1,5 @@
 import type { LoadProcess } from "./load-process.ts";
-import type { Contestant } from "./operations.ts";
+import type { Contestant } from "./contestant.ts";
 import { readUsage } from "./process-usage.ts";
 
 /** Resident memory before and after 100,000 requests, in MB. */

@@ -1,12 +1,12 @@
-import type { Arena } from "./arena.ts";
+import type { Contestant } from "./contestant.ts";
 import type { LoadProcess } from "./load-process.ts";
 import type { Job } from "./load/job.ts";
 import { median } from "./load/percentile.ts";
-import { type Contestant, relayRequest } from "./operations.ts";
 import type { BenchOptions } from "./options.ts";
 
 /** What a tool call through the service takes longer than one to its upstream, at 1,000 calls a second; in milliseconds. */
 export interface AddedLatency {
+  readonly name: string;
   readonly p50: number;
   readonly p99: number;
 }
@@ -30,13 +30,11 @@ const OVERLOAD_CONNECTIONS = 512;
 /** Measures the added latency in interleaved runs; medians over the rounds. */
 export async function measureAddedLatency(
   load: LoadProcess,
-  arena: Arena,
   direct: Contestant,
+  relayed: Contestant,
   { seconds, rounds }: BenchOptions,
 ): Promise<AddedLatency> {
-  const open = (contestant: Pick<Contestant, "job">): Job =>
-    openLoop(contestant.job, CALLS_PER_SECOND, seconds, CALL_CONNECTIONS);
-  const relayed = { job: { ...direct.job, url: arena.service.url, requests: [relayRequest(arena)] } as Job };
+  const open = ({ job }: Contestant): Job => openLoop(job, CALLS_PER_SECOND, seconds, CALL_CONNECTIONS);
   const p50: number[] = [];
   const p99: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -45,7 +43,7 @@ export async function measureAddedLatency(
     p50.push(through.p50 - bare.p50);
     p99.push(through.p99 - bare.p99);
   }
-  return { p50: median(p50), p99: median(p99) };
+  return { name: relayed.name, p50: median(p50), p99: median(p99) };
 }
 
 /** Finds saturation in a closed loop, then offers half as much again in an open one. */

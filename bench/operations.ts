@@ -2,25 +2,10 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { ListConnectionsRequestSchema } from "../gen/proto/patchbay/v1/connection_service_pb.ts";
 import type { Arena } from "./arena.ts";
 import { fetchGrpcAnswer } from "./grpc-answer.ts";
-import type { Job, RequestTemplate } from "./load/job.ts";
-import { type McpRequests, sessionRequests, statelessRequests } from "./mcp-requests.ts";
+import { type Contestant, http1, type Operation } from "./contestant.ts";
+import type { RequestTemplate } from "./load/job.ts";
+import { listMcpFloors, listMcpOperations } from "./mcp-operations.ts";
 import type { BenchOptions } from "./options.ts";
-import type { Subject } from "./processes.ts";
-
-/** What is driven, and what it is compared with. */
-export interface Contestant {
-  readonly name: string;
-  readonly subject: Subject;
-  readonly job: Job;
-}
-
-/** Something the service does. */
-export interface Operation extends Contestant {
-  /** The name of the floor it is compared with. */
-  readonly floor: string;
-  /** The share of the floor's throughput that it should reach. */
-  readonly goal: number | undefined;
-}
 
 const JSON_TYPE = { "content-type": "application/json" };
 const LIST_PATH = "/patchbay.v1.ConnectionService/ListConnections";
@@ -42,6 +27,7 @@ export function listFloors(arena: Arena, options: BenchOptions): readonly Contes
     http1("floor-list", floor, [get(`/${reader.accountId}`)], '"Connection 5"', options),
     http1("floor-read", floor, [get(`/${reader.accountId}/${last}`)], '"Connection 5"', options),
     http1("floor-call", upstream, [direct], "Echo: hello", options),
+    ...(arena.mcp === undefined ? [] : listMcpFloors(arena.mcp, upstream, options)),
   ];
 }
 
@@ -66,32 +52,26 @@ export async function listOperations(arena: Arena, options: BenchOptions): Promi
   }));
   const five = '"Connection 5"';
   return [
-    { ...http1("rest-list", service, [list], five, options), floor: "floor-list", goal: 0.8 },
+    { ...http1("rest-list", service, [list], five, options), against: [{ floor: "floor-list", goal: 0.8 }] },
     {
       ...http1("rest-read", service, [get(`/api/v1/mcp-servers/${last}`)], five, options),
-      floor: "floor-read",
-      goal: 0.8,
+      against: [{ floor: "floor-read", goal: 0.8 }],
     },
-    { ...http1("connect-list", service, [connect], five, options), floor: "floor-list", goal: 0.75 },
-    { ...(await grpcList(arena, options)), floor: "floor-list", goal: 0.65 },
+    { ...http1("connect-list", service, [connect], five, options), against: [{ floor: "floor-list", goal: 0.75 }] },
+    { ...(await grpcList(arena, options)), against: [{ floor: "floor-list", goal: 0.65 }] },
     {
       ...http1("rest-tools", service, [get(`/api/v1/mcp-servers/${last}/tools`)], '"tool_19"', options),
-      floor: "floor-list",
-      goal: undefined,
+      against: [{ floor: "floor-list" }],
     },
-    { ...http1("rest-update", service, updates, '"success":true', options), floor: "floor-read", goal: 0.45 },
-    { ...http1("rest-call", service, [relayRequest(arena)], "Echo: hello", options), floor: "floor-call", goal: 0.25 },
-    ...mcpOperations("mcp-session", sessionRequests(arena), service, options),
-    ...mcpOperations("mcp-stateless", statelessRequests(arena), service, options),
-  ];
-}
-
-/** MCP's own face against the bare JSON-RPC server that is also its upstream. */
-function mcpOperations(era: string, requests: McpRequests, service: Subject, options: BenchOptions): Operation[] {
-  const against = { floor: "floor-call", goal: undefined };
-  return [
-    { ...http1(`${era}-list`, service, [requests.list], "tool_19", options), ...against },
-    { ...http1(`${era}-call`, service, [requests.call], "Echo: hello", options), ...against },
+    {
+      ...http1("rest-update", service, updates, '"success":true', options),
+      against: [{ floor: "floor-read", goal: 0.45 }],
+    },
+    {
+      ...http1("rest-call", service, [relayRequest(arena)], "Echo: hello", options),
+      against: [{ floor: "floor-call", goal: 0.25 }],
+    },
+    ...(arena.mcp === undefined ? [] : listMcpOperations(arena.mcp, options)),
   ];
 }
 
@@ -103,16 +83,6 @@ export function relayRequest({ reader, sessionId, toolName }: Arena): RequestTem
     headers: { authorization: `Bearer ${reader.token}`, "x-session-id": sessionId, ...JSON_TYPE },
     body: JSON.stringify({ name: toolName, arguments: { message: "hello" } }),
   };
-}
-
-function http1(
-  name: string,
-  subject: Subject,
-  requests: readonly RequestTemplate[],
-  expected: string,
-  { connections, seconds }: BenchOptions,
-): Contestant {
-  return { name, subject, job: { kind: "closed-http1", url: subject.url, requests, expected, connections, seconds } };
 }
 
 async function grpcList({ service, reader }: Arena, { connections, seconds }: BenchOptions): Promise<Contestant> {

@@ -10,8 +10,11 @@ export interface Subject {
   stop(): Promise<void>;
 }
 
-/** Starts one of the bench's own servers, `floor` or `upstream`. */
-export async function startBare(name: "floor" | "upstream", env: Readonly<Record<string, string>>): Promise<Subject> {
+/** Starts one of the bench's own servers. */
+export async function startBare(
+  name: "floor" | "upstream" | "sdk-server",
+  env: Readonly<Record<string, string>>,
+): Promise<Subject> {
   const port = await freePort();
   return subject(
     port,
@@ -26,8 +29,17 @@ export async function startBare(name: "floor" | "upstream", env: Readonly<Record
 
 /** Starts the service exactly as `npm start` does, without npm in between. */
 export async function startPatchbay(env: Readonly<Record<string, string>>): Promise<Subject> {
+  return startService(await startArguments(), env);
+}
+
+/** Starts the service the same way, with the bench's local integration beside its own. */
+export async function startLocalService(env: Readonly<Record<string, string>>): Promise<Subject> {
+  const args = await startArguments();
+  return startService([...args.slice(0, -1), "bench/local-service.ts"], env);
+}
+
+async function startService(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Subject> {
   const port = await freePort();
-  const args = (await startScript()).split(/.*\bnode /)[1]?.split(" ") ?? [];
   return subject(
     port,
     await startChild({
@@ -39,11 +51,11 @@ export async function startPatchbay(env: Readonly<Record<string, string>>): Prom
   );
 }
 
-async function startScript(): Promise<string> {
+async function startArguments(): Promise<readonly string[]> {
   const manifest = JSON.parse(await readFile(join(PROJECT_FOLDER, "package.json"), "utf8")) as {
     scripts: { start: string };
   };
-  return manifest.scripts.start;
+  return manifest.scripts.start.split(/.*\bnode /)[1]?.split(" ") ?? [];
 }
 
 function subject(port: number, child: Child): Subject {

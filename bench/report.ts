@@ -1,3 +1,4 @@
+import type { Bound } from "./bounds.ts";
 import type { ColdLook } from "./cold-look.ts";
 import type { Comparison, Run } from "./compare.ts";
 import type { MemoryGrowth } from "./memory.ts";
@@ -8,7 +9,8 @@ export interface Results {
   readonly coldLook?: ColdLook;
   readonly memory?: MemoryGrowth;
   readonly comparisons?: readonly Comparison[];
-  readonly addedLatency?: AddedLatency;
+  readonly bounds?: readonly Bound[];
+  readonly addedLatency?: readonly AddedLatency[];
   readonly overload?: Overload;
   readonly runs?: readonly Run[];
 }
@@ -23,10 +25,11 @@ export function describe(results: Results): string {
     comparisons.length === 0
       ? []
       : [
-          row(["× floor (median)", "throughput", "goal", "met", "CPU/request", "p50", "p99", "RSS"]),
-          ...comparisons.map(({ name, goal, throughput, cpu, p50, p99, rss }) =>
+          row(["× floor (median)", "floor", "throughput", "goal", "met", "CPU/request", "p50", "p99", "RSS"]),
+          ...comparisons.map(({ name, floor, goal, throughput, cpu, p50, p99, rss }) =>
             row([
               name,
+              floor,
               throughput.toFixed(2),
               goal?.toFixed(2) ?? "",
               goal === undefined ? "" : throughput >= goal ? "yes" : "no",
@@ -38,11 +41,12 @@ export function describe(results: Results): string {
   return [...table, ...lines(results).map(line)].join("\n");
 }
 
-function lines({ coldLook, memory, addedLatency, overload }: Results): Line[] {
+function lines({ coldLook, memory, bounds = [], addedLatency = [], overload }: Results): Line[] {
   const all: Line[] = [];
-  if (addedLatency !== undefined) {
-    all.push(atMost("call, 1,000/s: added p50, ms", addedLatency.p50, 0.3, 2));
-    all.push(atMost("call, 1,000/s: added p99, ms", addedLatency.p99, 3, 2));
+  for (const { what, ms, atMostMs } of bounds) all.push(atMost(what, ms, atMostMs, 2));
+  for (const { name, p50, p99 } of addedLatency) {
+    all.push(atMost(`${name}, 1,000/s: added p50, ms`, p50, 0.3, 2));
+    all.push(atMost(`${name}, 1,000/s: added p99, ms`, p99, 3, 2));
   }
   if (overload !== undefined) {
     all.push(["overload: offered, requests/s", String(overload.offeredPerSecond), "", undefined]);
@@ -67,9 +71,9 @@ function atMost(what: string, value: number, goal: number, digits: number): Line
 }
 
 function line([what, value, goal, isMet]: Line): string {
-  return `${what.padEnd(36)}${value.padStart(9)}  ${goal.padEnd(8)}${isMet === undefined ? "" : isMet ? "yes" : "no"}`;
+  return `${what.padEnd(56)}${value.padStart(9)}  ${goal.padEnd(8)}${isMet === undefined ? "" : isMet ? "yes" : "no"}`;
 }
 
-function row([first = "", ...others]: readonly string[]): string {
-  return first.padEnd(20) + others.map((cell) => cell.padStart(12)).join("");
+function row([first = "", second = "", ...others]: readonly string[]): string {
+  return first.padEnd(30) + second.padEnd(24) + others.map((cell) => cell.padStart(12)).join("");
 }

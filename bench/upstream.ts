@@ -1,17 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
+import { echo, ECHO_TOOLS } from "./echo.ts";
 
 // A remote MCP server (Streamable HTTP, no sessions) that does as little as one can: node:http and JSON.
-const schema = {
-  type: "object",
-  properties: { message: { type: "string", description: "What to say." }, times: { type: "integer", minimum: 1 } },
-  required: ["message"],
-};
-const tools = Array.from({ length: 20 }, (_, index) => ({
-  name: index === 0 ? "echo" : `tool_${index}`,
-  description: `Says again what it was told, number ${index}.`,
-  inputSchema: schema,
-  annotations: { readOnlyHint: index % 2 === 0 },
-}));
 const introduction = {
   protocolVersion: "2025-06-18",
   capabilities: { tools: {} },
@@ -26,8 +16,8 @@ interface Message {
 
 function resultOf({ method, params }: Message): object {
   if (method === "initialize") return introduction;
-  if (method === "tools/list") return { tools };
-  return { content: [{ type: "text", text: `Echo: ${params?.arguments?.message ?? ""}` }] };
+  if (method === "tools/list") return { tools: ECHO_TOOLS };
+  return echo(params?.arguments);
 }
 
 function answer(request: IncomingMessage, text: string): { status: number; body: string } {

@@ -19,6 +19,7 @@ import { createTrials } from "./connections/trials.ts";
 import { createVerification } from "./connections/verification.ts";
 import { createWatch } from "./connections/watch.ts";
 import { openFoundation } from "./composition/foundation.ts";
+import type { Integration } from "./integrations/integration.ts";
 import { createSchemaValidator } from "./integrations/json-schema.ts";
 import { createCallHistory } from "./runtime/call-history.ts";
 import { createCircuits } from "./runtime/circuits.ts";
@@ -63,8 +64,11 @@ export interface App {
 const POOL_SIZE = 20;
 const DRAIN_MS = 10_000;
 
-/** Builds every object of the service by hand, in the order of their needs. */
-export async function createApp(config: Config, log: Logger): Promise<App> {
+/**
+ * Builds every object of the service by hand, in the order of their needs. Whoever runs it inside a program of their own can
+ * have it serve `additional` integrations, whose words no other has.
+ */
+export async function createApp(config: Config, log: Logger, additional: readonly Integration[] = []): Promise<App> {
   // Whatever a later step throws, what is open by then is closed again: a start that fails must end.
   await using building = new AsyncDisposableStack();
   const foundation = await openFoundation(config, log, POOL_SIZE);
@@ -80,7 +84,7 @@ export async function createApp(config: Config, log: Logger): Promise<App> {
   building.defer(() => {
     revocations.close();
   });
-  const integrations = await composeIntegrations(config, pool, feed, log);
+  const integrations = await composeIntegrations(config, pool, feed, log, additional);
   building.defer(() => {
     integrations.close();
   });

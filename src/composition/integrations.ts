@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import type { ChangeFeed } from "../connections/change-feed.ts";
 import { loadCatalog } from "../integrations/catalog.ts";
-import type { Catalog } from "../integrations/integration.ts";
+import type { Catalog, Integration } from "../integrations/integration.ts";
 import { createMcpIntegration } from "../integrations/mcp/mcp-integration.ts";
 import { createDocumentConverter } from "../integrations/openapi-document/converter.ts";
 import { createDocuments } from "../integrations/openapi-document/documents.ts";
@@ -22,12 +22,16 @@ export interface Integrations {
   close(): void;
 }
 
-/** Builds the integrations, every one behind the outbound guard. Throws an error naming a faulty contract. */
+/**
+ * Builds the integrations, every one behind the outbound guard but `additional` ones, which answer for themselves. Throws an
+ * error naming a faulty contract.
+ */
 export async function composeIntegrations(
   config: Config,
   pool: pg.Pool,
   feed: ChangeFeed,
   log: Logger,
+  additional: readonly Integration[],
 ): Promise<Integrations> {
   const dispatcher = createGuardedDispatcher({ allow: config.outboundAllow });
   const check = (url: string): string | undefined => checkDestination(url, config.outboundAllow);
@@ -44,7 +48,11 @@ export async function composeIntegrations(
       allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
     }),
     baseUrls: config.integrationBaseUrls,
-    others: [mcp, createOpenApiDocumentIntegration({ documents, changes: store, dispatcher, checkDestination: check })],
+    others: [
+      mcp,
+      createOpenApiDocumentIntegration({ documents, changes: store, dispatcher, checkDestination: check }),
+      ...additional,
+    ],
   });
   return {
     catalog,

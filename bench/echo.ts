@@ -1,0 +1,21 @@
+/** Twenty tools, `echo` first among them, that everything under comparison offers alike. */
+export const ECHO_TOOLS = Array.from({ length: 20 }, (_, index) => ({
+  name: index === 0 ? "echo" : `tool_${index}`,
+  description: `Says again what it was told, number ${index}.`,
+  inputSchema: {
+    type: "object" as const,
+    properties: {
+      message: { type: "string", description: "What to say." },
+      times: { type: "integer", minimum: 1 },
+    },
+    required: ["message"],
+  },
+  annotations: { readOnlyHint: index % 2 === 0 },
+}));
+
+/** What each of them answers. */
+export function echo(args: Readonly<Record<string, unknown>> | undefined): {
+  content: { type: "text"; text: string }[];
+} {
+  return { content: [{ type: "text", text: `Echo: ${String(args?.["message"] ?? "")}` }] };
+}

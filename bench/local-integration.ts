@@ -1,0 +1,25 @@
+import type { Integration } from "../src/integrations/integration.ts";
+import type { JsonObject } from "../src/json.ts";
+import { echo, ECHO_TOOLS } from "./echo.ts";
+
+/** An integration whose tools are functions of this process: what is left of a call when there is nobody to wait for. */
+export const LOCAL_INTEGRATION: Integration = {
+  serverType: "local",
+  title: "Local",
+  description: "Says again what it was told.",
+  configurationSchema: { type: "object", properties: {}, additionalProperties: false },
+  secretProperties: [],
+  credentialProperty: undefined,
+  destinationProperties: [],
+  toolSource: "fixed",
+  listTools: async () =>
+    ECHO_TOOLS.map(({ name, description, inputSchema, annotations }) => ({
+      name,
+      description,
+      inputSchema: inputSchema as JsonObject,
+      annotations: { audience: ["user", "assistant"], requiresAuth: false },
+      readOnly: annotations.readOnlyHint,
+    })),
+  callTool: async (_target, _tool, args) => ({ ...echo(args), isError: false }),
+  verify: async () => ({ outcome: "verified" }),
+};
