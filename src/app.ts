@@ -221,6 +221,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         renewHistory: () => callPartitions.renew(new Date()),
         recheckKeys: rechecks.due,
         endIdleSessions: () => sessions.endIdle(),
+        maintainKeys: () => foundation.keyRotation.maintain(),
         log,
       });
       await port.listen();

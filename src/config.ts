@@ -31,6 +31,8 @@ export interface Config {
   readonly maxConnectionsPerAccount: number;
   /** Days for which calls stay in the history. */
   readonly historyDays: number;
+  /** Days after which another key signs access tokens. */
+  readonly signingKeyDays: number;
 }
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -74,6 +76,7 @@ export function readConfig(environment: Environment = process.env): Config {
     sessionIdleSeconds: integer(environment, "SESSION_IDLE_SECONDS", 86_400, 60, 31_536_000),
     maxConnectionsPerAccount: integer(environment, "MAX_CONNECTIONS_PER_ACCOUNT", 1_000, 1, 1_000_000),
     historyDays: integer(environment, "HISTORY_DAYS", 30, 1, 3_650),
+    signingKeyDays: integer(environment, "SIGNING_KEY_DAYS", 30, 1, 3_650),
   });
 }
 

@@ -85,7 +85,7 @@ export function createTokenVerifier(deps: {
   async function readToken(token: string): Promise<{ principal: Principal; purpose: KeyPurpose }> {
     try {
       const { kid } = decodeProtectedHeader(token);
-      const key = kid === undefined ? undefined : deps.keys.verificationKey(kid);
+      const key = kid === undefined ? undefined : await deps.keys.findVerificationKey(kid);
       if (key === undefined) throw new Error("the token is not signed with a key of ours");
       const options = {
         algorithms: ["ES256"],
@@ -99,6 +99,7 @@ export function createTokenVerifier(deps: {
       if (principal === undefined) throw new Error("a claim of the token is not as we issue it");
       return { principal, purpose: key.purpose };
     } catch (cause) {
+      if (cause instanceof DomainError) throw cause;
       throw refused(cause);
     }
   }

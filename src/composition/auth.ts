@@ -26,7 +26,7 @@ export async function composeAuth(
 ): Promise<Auth> {
   const { keys, pepper, clientStore, personalAccessTokenStore } = foundation;
   const revocations = createRevocations({ store: createRevocationStore(foundation.database.pool), listener });
-  await revocations.start();
+  await Promise.all([revocations.start(), keys.follow(listener)]);
   return {
     revocations,
     verifier: createTokenVerifier({

@@ -27,6 +27,8 @@ export interface BackgroundDeps {
   /** Queues the verification of the keys that are due for another one. */
   readonly recheckKeys: () => Promise<number>;
   readonly endIdleSessions: () => Promise<number>;
+  /** Rotates the signing keys that are due. */
+  readonly maintainKeys: () => Promise<void>;
   readonly log: Logger;
 }
 
@@ -50,6 +52,7 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => void>
       await deps.purge.expired();
       await deps.renewHistory();
       await deps.recheckKeys();
+      await deps.maintainKeys();
     },
     (error) => {
       deps.log.warn({ err: error }, "the sweep of expired rows failed; it is tried again");

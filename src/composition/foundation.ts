@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type Accounts, createAccounts } from "../auth/accounts.ts";
 import { type Clients, createClients } from "../auth/clients.ts";
+import { createKeyRotation, type KeyRotation } from "../auth/key-rotation.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../auth/personal-access-tokens.ts";
 import { loadSigningKeys, type SigningKeys } from "../auth/signing-keys.ts";
 import type { Config } from "../config.ts";
@@ -25,6 +26,7 @@ export interface Foundation {
   readonly sealer: Sealer;
   readonly pepper: Uint8Array;
   readonly keys: SigningKeys;
+  readonly keyRotation: KeyRotation;
   readonly accountStore: ReturnType<typeof createAccountStore>;
   readonly accounts: Accounts;
   readonly clientStore: ReturnType<typeof createClientStore>;
@@ -52,7 +54,8 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
         : parseMasterKeys(config.masterKeys);
     const sealer = createSealer(masterKeys);
     const { pepper } = await openInstallation(database, sealer);
-    const keys = await loadSigningKeys(createSigningKeyStore(database.pool, sealer));
+    const keyStore = createSigningKeyStore(database.pool, sealer);
+    const keys = await loadSigningKeys(keyStore);
     const accountStore = createAccountStore(database.pool);
     const clientStore = createClientStore(database.pool);
     const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
@@ -63,6 +66,7 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
       sealer,
       pepper,
       keys,
+      keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: config.signingKeyDays }),
       accountStore,
       accounts: createAccounts({ store: accountStore }),
       clientStore,

@@ -6,6 +6,7 @@ import { type Account, type Accounts, createAccounts } from "../../src/auth/acco
 import { type Clients, createClients, type CreatedClient } from "../../src/auth/clients.ts";
 import { createOAuthServer } from "../../src/auth/oauth/server.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../../src/auth/personal-access-tokens.ts";
+import { createKeyRotation, type KeyRotation } from "../../src/auth/key-rotation.ts";
 import { createRevocations, type RevocationListener, type Revocations } from "../../src/auth/revocations.ts";
 import { loadSigningKeys, type SigningKeys } from "../../src/auth/signing-keys.ts";
 import { createTokenVerifier, type TokenVerifier } from "../../src/auth/verifier.ts";
@@ -25,6 +26,8 @@ const log = pino({ level: "silent" });
 /** One replica's verifier, with a listener of its own unless one is given. */
 export interface Replica {
   readonly verifier: TokenVerifier;
+  readonly keys: SigningKeys;
+  readonly keyRotation: KeyRotation;
   readonly revocations: Revocations;
   close(): Promise<void>;
 }
@@ -38,6 +41,7 @@ export interface Installation {
   readonly sealer: Sealer;
   readonly pepper: Buffer;
   readonly keys: SigningKeys;
+  readonly keyRotation: KeyRotation;
   readonly accounts: Accounts;
   readonly clients: Clients;
   readonly personalAccessTokens: PersonalAccessTokens;
@@ -62,7 +66,8 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
   const database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
   const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
   const { pepper } = await openInstallation(database, sealer);
-  const keys = await loadSigningKeys(createSigningKeyStore(database.pool, sealer));
+  const keyStore = createSigningKeyStore(database.pool, sealer);
+  const keys = await loadSigningKeys(keyStore);
   const clientStore = createClientStore(database.pool);
   const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
   const accounts = createAccounts({ store: createAccountStore(database.pool) });
@@ -81,6 +86,7 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
     sealer,
     pepper,
     keys,
+    keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: 30 }),
     accounts,
     clients: createClients({ store: clientStore, pepper }),
     personalAccessTokens: createPersonalAccessTokens({ store: personalAccessTokenStore, keys, issuer }),
@@ -94,9 +100,18 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
       if (listener === undefined) throw new Error("a replica needs a listener");
       const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
       await revocations.start();
+      const ownKeys = await loadSigningKeys(keyStore);
+      await ownKeys.follow(listener);
       return {
         revocations,
-        verifier: createTokenVerifier({ issuer, keys, revocations, personalAccessTokens: personalAccessTokenStore }),
+        keys: ownKeys,
+        keyRotation: createKeyRotation({ store: keyStore, keys: ownKeys, rotateAfterDays: 30 }),
+        verifier: createTokenVerifier({
+          issuer,
+          keys: ownKeys,
+          revocations,
+          personalAccessTokens: personalAccessTokenStore,
+        }),
         async close() {
           revocations.close();
           await own?.close();

@@ -209,6 +209,6 @@ test("the published keys hold no private member", async () => {
   const { keys } = (await (await fetch(`${installation.issuer}/.well-known/jwks.json`)).json()) as {
     keys: Record<string, unknown>[];
   };
-  expect(keys).toHaveLength(2);
+  expect(keys).toHaveLength(4);
   for (const key of keys) expect(Object.keys(key).sort()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
 });

@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain-error.ts";
 import type { ClientStore } from "../clients.ts";
-import type { SigningKeys } from "../signing-keys.ts";
+import { KEYS_CACHE_SECONDS, type SigningKeys } from "../signing-keys.ts";
 import { authenticateClient, type ClientCredentials, parseBasic } from "./client-authentication.ts";
 import { createFailedAttempts } from "./failed-attempts.ts";
 import { type HttpRequest, type HttpResponse, readForm, sendJson, singleHeader } from "./http-exchange.ts";
@@ -31,6 +31,7 @@ export interface OAuthServer {
 
 const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
 const ONE_HOUR = { "cache-control": "public, max-age=3600" };
+const KEYS_CACHE = { "cache-control": `public, max-age=${KEYS_CACHE_SECONDS}` };
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 
 function toOAuthError(error: unknown): OAuthError {
@@ -45,16 +46,20 @@ function toOAuthError(error: unknown): OAuthError {
 /** The OAuth server: every refusal is JSON as in RFC 6749 §5.2, in the order of DESIGN §6 «order of checks». */
 export function createOAuthServer(deps: OAuthServerDeps): OAuthServer {
   const attempts = createFailedAttempts();
-  let provider: Promise<IssueToken> | undefined;
+  let provider: { readonly kid: string; readonly issue: Promise<IssueToken> } | undefined;
   const documents = new Map<string, () => unknown>([
     [KEYS_PATH, () => deps.keys.publicKeys()],
     [METADATA_PATH, () => authorizationServerMetadata(deps.issuer)],
   ]);
 
-  /** The provider takes 25 MB and a part of a second to load, so the first token loads it. */
+  /** The provider takes 25 MB and a part of a second to load, so the first token loads it; another key needs another one. */
   async function issueToken(grant: Grant): Promise<TokenResponse> {
-    provider ??= import("./provider.ts").then(({ createIssueToken }) => createIssueToken(deps));
-    return (await provider)(grant);
+    const kid = deps.keys.current("access_token").id;
+    if (provider?.kid !== kid) {
+      const issue = import("./provider.ts").then(({ createIssueToken }) => createIssueToken(deps));
+      provider = { kid, issue };
+    }
+    return (await provider.issue)(grant);
   }
 
   async function authenticate(request: HttpRequest, credentials: ClientCredentials) {
@@ -104,7 +109,8 @@ export function createOAuthServer(deps: OAuthServerDeps): OAuthServer {
       const document = documents.get(path);
       if (document === undefined && path !== "/oauth2" && !path.startsWith("/oauth2/")) return false;
       if (document !== undefined) {
-        if (request.method === "GET" || request.method === "HEAD") sendJson(response, 200, document(), ONE_HOUR);
+        if (request.method === "GET" || request.method === "HEAD")
+          sendJson(response, 200, document(), path === KEYS_PATH ? KEYS_CACHE : ONE_HOUR);
         else
           refuse(
             request,

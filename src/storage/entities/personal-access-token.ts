@@ -40,5 +40,9 @@ export const PersonalAccessTokenEntity = defineEntity({
       name: "personal_access_token_connection",
       expression: `create index personal_access_token_connection on personal_access_token (account_id, connection_id) where connection_id is not null`,
     },
+    {
+      name: "personal_access_token_in_use",
+      expression: `create index personal_access_token_in_use on personal_access_token (created_at) where revoked_at is null`,
+    },
   ],
 });

@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import type { JsonObject } from "../../json.ts";
 
-/** A key that signs tokens; its private half is sealed. */
+/** A key that signs tokens; its private half is sealed, and gone once it is retired. */
 export const SigningKeyEntity = defineEntity({
   name: "SigningKey",
   tableName: "signing_key",
@@ -10,13 +10,20 @@ export const SigningKeyEntity = defineEntity({
     purpose: p.enum(["access_token", "personal_access_token"]),
     state: p.enum(["next", "current", "retired"]),
     publicJwk: p.json<JsonObject>(),
-    sealedPrivateJwk: p.blob(),
+    sealedPrivateJwk: p.blob().nullable(),
     createdAt: p.datetime().defaultRaw("now()"),
+    readyAt: p.datetime().defaultRaw("now()"),
+    currentSince: p.datetime().nullable(),
+    retiredAt: p.datetime().nullable(),
   }),
   indexes: [
     {
       name: "signing_key_current",
       expression: `create unique index signing_key_current on signing_key (purpose) where state = 'current'`,
+    },
+    {
+      name: "signing_key_next",
+      expression: `create unique index signing_key_next on signing_key (purpose) where state = 'next'`,
     },
   ],
 });

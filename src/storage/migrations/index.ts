@@ -15,6 +15,7 @@ import { AddVerifyDueAt } from "./0014-add-verify-due-at.ts";
 import { CreateLoginSession } from "./0017-create-login-session.ts";
 import { ExtendOauthClient } from "./0019-extend-oauth-client.ts";
 import { CreateAuditEvent } from "./0020-create-audit-event.ts";
+import { ExtendSigningKey } from "./0021-extend-signing-key.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
 const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAccount>> = {
@@ -35,6 +36,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0017_create_login_session": CreateLoginSession,
   "0019_extend_oauth_client": ExtendOauthClient,
   "0020_create_audit_event": CreateAuditEvent,
+  "0021_extend_signing_key": ExtendSigningKey,
 };
 
 /** Every migration with its class, in the order of running. */

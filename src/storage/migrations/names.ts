@@ -21,4 +21,5 @@ export const MIGRATION_NAMES = [
   "0017_create_login_session",
   "0019_extend_oauth_client",
   "0020_create_audit_event",
+  "0021_extend_signing_key",
 ] as const;

@@ -1,6 +1,7 @@
 import type { ParseArgsOptionsConfig } from "node:util";
 import type { Accounts } from "../../auth/accounts.ts";
 import type { Clients } from "../../auth/clients.ts";
+import type { KeyRotation } from "../../auth/key-rotation.ts";
 import type { PersonalAccessTokens } from "../../auth/personal-access-tokens.ts";
 import type { JsonObject } from "../../json.ts";
 
@@ -9,6 +10,7 @@ export interface CommandServices {
   readonly accounts: Accounts;
   readonly clients: Clients;
   readonly personalAccessTokens: PersonalAccessTokens;
+  readonly keyRotation: KeyRotation;
   close(): Promise<void>;
 }
 

@@ -3,6 +3,7 @@ import { DomainError } from "../../domain-error.ts";
 import { accountCommands } from "./account-commands.ts";
 import { clientCommands } from "./client-commands.ts";
 import { type Command, type CommandDeps, type GivenOptions, UsageError } from "./command.ts";
+import { keyCommands } from "./key-commands.ts";
 import { personalAccessTokenCommands } from "./personal-access-token-commands.ts";
 
 const PROGRAM = "npm run -s patchbay --";
@@ -40,6 +41,7 @@ const COMMANDS: readonly Command[] = [
   ...accountCommands,
   ...clientCommands,
   ...personalAccessTokenCommands,
+  ...keyCommands,
   migrateCommand,
   helpCommand,
 ];

@@ -57,6 +57,10 @@ async function newAccount(...flags: string[]): Promise<{ account_id: string; ema
   };
 }
 
+function keysIn(text: string): { id: string; purpose: string; state: string }[] {
+  return (JSON.parse(text) as { keys: { id: string; purpose: string; state: string }[] }).keys;
+}
+
 describe("account create", () => {
   test("prints account_id, email and a password that fits the stored hash", async () => {
     const created = await newAccount();
@@ -221,6 +225,23 @@ test("what is not there exits with 1 and one line", async () => {
   }
 });
 
+test("keys rotate signs with the next key, and a second one so soon is refused", async () => {
+  expect(await run("keys", "list", "--json")).toBe(0);
+  const before = keysIn(output);
+  expect(await run("keys", "rotate", "--json")).toBe(0);
+  const after = keysIn(output);
+  const idIn = (keys: typeof after, state: string): string | undefined =>
+    keys.find((key) => key.purpose === "access_token" && key.state === state)?.id;
+  expect(after.every(({ purpose }) => purpose === "access_token")).toBe(true);
+  expect([idIn(after, "current"), idIn(after, "retired")]).toEqual([idIn(before, "next"), idIn(before, "current")]);
+  expect(await run("keys", "rotate")).toBe(1);
+  expect(errors).toEqual([expect.stringMatching(/may sign from 20\d\d-/)]);
+  expect(await run("keys", "rotate", "--force")).toBe(0);
+  expect(await run("keys", "rotate", "--purpose", "everything")).toBe(2);
+  expect(await run("keys", "rotate", "--purpose", "personal_access_token", "--json")).toBe(0);
+  expect(keysIn(output).map(({ state }) => state)).toEqual(["next", "current", "retired"]);
+});
+
 test("help names every command and nothing that does not exist yet", async () => {
   expect(await run("help")).toBe(0);
   for (const name of [
@@ -231,10 +252,11 @@ test("help names every command and nothing that does not exist yet", async () =>
     "pat create",
     "pat list",
     "pat revoke",
+    "keys list",
+    "keys rotate",
     "migrate",
   ])
     expect(output).toContain(name);
-  expect(output).not.toContain("keys");
 });
 
 test("without --json the answer is for people", async () => {
