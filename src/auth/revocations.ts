@@ -2,13 +2,16 @@ import { DomainError } from "../domain-error.ts";
 import type { Principal } from "./principal.ts";
 import { issuedAtMicros, type Micros, parseMicros } from "./token-id.ts";
 
-/** What a revocation is about: one token, all of a client, all bound to a connection, all of an account. */
-export type RevocationKind = "token" | "client" | "connection" | "account";
+/** What a revocation is about: one token, all of a client, all bound to a connection, all of an account, all of a grant. */
+export const REVOCATION_KINDS = ["token", "client", "connection", "account", "grant"] as const;
+
+/** One of them. */
+export type RevocationKind = (typeof REVOCATION_KINDS)[number];
 
 /** A rule that tokens are no longer honoured although their signatures hold. */
 export interface Revocation {
   readonly kind: RevocationKind;
-  /** The `jti`, client id, connection id in decimal, or account id. */
+  /** The `jti`, client id, connection id in decimal, account id, or grant id. */
   readonly subject: string;
   /** Tokens issued at or before this moment are refused; undefined refuses all, for good. */
   readonly before: Micros | undefined;
@@ -54,9 +57,9 @@ const RETRY_MS = 250;
 function parsePayload(payload: string): Revocation | undefined {
   const row: unknown = JSON.parse(payload);
   if (typeof row !== "object" || row === null || !("kind" in row) || !("subject" in row)) return undefined;
-  const { kind, subject } = row;
-  if (kind !== "token" && kind !== "client" && kind !== "connection" && kind !== "account") return undefined;
-  if (typeof subject !== "string") return undefined;
+  const { subject } = row;
+  const kind = REVOCATION_KINDS.find((known) => known === row.kind);
+  if (kind === undefined || typeof subject !== "string") return undefined;
   const before =
     "issuedBefore" in row && typeof row.issuedBefore === "string" ? parseMicros(row.issuedBefore) : undefined;
   return { kind, subject, before };
@@ -65,7 +68,7 @@ function parsePayload(payload: string): Revocation | undefined {
 type Bounds = Readonly<Record<RevocationKind, Map<string, Micros>>>;
 
 function emptyBounds(): Bounds {
-  return { token: new Map(), client: new Map(), connection: new Map(), account: new Map() };
+  return { token: new Map(), client: new Map(), connection: new Map(), account: new Map(), grant: new Map() };
 }
 
 function add(bounds: Bounds, { kind, subject, before }: Revocation): void {
@@ -78,6 +81,7 @@ function refuses(bounds: Bounds, principal: Principal): boolean {
     bounds.token.get(principal.tokenId) ?? -Infinity,
     bounds.client.get(principal.clientId) ?? -Infinity,
     bounds.account.get(principal.accountId) ?? -Infinity,
+    principal.grantId === undefined ? -Infinity : (bounds.grant.get(principal.grantId) ?? -Infinity),
     principal.connectionId === undefined
       ? -Infinity
       : (bounds.connection.get(String(principal.connectionId)) ?? -Infinity),

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import { DomainError } from "../domain-error.ts";
+import type { GrantStore } from "./grants.ts";
 import type { PersonalAccessTokenStore } from "./personal-access-tokens.ts";
 import type { Principal } from "./principal.ts";
 import type { Revocations } from "./revocations.ts";
@@ -45,7 +46,17 @@ function isConnectionId(value: unknown): value is number {
 
 /** The principal of a payload whose signature holds, or undefined when a claim is not as we issue it. */
 function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number): Principal | undefined {
-  const { sub, aud, iat, exp, jti, client_id: clientId, scopes, mcp_server_id: connectionId } = claims;
+  const {
+    sub,
+    aud,
+    iat,
+    exp,
+    jti,
+    client_id: clientId,
+    scopes,
+    mcp_server_id: connectionId,
+    grant_id: grantId,
+  } = claims;
   const isPersonal = purpose === "personal_access_token";
   if (claims.token_use !== "access" || claims.token_type !== (isPersonal ? "pat" : "oauth")) return undefined;
   if (typeof sub !== "string" || typeof aud !== "string" || typeof jti !== "string" || typeof clientId !== "string")
@@ -54,11 +65,14 @@ function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number
   if (exp === undefined ? !isPersonal : !Number.isInteger(exp) || exp <= nowSeconds) return undefined;
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string")) return undefined;
   if (connectionId !== undefined && !isConnectionId(connectionId)) return undefined;
+  if (grantId !== undefined && typeof grantId !== "string") return undefined;
   return {
     accountId: sub,
     clientId,
     scopes: new Set(scopes.filter(isScope)),
     connectionId,
+    grantId,
+    connectionIds: undefined,
     tokenId: jti,
     audience: aud,
     issuedAt: iat,
@@ -77,6 +91,7 @@ export function createTokenVerifier(deps: {
   readonly keys: SigningKeys;
   readonly revocations: Revocations;
   readonly personalAccessTokens: Pick<PersonalAccessTokenStore, "isHonoured">;
+  readonly grants: Pick<GrantStore, "findReach">;
   readonly now?: () => number;
 }): TokenVerifier {
   const now = deps.now ?? Date.now;
@@ -112,10 +127,19 @@ export function createTokenVerifier(deps: {
       const { accountId, tokenId, clientId } = principal;
       if (!(await deps.personalAccessTokens.isHonoured(accountId, tokenId, clientId))) throw refused();
       cache.set(cacheKey, principal, { ttl: PERSONAL_ACCESS_TOKEN_CACHE_MS });
-    } else {
-      cache.set(cacheKey, principal);
+      return admit(principal, audiences);
     }
-    return admit(principal, audiences);
+    const reaching = await reachOf(principal);
+    cache.set(cacheKey, reaching);
+    return admit(reaching, audiences);
+  }
+
+  /** What a grant reaches is looked up when its token is first seen, since it never changes. */
+  async function reachOf(principal: Principal): Promise<Principal> {
+    if (principal.grantId === undefined) return principal;
+    const reach = await deps.grants.findReach(principal.accountId, principal.grantId);
+    if (reach === undefined) throw refused();
+    return { ...principal, connectionIds: reach.connectionIds };
   }
 
   function admit(principal: Principal, audiences: readonly string[]): Principal | Promise<Principal> {

@@ -24,7 +24,7 @@ export async function composeAuth(
   listener: Listener,
   log: Logger,
 ): Promise<Auth> {
-  const { keys, pepper, clientStore, personalAccessTokenStore } = foundation;
+  const { keys, pepper, clientStore, personalAccessTokenStore, grantStore } = foundation;
   const revocations = createRevocations({ store: createRevocationStore(foundation.database.pool), listener });
   await Promise.all([revocations.start(), keys.follow(listener)]);
   return {
@@ -34,6 +34,7 @@ export async function composeAuth(
       keys,
       revocations,
       personalAccessTokens: personalAccessTokenStore,
+      grants: grantStore,
     }),
     oauthServer: createOAuthServer({
       issuer: config.publicUrl,

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type Accounts, createAccounts } from "../auth/accounts.ts";
 import { type Clients, createClients } from "../auth/clients.ts";
+import { createGrants, type Grants } from "../auth/grants.ts";
 import { createKeyRotation, type KeyRotation } from "../auth/key-rotation.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../auth/personal-access-tokens.ts";
 import { loadSigningKeys, type SigningKeys } from "../auth/signing-keys.ts";
@@ -13,6 +14,7 @@ import { migrate } from "../storage/migrate.ts";
 import { createSealer, type Sealer } from "../storage/sealing.ts";
 import { createAccountStore } from "../storage/stores/account.ts";
 import { createClientStore } from "../storage/stores/client.ts";
+import { createGrantStore } from "../storage/stores/grant.ts";
 import { createPersonalAccessTokenStore } from "../storage/stores/personal-access-token.ts";
 import { createSigningKeyStore } from "../storage/stores/signing-key.ts";
 
@@ -33,6 +35,8 @@ export interface Foundation {
   readonly clients: Clients;
   readonly personalAccessTokenStore: ReturnType<typeof createPersonalAccessTokenStore>;
   readonly personalAccessTokens: PersonalAccessTokens;
+  readonly grantStore: ReturnType<typeof createGrantStore>;
+  readonly grants: Grants;
   close(): Promise<void>;
 }
 
@@ -59,6 +63,7 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
     const accountStore = createAccountStore(database.pool);
     const clientStore = createClientStore(database.pool);
     const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
+    const grantStore = createGrantStore(database.pool);
     return {
       database,
       migrations,
@@ -77,6 +82,8 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
         keys,
         issuer: config.publicUrl,
       }),
+      grantStore,
+      grants: createGrants({ store: grantStore }),
       close,
     };
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reaches, reachesAll } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration, ToolChange } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
@@ -65,6 +65,17 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     return connection;
   }
 
+  /** The connections that a principal sees, oldest first. */
+  async function seen(principal: Principal): Promise<readonly Connection[]> {
+    const { accountId, connectionId } = principal;
+    if (connectionId === undefined) {
+      const all = await store.list(accountId);
+      return reachesAll(principal) ? all : all.filter(({ id }) => reaches(principal, id));
+    }
+    const own = reaches(principal, connectionId) ? await store.find(accountId, connectionId) : undefined;
+    return own === undefined ? [] : [own];
+  }
+
   function integrationOf(connection: Connection): Integration {
     const integration = deps.catalog.get(connection.serverType);
     if (integration !== undefined) return integration;
@@ -77,7 +88,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
   return {
     async create(principal, draft) {
-      if (principal.connectionId !== undefined) {
+      if (!reachesAll(principal)) {
         throw new DomainError("forbidden", "You do not have permission to create connections.");
       }
       // What is wrong is said before anything is stored.
@@ -91,16 +102,14 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     async list(principal, page) {
       checkPage(page);
-      const { accountId, connectionId } = principal;
+      const { accountId } = principal;
       const wantsPage = page.limit !== undefined || page.offset !== undefined;
-      if (connectionId === undefined && wantsPage) {
+      if (reachesAll(principal) && wantsPage) {
         const { limit = DEFAULT_PAGE, offset = 0 } = page;
         const { connections, totalCount } = await store.listPage(accountId, limit, offset);
         return { connections, page: { totalCount, hasMore: offset + connections.length < totalCount } };
       }
-      if (connectionId === undefined) return { connections: await store.list(accountId), page: undefined };
-      const own = await store.find(accountId, connectionId);
-      const all = own === undefined ? [] : [own];
+      const all = await seen(principal);
       if (!wantsPage) return { connections: all, page: undefined };
       const { limit = DEFAULT_PAGE, offset = 0 } = page;
       const connections = all.slice(offset, offset + limit);

@@ -1,5 +1,5 @@
 import { DomainError } from "../domain-error.ts";
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reaches } from "../auth/principal.ts";
 
 const MAX_ID = 2_147_483_647;
 
@@ -10,10 +10,10 @@ export function parseServerId(serverId: string): number | undefined {
   return id <= MAX_ID ? id : undefined;
 }
 
-/** The number in a `server_id`, if the principal's token may see it at all: a bound token sees its own connection alone. */
+/** The number in a `server_id`, if the principal's token may see it at all: a bound token its own, a grant's those that were chosen. */
 export function reachableId(principal: Principal, serverId: string): number | undefined {
   const id = parseServerId(serverId);
-  return principal.connectionId === undefined || principal.connectionId === id ? id : undefined;
+  return id !== undefined && reaches(principal, id) ? id : undefined;
 }
 
 /** The specification's 404, echoing at most 64 printable characters of what was asked for. */

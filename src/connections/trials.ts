@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reachesAll } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import { getIntegration } from "../integrations/browse-catalog.ts";
 import type { Catalog, Integration, Target, Verification } from "../integrations/integration.ts";
@@ -58,8 +58,7 @@ export function createTrials(deps: TrialDeps): Trials {
   let lastId = 0;
 
   async function admit(principal: Principal): Promise<void> {
-    if (principal.connectionId !== undefined)
-      throw new DomainError("forbidden", "You do not have permission to try configurations.");
+    if (!reachesAll(principal)) throw new DomainError("forbidden", "You do not have permission to try configurations.");
     try {
       await counter.consume(principal.accountId);
     } catch (rejected) {

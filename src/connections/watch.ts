@@ -1,4 +1,4 @@
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reaches, reachesAll } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
@@ -33,8 +33,12 @@ const TOKEN_CHECK_MS = 1_000;
 
 /** Makes `watch`: a snapshot first, then each change, a heartbeat every 15 s; throws `unauthenticated` when the token ends. */
 export function createWatch(deps: WatchDeps): Watch {
-  async function look(accountId: string, id: number | undefined): Promise<readonly Connection[]> {
-    if (id === undefined) return deps.connections.list(accountId);
+  async function look(principal: Principal, id: number | undefined): Promise<readonly Connection[]> {
+    const { accountId } = principal;
+    if (id === undefined) {
+      const all = await deps.connections.list(accountId);
+      return reachesAll(principal) ? all : all.filter((connection) => reaches(principal, connection.id));
+    }
     const connection = await deps.connections.find(accountId, id);
     return connection === undefined ? [] : [connection];
   }
@@ -44,10 +48,11 @@ export function createWatch(deps: WatchDeps): Watch {
     const id = serverId === undefined ? principal.connectionId : reachableId(principal, serverId);
     const single = id !== undefined;
     // Subscribed before the snapshot is taken, so that no change falls between the two.
-    const changes = collectChanges(deps.feed, accountId, id, signal);
+    const isWatched = (changed: number): boolean => (id === undefined ? reaches(principal, changed) : changed === id);
+    const changes = collectChanges(deps.feed, accountId, isWatched, signal);
     try {
       const isForeign = serverId !== undefined && id === undefined;
-      const watched = isForeign ? [] : await look(accountId, id);
+      const watched = isForeign ? [] : await look(principal, id);
       if (serverId !== undefined && watched.length === 0) throw connectionNotFound(serverId);
       yield { event: "snapshot", connections: watched };
       let lastEventAt = Date.now();
@@ -57,7 +62,7 @@ export function createWatch(deps: WatchDeps): Watch {
         if (!(await deps.isValid(principal))) throw new DomainError("unauthenticated", "Invalid or expired token.");
         const taken = changes.take();
         if (taken.missed) {
-          yield { event: "snapshot", connections: await look(accountId, id) };
+          yield { event: "snapshot", connections: await look(principal, id) };
           lastEventAt = Date.now();
         }
         for (const changed of taken.ids) {
@@ -90,7 +95,7 @@ interface CollectedChanges {
 function collectChanges(
   feed: ChangeFeed,
   accountId: string,
-  id: number | undefined,
+  isWatched: (id: number) => boolean,
   signal: AbortSignal,
 ): CollectedChanges {
   const changed = new Set<number>();
@@ -98,7 +103,7 @@ function collectChanges(
   let wake = (): void => {};
   const stopChanges = feed.onChange((event) => {
     if (event.accountId !== accountId || event.event === "tools") return;
-    if (id !== undefined && event.connectionId !== id) return;
+    if (!isWatched(event.connectionId)) return;
     changed.add(event.connectionId);
     wake();
   });

@@ -32,6 +32,8 @@ export interface KeptCall extends CallRecord {
 /** Which records are meant. What is undefined narrows nothing. */
 export interface CallFilter {
   readonly connectionId: number | undefined;
+  /** Those that a grant chose. */
+  readonly connectionIds: ReadonlySet<number> | undefined;
   readonly toolName: string | undefined;
   readonly outcome: CallOutcome | undefined;
   /** The first moment that counts. */

@@ -80,7 +80,13 @@ export function createPastCalls({ records, connections, now = Date.now }: PastCa
       const range = parseRange(query);
       const before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
       const connectionId = await connectionOf(principal, query.serverId);
-      const filter: CallFilter = { connectionId, toolName: tool, outcome, ...range };
+      const filter: CallFilter = {
+        connectionId,
+        connectionIds: principal.connectionIds,
+        toolName: tool,
+        outcome,
+        ...range,
+      };
       const found = await records.page(principal.accountId, filter, before, limit + 1);
       const calls = found.slice(0, limit);
       const last = calls.at(-1);
@@ -97,7 +103,11 @@ export function createPastCalls({ records, connections, now = Date.now }: PastCa
       if (lengthMs > MAX_RANGE_DAYS * DAY_MS)
         throw invalid("from", `from must be at most ${MAX_RANGE_DAYS} days before to.`);
       const connectionId = await connectionOf(principal, query.serverId);
-      const filter: CallFilter = { connectionId, toolName: query.tool, outcome: undefined, from: start, to };
+      const { connectionIds } = principal;
+      const filter: CallFilter = {
+        ...{ connectionId, connectionIds, toolName: query.tool },
+        ...{ outcome: undefined, from: start, to },
+      };
       const { groups, groupCount } = await records.usage(principal.accountId, filter, keys, MAX_GROUPS);
       return { groups, hasMore: groupCount > groups.length };
     },

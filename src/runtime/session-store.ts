@@ -4,7 +4,7 @@ import type { Session } from "./session.ts";
 /** A session about to be stored. It remembers nothing yet. */
 export type NewSession = Pick<
   Session,
-  "accountId" | "id" | "clientId" | "connectionId" | "protocolVersion" | "clientInfo"
+  "accountId" | "id" | "clientId" | "connectionId" | "grantId" | "protocolVersion" | "clientInfo"
 >;
 
 /** A session as it is at rest. */

@@ -25,6 +25,8 @@ export interface Session {
   readonly clientId: string;
   /** The connection that the opening token was bound to. */
   readonly connectionId: number | undefined;
+  /** The grant that the opening token came from. */
+  readonly grantId: string | undefined;
   /** The MCP revision it speaks. */
   readonly protocolVersion: string;
   readonly clientInfo: Peer;
@@ -65,12 +67,13 @@ export class SessionNotFound extends DomainError {
   }
 }
 
-/** Whether a session belongs to the principal: the same account, client and binding. */
+/** Whether a session belongs to the principal: the same account, client, binding and grant. */
 export function belongsTo(session: Session, principal: Principal): boolean {
   return (
     session.accountId === principal.accountId &&
     session.clientId === principal.clientId &&
-    session.connectionId === principal.connectionId
+    session.connectionId === principal.connectionId &&
+    session.grantId === principal.grantId
   );
 }
 

@@ -133,8 +133,9 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     require,
 
     async open(principal, protocolVersion, clientInfo) {
-      const { accountId, clientId, connectionId } = principal;
-      const wanted = { accountId, id: createSessionId(), clientId, connectionId, protocolVersion, clientInfo };
+      const { accountId, clientId, connectionId, grantId } = principal;
+      const id = createSessionId();
+      const wanted = { accountId, id, clientId, connectionId, grantId, protocolVersion, clientInfo };
       const session = await store.open(wanted, MAX_SESSIONS_PER_ACCOUNT);
       if (session === undefined) throw new DomainError("unauthenticated", "Invalid or expired token.");
       remember(session);

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reaches } from "../auth/principal.ts";
 import type { Connection } from "../connections/connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "../connections/connection-tools.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
@@ -71,13 +71,14 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
   const scopeWords = new WeakMap<ReadonlySet<string>, string>();
   const awaited = new WeakMap<Connection, AwaitedList>();
 
-  function keyOf({ accountId, connectionId, scopes }: Principal): string {
+  function keyOf({ accountId, connectionId, connectionIds, grantId, scopes }: Principal): string {
     let words = scopeWords.get(scopes);
     if (words === undefined) {
       words = [...scopes].sort().join(" ");
       scopeWords.set(scopes, words);
     }
-    return `${accountId} ${connectionId ?? "*"} ${words}`;
+    // What a grant reaches never changes.
+    return `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId} ${words}`;
   }
 
   /** The list of a connection, or an empty one while its upstream keeps everybody waiting longer than they would. */
@@ -155,12 +156,9 @@ function isHere(list: ToolList | Promise<ToolList>): list is ToolList {
   return !(list instanceof Promise);
 }
 
-/** The agent-enabled connections of the account; for a bound principal its own alone. */
+/** The agent-enabled connections of the account that the principal reaches. */
 function reachableConnections(principal: Principal, connections: readonly Connection[]): readonly Connection[] {
-  const { connectionId } = principal;
-  return connections.filter(
-    (connection) => connection.agentEnabled && (connectionId === undefined || connection.id === connectionId),
-  );
+  return connections.filter((connection) => connection.agentEnabled && reaches(principal, connection.id));
 }
 
 function computeView(principal: Principal, reachable: readonly Connection[], lists: readonly ToolList[]): ToolView {

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reaches } from "../auth/principal.ts";
 import type { Connection } from "../connections/connection.ts";
 import { mayRead } from "../connections/connection-tools.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
@@ -35,7 +35,8 @@ export function createUpstreamViews(deps: {
   });
 
   function viewOf(principal: Principal, sources: readonly Source[], refused: readonly RefusedSource[]): UpstreamView {
-    const key = `${principal.accountId} ${principal.connectionId ?? "*"}`;
+    const { accountId, connectionId, connectionIds, grantId } = principal;
+    const key = `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId}`;
     const cached = cache.get(key);
     if (cached !== undefined && isSame(cached, sources, refused)) return cached;
     const view = computeUpstreamView(sources, refused);
@@ -79,9 +80,9 @@ export function createUpstreamViews(deps: {
   };
 }
 
-/** The agent-enabled connections of the account; for a bound principal its own alone. */
-function isInView({ connectionId }: Principal, connection: Connection): boolean {
-  return connection.agentEnabled && (connectionId === undefined || connection.id === connectionId);
+/** The agent-enabled connections of the account that the principal reaches. */
+function isInView(principal: Principal, connection: Connection): boolean {
+  return connection.agentEnabled && reaches(principal, connection.id);
 }
 
 function isHere(offer: Source["offer"] | Promise<Source["offer"]>): offer is Source["offer"] {

@@ -16,6 +16,7 @@ import { createListener } from "../../src/storage/listener.ts";
 import { createSealer, type Sealer } from "../../src/storage/sealing.ts";
 import { createAccountStore } from "../../src/storage/stores/account.ts";
 import { createClientStore } from "../../src/storage/stores/client.ts";
+import { createGrantStore } from "../../src/storage/stores/grant.ts";
 import { createPersonalAccessTokenStore } from "../../src/storage/stores/personal-access-token.ts";
 import { createRevocationStore } from "../../src/storage/stores/revocation.ts";
 import { createSigningKeyStore } from "../../src/storage/stores/signing-key.ts";
@@ -111,6 +112,7 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
           keys: ownKeys,
           revocations,
           personalAccessTokens: personalAccessTokenStore,
+          grants: createGrantStore(database.pool),
         }),
         async close() {
           revocations.close();

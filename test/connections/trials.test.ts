@@ -11,6 +11,8 @@ function principal(accountId: string): Principal {
     clientId: "c",
     scopes: new Set(["mgmt.write"]),
     connectionId: undefined,
+    grantId: undefined,
+    connectionIds: undefined,
     tokenId: "t",
     audience: "a",
     issuedAt: 0,

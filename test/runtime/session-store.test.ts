@@ -21,6 +21,7 @@ async function open(): Promise<Session> {
       id: createSessionId(),
       clientId: "client_1",
       connectionId: undefined,
+      grantId: undefined,
       protocolVersion: "2025-06-18",
       clientInfo: { name: "n", version: "v" },
     },

@@ -98,6 +98,8 @@ export function principal(
     accountId,
     clientId: "client_1",
     connectionId: undefined,
+    grantId: undefined,
+    connectionIds: undefined,
     tokenId: "token_1",
     audience: "http://localhost",
     issuedAt: 0,

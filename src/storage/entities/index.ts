@@ -7,6 +7,7 @@ import { InstallationEntity } from "./installation.ts";
 import { LoginFailureEntity } from "./login-failure.ts";
 import { LoginSessionEntity } from "./login-session.ts";
 import { OauthClientEntity } from "./oauth-client.ts";
+import { OauthGrantEntity } from "./oauth-grant.ts";
 import { OidcPayloadEntity } from "./oidc-payload.ts";
 import { OpenapiChangeEntity } from "./openapi-change.ts";
 import { OpenapiDocumentEntity } from "./openapi-document.ts";
@@ -29,6 +30,7 @@ export const entities = [
   LoginFailureEntity,
   LoginSessionEntity,
   OauthClientEntity,
+  OauthGrantEntity,
   OidcPayloadEntity,
   OpenapiChangeEntity,
   OpenapiDocumentEntity,

@@ -6,7 +6,7 @@ export const RevocationEntity = defineEntity({
   tableName: "revocation",
   properties: (p) => ({
     accountId: p.text().primary(),
-    kind: p.enum(["token", "client", "connection", "account"]).primary(),
+    kind: p.enum(["token", "client", "connection", "account", "grant"]).primary(),
     subject: p.text().primary(),
     issuedBefore: p.datetime().nullable(),
     revokedAt: p.datetime().defaultRaw("now()"),

@@ -17,6 +17,7 @@ export const SessionEntity = defineEntity({
     id: p.text().primary(),
     clientId: p.text(),
     connectionId: p.integer().nullable(),
+    grantId: p.text().nullable(),
     protocolVersion: p.text(),
     clientInfo: p.json<JsonObject>(),
     calledConnectionIds: p.array<number>().columnType("integer[]").defaultRaw("'{}'"),
@@ -29,5 +30,9 @@ export const SessionEntity = defineEntity({
   indexes: [
     { name: "session_idle", expression: `create index session_idle on session (last_used_at)` },
     { name: "session_client", expression: `create index session_client on session (account_id, client_id)` },
+    {
+      name: "session_grant",
+      expression: `create index session_grant on session (account_id, grant_id) where grant_id is not null`,
+    },
   ],
 });

@@ -12,6 +12,8 @@ import { CreateCallRecord } from "./0011-create-call-record.ts";
 import { ExtendSession } from "./0012-extend-session.ts";
 import { CreateOpenapiDocument } from "./0013-create-openapi-document.ts";
 import { AddVerifyDueAt } from "./0014-add-verify-due-at.ts";
+import { CreateOauthGrant } from "./0015-create-oauth-grant.ts";
+import { TieTokensToGrants } from "./0016-tie-tokens-to-grants.ts";
 import { CreateLoginSession } from "./0017-create-login-session.ts";
 import { ExtendOauthClient } from "./0019-extend-oauth-client.ts";
 import { CreateAuditEvent } from "./0020-create-audit-event.ts";
@@ -33,6 +35,8 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0012_extend_session": ExtendSession,
   "0013_create_openapi_document": CreateOpenapiDocument,
   "0014_add_verify_due_at": AddVerifyDueAt,
+  "0015_create_oauth_grant": CreateOauthGrant,
+  "0016_tie_tokens_to_grants": TieTokensToGrants,
   "0017_create_login_session": CreateLoginSession,
   "0019_extend_oauth_client": ExtendOauthClient,
   "0020_create_audit_event": CreateAuditEvent,

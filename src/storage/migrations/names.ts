@@ -18,6 +18,8 @@ export const MIGRATION_NAMES = [
   "0012_extend_session",
   "0013_create_openapi_document",
   "0014_add_verify_due_at",
+  "0015_create_oauth_grant",
+  "0016_tie_tokens_to_grants",
   "0017_create_login_session",
   "0019_extend_oauth_client",
   "0020_create_audit_event",

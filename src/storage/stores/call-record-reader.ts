@@ -85,18 +85,22 @@ export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
 
 const FILTERS: readonly (readonly [key: keyof CallFilter, column: string, operator: string])[] = [
   ["connectionId", "connection_id", "="],
+  ["connectionIds", "connection_id", "any"],
   ["toolName", "tool_name", "="],
   ["outcome", "outcome", "="],
   ["from", "started_at", ">="],
   ["to", "started_at", "<"],
 ];
 
-/** Only what is asked for becomes part of the statement, so that each shape has its own plan; there are 64 of them. */
+/** Only what is asked for becomes part of the statement, so that each shape has its own plan; there are 128 of them. */
 function conditions(accountId: string, filter: CallFilter, before: CallPosition | undefined) {
   const values: unknown[] = [accountId];
   const parts = [READABLE];
   for (const [key, column, operator] of FILTERS) {
-    if (filter[key] !== undefined) parts.push(`${column} ${operator} $${values.push(filter[key])}`);
+    const value = filter[key];
+    if (value === undefined) continue;
+    const position = values.push(value instanceof Set ? [...value] : value);
+    parts.push(operator === "any" ? `${column} = any ($${position})` : `${column} ${operator} $${position}`);
   }
   if (before !== undefined) {
     const [startedAt, id] = [values.push(before.startedAt), values.push(before.id)];

@@ -12,7 +12,7 @@ import { runStatement } from "./run-statement.ts";
 export interface RevocationRequest {
   readonly accountId: string;
   readonly kind: RevocationKind;
-  /** The `jti`, client id, connection id in decimal, or account id. */
+  /** The `jti`, client id, connection id in decimal, account id, or grant id. */
   readonly subject: string;
   /**
    * Undefined refuses all tokens of the subject, for good. A moment refuses those issued up to the commit of this
@@ -90,9 +90,15 @@ export function createRevocationStore(pool: pg.Pool): RevocationStore {
     },
     async listFor(principal: Principal) {
       const text = `select ${COLUMNS} from revocation where account_id = $1 and (kind, subject) in
-        (('token', $2), ('client', $3), ('connection', $4), ('account', $1))`;
-      const { accountId, tokenId, clientId, connectionId } = principal;
-      const values = [accountId, tokenId, clientId, connectionId === undefined ? "" : String(connectionId)];
+        (('token', $2), ('client', $3), ('connection', $4), ('account', $1), ('grant', $5))`;
+      const { accountId, tokenId, clientId, connectionId, grantId } = principal;
+      const values = [
+        accountId,
+        tokenId,
+        clientId,
+        connectionId === undefined ? "" : String(connectionId),
+        grantId ?? "",
+      ];
       const { rows } = await runStatement<RevocationRow>(pool, { name: "revocation_for_principal", text, values });
       return rows.map(toRevocation);
     },

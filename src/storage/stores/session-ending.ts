@@ -17,6 +17,11 @@ export async function endSessionsOfClient(client: pg.ClientBase, accountId: stri
   await client.query("delete from session where account_id = $1 and client_id = $2", [accountId, clientId]);
 }
 
+/** Ends the sessions that were opened with a grant's tokens. For the transaction that revokes it. */
+export async function endSessionsOfGrant(client: pg.ClientBase, accountId: string, grantId: string): Promise<void> {
+  await client.query("delete from session where account_id = $1 and grant_id = $2", [accountId, grantId]);
+}
+
 /** Ends all sessions of an account. For the transaction that disables it. */
 export async function endSessionsOfAccount(client: pg.ClientBase, accountId: string): Promise<void> {
   await client.query("delete from session where account_id = $1", [accountId]);

@@ -18,6 +18,7 @@ interface SessionRow {
   readonly id: string;
   readonly client_id: string;
   readonly connection_id: number | null;
+  readonly grant_id: string | null;
   readonly protocol_version: string;
   readonly client_info: Peer;
   readonly called_connection_ids: readonly number[];
@@ -28,14 +29,14 @@ interface SessionRow {
 }
 
 // A row's transaction id changes with every update of the row.
-const COLUMNS = `session.account_id, session.id, session.client_id, session.connection_id, session.protocol_version,
-  session.client_info, session.called_connection_ids, session.bare_names, session.log_level, session.resource_uris,
+const COLUMNS = `session.account_id, session.id, session.client_id, session.connection_id, session.grant_id,
+  session.protocol_version, session.client_info, session.called_connection_ids, session.bare_names, session.log_level, session.resource_uris,
   session.xmin::text as version`;
 
 const FIND = {
   name: "session_find",
   // What the caller knows already does not travel again.
-  text: `select client_id, connection_id, protocol_version, xmin::text as version,
+  text: `select client_id, connection_id, grant_id, protocol_version, xmin::text as version,
       case when xmin::text <> $4 then client_info end as client_info,
       case when xmin::text <> $4 then called_connection_ids end as called_connection_ids,
       case when xmin::text <> $4 then bare_names end as bare_names,
@@ -110,8 +111,8 @@ const END_LONGEST_IDLE = {
 
 const INSERT = {
   name: "session_insert",
-  text: `insert into session (account_id, id, client_id, connection_id, protocol_version, client_info)
-    values ($1, $2, $3, $4, $5, $6) returning ${COLUMNS}`,
+  text: `insert into session (account_id, id, client_id, connection_id, protocol_version, client_info, grant_id)
+    values ($1, $2, $3, $4, $5, $6, $7) returning ${COLUMNS}`,
 };
 
 /** Sessions in PostgreSQL, by named prepared statements. */
@@ -122,12 +123,13 @@ export function createSessionStore(pool: pg.Pool): SessionStore {
   return {
     open: (session, limit) =>
       transaction(pool, async (client) => {
-        const { accountId, id, clientId, connectionId, protocolVersion, clientInfo } = session;
+        const { accountId, id, clientId, connectionId, grantId, protocolVersion, clientInfo } = session;
         // One opening at a time, so that the limit holds; a disabled account opens nothing.
         const account = await client.query({ ...LOCK_ACCOUNT, values: [accountId] });
         if (account.rowCount === 0) return undefined;
         await client.query({ ...END_LONGEST_IDLE, values: [accountId, limit - 1] });
-        const values = [accountId, id, clientId, connectionId ?? null, protocolVersion, JSON.stringify(clientInfo)];
+        const peer = JSON.stringify(clientInfo);
+        const values = [accountId, id, clientId, connectionId ?? null, protocolVersion, peer, grantId ?? null];
         const { rows } = await client.query<SessionRow>({ ...INSERT, values });
         return rows[0] && toSession(rows[0]);
       }),
@@ -187,6 +189,7 @@ function toSession(row: SessionRow): Session {
     id: row.id,
     clientId: row.client_id,
     connectionId: row.connection_id ?? undefined,
+    grantId: row.grant_id ?? undefined,
     protocolVersion: row.protocol_version,
     clientInfo: { name: row.client_info.name, version: row.client_info.version },
     calledConnectionIds: new Set(row.called_connection_ids),

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { Principal } from "../../auth/principal.ts";
+import { type Principal, reaches } from "../../auth/principal.ts";
 import { connectionNotFound } from "../../connections/server-id.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { DomainError } from "../../domain-error.ts";
@@ -103,7 +103,7 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
   /** Who acts at the address. Throws `not_found` for a connection that is gone, somebody else's or out of the token's reach. */
   async function actorAt(connectionId: number | undefined, principal: Principal): Promise<Principal> {
     if (connectionId === undefined) return principal;
-    const isReachable = principal.connectionId === undefined || principal.connectionId === connectionId;
+    const isReachable = reaches(principal, connectionId);
     if (!isReachable || (await domain.connections.find(principal.accountId, connectionId)) === undefined) {
       throw notFound(connectionId);
     }

@@ -164,6 +164,8 @@ export function verify(authorization: string | undefined, audiences: readonly st
     clientId: "c",
     scopes: new Set(words),
     connectionId: undefined,
+    grantId: undefined,
+    connectionIds: undefined,
     tokenId: "t",
     audience: audiences[0] ?? "",
     issuedAt: 0,

@@ -1,0 +1,34 @@
+import { defineEntity } from "@mikro-orm/core";
+import { AccountEntity } from "./account.ts";
+
+/** What a person allowed a client to do. */
+export const OauthGrantEntity = defineEntity({
+  name: "OauthGrant",
+  tableName: "oauth_grant",
+  properties: (p) => ({
+    accountId: p
+      .manyToOne(AccountEntity)
+      .mapToPk()
+      .primary()
+      .joinColumn("account_id")
+      .foreignKeyName("oauth_grant_account_id_fkey")
+      .deleteRule("cascade"),
+    id: p.text().primary(),
+    clientId: p.text(),
+    clientName: p.text(),
+    redirectUri: p.text(),
+    scopes: p.array().columnType("text[]"),
+    resource: p.text(),
+    connectionIds: p.array<number>().columnType("integer[]").nullable(),
+    createdAt: p.datetime().defaultRaw("now()"),
+    lastUsedAt: p.datetime().nullable(),
+    revokedAt: p.datetime().nullable(),
+  }),
+  indexes: [
+    { name: "oauth_grant_id", expression: `create index oauth_grant_id on oauth_grant (id)` },
+    {
+      name: "oauth_grant_client",
+      expression: `create index oauth_grant_client on oauth_grant (account_id, client_id) where revoked_at is null`,
+    },
+  ],
+});

@@ -1,0 +1,125 @@
+import type pg from "pg";
+import type { Grant, GrantStore } from "../../auth/grants.ts";
+import type { Scope } from "../../auth/scopes.ts";
+import { transaction } from "../transaction.ts";
+import { revoke } from "./revocation.ts";
+import { runStatement } from "./run-statement.ts";
+import { endSessionsOfGrant } from "./session-ending.ts";
+
+interface GrantRow {
+  account_id: string;
+  id: string;
+  client_id: string;
+  client_name: string;
+  redirect_uri: string;
+  scopes: Scope[];
+  resource: string;
+  connection_ids: number[] | null;
+  created_at: Date;
+  last_used_at: Date | null;
+}
+
+function toGrant(row: GrantRow): Grant {
+  return {
+    accountId: row.account_id,
+    id: row.id,
+    clientId: row.client_id,
+    clientName: row.client_name,
+    redirectUri: row.redirect_uri,
+    scopes: row.scopes,
+    resource: row.resource,
+    connectionIds: row.connection_ids ?? undefined,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at ?? undefined,
+  };
+}
+
+const COLUMNS = `account_id, oauth_grant.id, client_id, client_name, redirect_uri, scopes, resource, connection_ids,
+  oauth_grant.created_at, last_used_at`;
+
+const INSERT = {
+  name: "grant_insert",
+  text: `insert into oauth_grant
+      (account_id, id, client_id, client_name, redirect_uri, scopes, resource, connection_ids)
+    select account.id, $2, $3, $4, $5, $6, $7, $8 from account where account.id = $1 and disabled_at is null`,
+};
+
+const LIST = {
+  name: "grant_list",
+  text: `select ${COLUMNS} from oauth_grant where account_id = $1 and revoked_at is null
+    order by created_at desc, id`,
+};
+
+const LIST_OF_CLIENT = {
+  name: "grant_list_of_client",
+  text: `select ${COLUMNS} from oauth_grant where account_id = $1 and client_id = $2 and revoked_at is null
+    order by created_at desc, id`,
+};
+
+// The moment: see `findForToken` in `client.ts`.
+const FOR_TOKEN = {
+  name: "grant_for_token",
+  text: `select ${COLUMNS},
+      greatest(
+        (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+        (select (extract(epoch from max(issued_before)) * 1000000)::bigint + 1 from revocation
+          where revocation.account_id = oauth_grant.account_id and (kind, subject) in
+            (('grant', oauth_grant.id), ('client', oauth_grant.client_id), ('account', oauth_grant.account_id)))
+      ) as moment
+    from oauth_grant join account on account.id = oauth_grant.account_id
+    where oauth_grant.id = $1 and revoked_at is null and disabled_at is null`,
+};
+
+const REACH = {
+  name: "grant_reach",
+  text: "select connection_ids from oauth_grant where account_id = $1 and id = $2 and revoked_at is null",
+};
+
+const TOUCH = {
+  name: "grant_touch",
+  text: "update oauth_grant set last_used_at = now() where account_id = $1 and id = $2",
+};
+
+/** Grants in PostgreSQL. */
+export function createGrantStore(pool: pg.Pool): GrantStore {
+  return {
+    async insert({ accountId, id, clientId, clientName, redirectUri, scopes, resource, connectionIds }) {
+      const values = [accountId, id, clientId, clientName, redirectUri, scopes, resource, connectionIds ?? null];
+      return (await runStatement(pool, { ...INSERT, values })).rowCount === 1;
+    },
+    async list(accountId) {
+      return (await runStatement<GrantRow>(pool, { ...LIST, values: [accountId] })).rows.map(toGrant);
+    },
+    async listOfClient(accountId, clientId) {
+      const { rows } = await runStatement<GrantRow>(pool, { ...LIST_OF_CLIENT, values: [accountId, clientId] });
+      return rows.map(toGrant);
+    },
+    async findForToken(id) {
+      const { rows } = await runStatement<GrantRow & { moment: number }>(pool, { ...FOR_TOKEN, values: [id] });
+      return rows[0] && { ...toGrant(rows[0]), moment: rows[0].moment };
+    },
+    async findReach(accountId, id) {
+      const { rows } = await runStatement<Pick<GrantRow, "connection_ids">>(pool, {
+        ...REACH,
+        values: [accountId, id],
+      });
+      return (
+        rows[0] && { connectionIds: rows[0].connection_ids === null ? undefined : new Set(rows[0].connection_ids) }
+      );
+    },
+    async touch(accountId, id) {
+      await runStatement(pool, { ...TOUCH, values: [accountId, id] });
+    },
+    async revoke(accountId, id) {
+      return transaction(pool, async (client) => {
+        const text = `update oauth_grant set revoked_at = now()
+          where account_id = $1 and id = $2 and revoked_at is null`;
+        if ((await client.query(text, [accountId, id])).rowCount === 0) return false;
+        await client.query("delete from oidc_payload where grant_id = $1", [id]);
+        await endSessionsOfGrant(client, accountId, id);
+        await revoke(client, { accountId, kind: "grant", subject: id });
+        return true;
+      });
+    },
+  };
+}
