@@ -28,7 +28,7 @@ export const OauthGrantEntity = defineEntity({
     { name: "oauth_grant_id", expression: `create index oauth_grant_id on oauth_grant (id)` },
     {
       name: "oauth_grant_client",
-      expression: `create index oauth_grant_client on oauth_grant (account_id, client_id) where revoked_at is null`,
+      expression: `create index oauth_grant_client on oauth_grant (client_id, account_id) where revoked_at is null`,
     },
   ],
 });

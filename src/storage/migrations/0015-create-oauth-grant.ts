@@ -27,7 +27,7 @@ export class CreateOauthGrant extends Migration {
       create index oauth_grant_id on oauth_grant (id)
     `);
     this.addSql(`
-      create index oauth_grant_client on oauth_grant (account_id, client_id) where revoked_at is null
+      create index oauth_grant_client on oauth_grant (client_id, account_id) where revoked_at is null
     `);
   }
 }
