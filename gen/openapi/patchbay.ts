@@ -657,6 +657,10 @@ export interface components {
             readonly enabled: boolean;
             /** @description Whether the tool only reads. A tool without such a mark writes. */
             readonly read_only: boolean;
+            /** @description JSON Schema of a result's `structuredContent`. Absent when the tool does not say. */
+            readonly outputSchema?: {
+                readonly [key: string]: unknown;
+            };
         };
         /** @description What hosts may want to know about a tool. */
         readonly ToolAnnotations: {
@@ -666,6 +670,14 @@ export interface components {
             readonly requiresAuth: boolean;
             /** @description The group the tool belongs to. Absent when the integration does not group its tools. */
             readonly category?: string;
+            /** @description Whether the tool only reads, as MCP names it. */
+            readonly readOnlyHint?: boolean;
+            /** @description Whether the tool may change or delete what is there, not only add to it. Absent when the integration does not say. */
+            readonly destructiveHint?: boolean;
+            /** @description Whether calling the tool again with the same arguments changes nothing more. Absent when the integration does not say. */
+            readonly idempotentHint?: boolean;
+            /** @description Whether the tool reaches beyond its product, as a search of the web does. Absent when the integration does not say. */
+            readonly openWorldHint?: boolean;
         };
         /** @description The tools of a connection. */
         readonly ListConnectionToolsResponse: {
@@ -872,6 +884,10 @@ export interface components {
             readonly annotations: components["schemas"]["ToolAnnotations"];
             /** @description Whether the tool only reads. A tool without such a mark writes. */
             readonly read_only: boolean;
+            /** @description JSON Schema of a result's `structuredContent`. Absent when the tool does not say. */
+            readonly outputSchema?: {
+                readonly [key: string]: unknown;
+            };
         };
         /** @description A call in the history. It never holds the arguments, and never the result. */
         readonly Call: {

@@ -1,5 +1,15 @@
 import type { JsonObject } from "../json.ts";
 
+/** What a tool does beside reading, where its integration says so. MCP takes the worst for what is not said. */
+export interface ToolHints {
+  /** Whether it may change or delete what is there, not only add to it. */
+  readonly destructive?: boolean;
+  /** Whether calling it again with the same arguments changes nothing more. */
+  readonly idempotent?: boolean;
+  /** Whether it reaches beyond the product itself, as a search of the web does. */
+  readonly openWorld?: boolean;
+}
+
 /** A tool as its integration defines it, before any connection narrows it. */
 export interface ToolDefinition {
   /** Unique within the integration; `^[A-Za-z0-9_-]{1,64}$` for contracts of ours, as the upstream calls it otherwise. */
@@ -18,6 +28,7 @@ export interface ToolDefinition {
   };
   /** Whether it only reads. Absent marks count as writing. */
   readonly readOnly: boolean;
+  readonly hints?: ToolHints;
   /** What else an MCP server lists of it, as it came: of `title`, `icons`, `annotations` and `_meta` those it gives. For MCP clients alone. */
   readonly listed?: JsonObject;
 }

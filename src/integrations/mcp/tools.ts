@@ -1,5 +1,5 @@
 import { isJsonObject, roundNumbers, type JsonObject, type JsonValue } from "../../json.ts";
-import type { ToolDefinition } from "../tool.ts";
+import type { ToolDefinition, ToolHints } from "../tool.ts";
 import { keepFields } from "./listed-fields.ts";
 import { mirroredParameters } from "./stateless.ts";
 
@@ -39,8 +39,20 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
         : {}),
     },
     readOnly: isJsonObject(hints) && hints.readOnlyHint === true,
+    ...hintsOf(hints),
     ...(Object.keys(listed).length > 0 ? { listed } : {}),
   };
+}
+
+function hintsOf(annotations: JsonValue | undefined): { readonly hints?: ToolHints } {
+  if (!isJsonObject(annotations)) return {};
+  const { destructiveHint: destructive, idempotentHint: idempotent, openWorldHint: openWorld } = annotations;
+  const hints: ToolHints = {
+    ...(typeof destructive === "boolean" && { destructive }),
+    ...(typeof idempotent === "boolean" && { idempotent }),
+    ...(typeof openWorld === "boolean" && { openWorld }),
+  };
+  return Object.keys(hints).length === 0 ? {} : { hints };
 }
 
 /**

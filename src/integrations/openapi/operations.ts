@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { ToolDefinition } from "../tool.ts";
+import type { ToolDefinition, ToolHints } from "../tool.ts";
 import { acceptOf, outputSchemaOf } from "./answers.ts";
 import { credentialsOf, requirementsOf } from "./security.ts";
 import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./document.ts";
@@ -11,6 +11,10 @@ import { toolNames, type NamedOperation } from "./tool-name.ts";
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"] as const;
 /** Methods that only read, by HTTP's definition; an extension may say otherwise. */
 const READING = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
+/** Methods that change or remove what is there. */
+const CHANGING = new Set(["PUT", "PATCH", "DELETE"]);
+/** Methods that write and may be repeated, by HTTP's definition. */
+const REPEATABLE = new Set(["PUT", "DELETE"]);
 const DEFAULT_AUDIENCE = ["user", "assistant"];
 const MAX_DESCRIPTION_LENGTH = 2_000;
 
@@ -29,7 +33,8 @@ interface RawOperation extends NamedOperation {
 /**
  * Every operation of a document as a tool that can be called.
  *
- * Extensions of an operation: `x-patchbay-read-only`, `x-patchbay-category`, `x-patchbay-audience`, and
+ * Extensions of an operation: `x-patchbay-read-only`, `x-patchbay-destructive`, `x-patchbay-idempotent` and
+ * `x-patchbay-open-world`, over what the method says; `x-patchbay-category`, `x-patchbay-audience`, and
  * `x-patchbay-hidden` for one that is no tool. Throws OpenApiError for dangling references.
  */
 export function operationsOf(document: OpenApiDocument, defaults: OperationDefaults): readonly Operation[] {
@@ -44,7 +49,7 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
     const outputSchema = outputSchemaOf(document, outputs, operation);
     const category =
       textOf(operation["x-patchbay-category"]) ?? textOf(arrayOf(operation.tags)[0]) ?? defaults.category;
-    const readOnly = operation["x-patchbay-read-only"];
+    const readOnly = flagOf(operation["x-patchbay-read-only"]) ?? READING.has(method);
     const audience = arrayOf(operation["x-patchbay-audience"]).filter((word) => typeof word === "string");
     const tool: ToolDefinition = {
       name: names[index] ?? "",
@@ -56,7 +61,8 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
         requiresAuth: credentials.length > 0,
         ...(category === undefined ? {} : { category }),
       },
-      readOnly: typeof readOnly === "boolean" ? readOnly : READING.has(method),
+      readOnly,
+      ...hintsOf(operation, method, readOnly),
     };
     const server = serverOf(operation.servers ?? item.servers ?? document.root.servers);
     const { parameters, body } = input;
@@ -64,6 +70,28 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
     const requirements = requirementsOf(document, operation);
     return { tool, method, path, server, parameters, body, accept, credentials, requirements };
   });
+}
+
+/**
+ * What else its extensions and its method say. PUT, PATCH and DELETE replace or remove what is there; a POST may do
+ * anything, so nothing is said of it. Of what only reads, nothing is left to say but that it reaches beyond the product.
+ */
+function hintsOf(operation: JsonObject, method: string, readOnly: boolean): { readonly hints?: ToolHints } {
+  const destructive =
+    flagOf(operation["x-patchbay-destructive"]) ?? (!readOnly && CHANGING.has(method) ? true : undefined);
+  const idempotent =
+    flagOf(operation["x-patchbay-idempotent"]) ?? (!readOnly && REPEATABLE.has(method) ? true : undefined);
+  const openWorld = flagOf(operation["x-patchbay-open-world"]);
+  const hints: ToolHints = {
+    ...(destructive !== undefined && { destructive }),
+    ...(idempotent !== undefined && { idempotent }),
+    ...(openWorld !== undefined && { openWorld }),
+  };
+  return Object.keys(hints).length === 0 ? {} : { hints };
+}
+
+function flagOf(value: JsonValue | undefined): boolean | undefined {
+  return typeof value === "boolean" ? value : undefined;
 }
 
 function rawOperations(document: OpenApiDocument): readonly RawOperation[] {

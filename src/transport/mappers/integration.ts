@@ -63,5 +63,6 @@ function toWirePreviewedTool(tool: ToolDefinition): PreviewedTool {
     inputSchema: tool.inputSchema,
     annotations: toWireAnnotations(tool),
     readOnly: tool.readOnly,
+    ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema }),
   });
 }

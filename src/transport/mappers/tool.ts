@@ -17,12 +17,17 @@ import type { ToolChange } from "../../integrations/integration.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 
 /** What hosts may want to know about a tool, field by field. */
-export function toWireAnnotations({ annotations }: ToolDefinition): ToolAnnotations {
+export function toWireAnnotations({ annotations, readOnly, hints = {} }: ToolDefinition): ToolAnnotations {
   const { audience, requiresAuth, category } = annotations;
+  const { destructive, idempotent, openWorld } = hints;
   return create(ToolAnnotationsSchema, {
     audience: [...audience],
     requiresAuth,
     ...(category === undefined ? {} : { category }),
+    readOnlyHint: readOnly,
+    ...(destructive === undefined ? {} : { destructiveHint: destructive }),
+    ...(idempotent === undefined ? {} : { idempotentHint: idempotent }),
+    ...(openWorld === undefined ? {} : { openWorldHint: openWorld }),
   });
 }
 
@@ -35,6 +40,7 @@ function toWireTool({ id, definition, enabled }: ConnectionTool): Tool {
     id,
     enabled,
     readOnly: definition.readOnly,
+    ...(definition.outputSchema === undefined ? {} : { outputSchema: definition.outputSchema }),
   });
 }
 

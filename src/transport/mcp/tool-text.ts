@@ -29,9 +29,15 @@ export function createToolPrinter(): ToolPrinter {
 
 /** A tool as MCP lists it. What an MCP server says of its own tool goes on as it came. */
 function toWireTool({ name, offer }: ListedTool, isLegacy: boolean): JsonObject {
-  const { description, inputSchema, outputSchema, readOnly, listed } = offer.tool.definition;
+  const { description, inputSchema, outputSchema, readOnly, hints = {}, listed } = offer.tool.definition;
+  const { destructive, idempotent, openWorld } = hints;
   return {
-    annotations: { readOnlyHint: readOnly },
+    annotations: {
+      readOnlyHint: readOnly,
+      ...(destructive !== undefined && { destructiveHint: destructive }),
+      ...(idempotent !== undefined && { idempotentHint: idempotent }),
+      ...(openWorld !== undefined && { openWorldHint: openWorld }),
+    },
     ...listed,
     name,
     description,

@@ -53,6 +53,14 @@ describe("the tools of a server", () => {
     expect(tools).toHaveLength(5);
   });
 
+  it("say what else they do where their hints are words of truth", async () => {
+    const annotations = { destructiveHint: false, idempotentHint: true, openWorldHint: "yes" };
+    const subject = await upstream(offering({ name: "says", annotations }, { name: "silent" }));
+    const [says, silent] = await list(subject);
+    expect(says?.hints).toEqual({ destructive: false, idempotent: true });
+    expect(silent?.hints).toBeUndefined();
+  });
+
   it("keep their schemas, and every input schema is one of an object", async () => {
     const inputSchema = { type: "object", properties: { a: { $ref: "#/$defs/a" } }, required: ["a"], $defs: { a: {} } };
     const outputSchema = { type: "object", properties: { b: {} } };

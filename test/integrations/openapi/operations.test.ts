@@ -166,6 +166,28 @@ describe("annotations", () => {
     ]);
   });
 
+  it("what else a tool does comes from the method, and the extensions say otherwise", () => {
+    const found = convert("3.1.0", {
+      "/a": {
+        get: { operationId: "read", "x-patchbay-open-world": true },
+        put: { operationId: "replace" },
+        patch: { operationId: "change" },
+        delete: { operationId: "remove", "x-patchbay-destructive": false },
+        post: { operationId: "add", "x-patchbay-idempotent": true },
+      },
+      "/b": { post: { operationId: "act" }, put: { operationId: "peek", "x-patchbay-read-only": true } },
+    });
+    expect(Object.fromEntries(found.map(({ tool: { name, hints } }) => [name, hints]))).toEqual({
+      read: { openWorld: true },
+      replace: { destructive: true, idempotent: true },
+      change: { destructive: true },
+      remove: { destructive: false, idempotent: true },
+      add: { idempotent: true },
+      act: undefined,
+      peek: undefined,
+    });
+  });
+
   it("an output schema says shapes, and requires nothing", () => {
     const [operation] = convert("3.1.0", {
       "/a": {

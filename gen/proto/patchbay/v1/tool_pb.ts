@@ -13,7 +13,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/tool.proto.
  */
 export const file_patchbay_v1_tool: GenFile = /*@__PURE__*/
-  fileDesc("ChZwYXRjaGJheS92MS90b29sLnByb3RvEgtwYXRjaGJheS52MSLGAQoEVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi0KDGlucHV0X3NjaGVtYRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSMQoLYW5ub3RhdGlvbnMYBCABKAsyHC5wYXRjaGJheS52MS5Ub29sQW5ub3RhdGlvbnMSCgoCaWQYBSABKAUSDwoHZW5hYmxlZBgGIAEoCBIcCglyZWFkX29ubHkYByABKAhSCXJlYWRfb25seSJeCg9Ub29sQW5ub3RhdGlvbnMSEAoIYXVkaWVuY2UYASADKAkSFQoNcmVxdWlyZXNfYXV0aBgCIAEoCBIVCghjYXRlZ29yeRgDIAEoCUgAiAEBQgsKCV9jYXRlZ29yeWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("ChZwYXRjaGJheS92MS90b29sLnByb3RvEgtwYXRjaGJheS52MSL2AQoEVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi0KDGlucHV0X3NjaGVtYRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSMQoLYW5ub3RhdGlvbnMYBCABKAsyHC5wYXRjaGJheS52MS5Ub29sQW5ub3RhdGlvbnMSCgoCaWQYBSABKAUSDwoHZW5hYmxlZBgGIAEoCBIcCglyZWFkX29ubHkYByABKAhSCXJlYWRfb25seRIuCg1vdXRwdXRfc2NoZW1hGAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCKmAgoPVG9vbEFubm90YXRpb25zEhAKCGF1ZGllbmNlGAEgAygJEhUKDXJlcXVpcmVzX2F1dGgYAiABKAgSFQoIY2F0ZWdvcnkYAyABKAlIAIgBARIbCg5yZWFkX29ubHlfaGludBgEIAEoCEgBiAEBEh0KEGRlc3RydWN0aXZlX2hpbnQYBSABKAhIAogBARIcCg9pZGVtcG90ZW50X2hpbnQYBiABKAhIA4gBARIcCg9vcGVuX3dvcmxkX2hpbnQYByABKAhIBIgBAUILCglfY2F0ZWdvcnlCEQoPX3JlYWRfb25seV9oaW50QhMKEV9kZXN0cnVjdGl2ZV9oaW50QhIKEF9pZGVtcG90ZW50X2hpbnRCEgoQX29wZW5fd29ybGRfaGludGIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * A tool of one connection, as its owner sees it.
@@ -70,6 +70,13 @@ export type Tool = Message<"patchbay.v1.Tool"> & {
    * @generated from field: bool read_only = 7 [json_name = "read_only"];
    */
   readOnly: boolean;
+
+  /**
+   * JSON Schema of a result's `structuredContent`. Unset when the tool does not say.
+   *
+   * @generated from field: google.protobuf.Struct output_schema = 8;
+   */
+  outputSchema?: JsonObject | undefined;
 };
 
 /**
@@ -105,6 +112,34 @@ export type ToolAnnotations = Message<"patchbay.v1.ToolAnnotations"> & {
    * @generated from field: optional string category = 3;
    */
   category?: string | undefined;
+
+  /**
+   * Whether the tool only reads, as MCP names it.
+   *
+   * @generated from field: optional bool read_only_hint = 4;
+   */
+  readOnlyHint?: boolean | undefined;
+
+  /**
+   * Whether the tool may change or delete what is there, not only add to it. Unset when the integration does not say.
+   *
+   * @generated from field: optional bool destructive_hint = 5;
+   */
+  destructiveHint?: boolean | undefined;
+
+  /**
+   * Whether calling the tool again with the same arguments changes nothing more. Unset when the integration does not say.
+   *
+   * @generated from field: optional bool idempotent_hint = 6;
+   */
+  idempotentHint?: boolean | undefined;
+
+  /**
+   * Whether the tool reaches beyond its product, as a search of the web does. Unset when the integration does not say.
+   *
+   * @generated from field: optional bool open_world_hint = 7;
+   */
+  openWorldHint?: boolean | undefined;
 };
 
 /**
