@@ -6,7 +6,7 @@ export const AuditEventEntity = defineEntity({
   tableName: "audit_event",
   properties: (p) => ({
     accountId: p.text().primary(),
-    occurredAt: p.datetime().primary().defaultRaw("date_trunc('milliseconds', clock_timestamp())"),
+    occurredAt: p.datetime().primary().defaultRaw("date_trunc('milliseconds'::text, clock_timestamp())"),
     id: p.bigint("number").primary().autoincrement().generated("identity"),
     action: p.text(),
     outcome: p.enum(["ok", "refused"]).default("ok"),
