@@ -53,10 +53,12 @@ function personalToken(expiresInDays?: number): Promise<{ readonly id: string; r
 }
 
 async function honours(replica: Replica, token: string): Promise<boolean> {
-  return Promise.resolve(replica.verifier.verify(`Bearer ${token}`, [installation.issuer])).then(
-    () => true,
-    () => false,
-  );
+  try {
+    await replica.verifier.verify(`Bearer ${token}`, [installation.issuer]);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const rotate = (purpose: KeyPurpose = "access_token", isForced = false) =>
@@ -124,7 +126,7 @@ describe("rotating", () => {
     const before = await idsOf();
     await rotate();
     for (const replica of replicas) {
-      await until(async () => replica.keys.current("access_token").id === before.next[0], { withinMs: 1_000 });
+      await until(async () => replica.keys.current("access_token").id === before.next[0], { withinMs: 5_000 });
     }
     expect(decodeProtectedHeader(await freshToken()).kid).toBe(before.next[0]);
     expect((await idsOf()).retired).toEqual(before.current);
@@ -217,7 +219,7 @@ describe("a retired key", () => {
     await installation.keyRotation.maintain();
     expect((await idsOf()).retired).toEqual([]);
     for (const replica of replicas) {
-      await until(async () => !published(replica).includes(kid), { withinMs: 1_000 });
+      await until(async () => !published(replica).includes(kid), { withinMs: 5_000 });
       // Not seen by this replica before, so no memory answers for it.
       expect(await honours(replica, token)).toBe(false);
     }

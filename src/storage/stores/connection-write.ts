@@ -177,13 +177,14 @@ async function applyEffects(
       deps.hashSecret(effects.clientSecret),
     ]);
   }
-  if (effects.endClientAccess === true) {
-    await endSessionsOfClient(client, accountId, oauthClientId);
-    await revoke(client, { accountId, kind: "client", subject: oauthClientId, issuedBefore: new Date() });
-  }
   if (effects.forgetTools === true) {
     await client.query("delete from tool_list where account_id = $1 and connection_id = $2", [accountId, id]);
     await announceEvent(client, { accountId, connectionId: id, event: "tools" });
   }
   if (effects.verify === true) await deps.enqueueVerification(client, connection);
+  if (effects.endClientAccess === true) {
+    await endSessionsOfClient(client, accountId, oauthClientId);
+    // Last, so that nothing it would wait for comes between the bound and the commit.
+    await revoke(client, { accountId, kind: "client", subject: oauthClientId, issuedBefore: new Date() });
+  }
 }

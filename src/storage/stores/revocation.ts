@@ -32,6 +32,9 @@ const ROW_LIFETIME = "1 hour 10 minutes";
  */
 const COMMIT_ALLOWANCE = "10 seconds";
 
+/** After this much idling, or waiting for one lock, the revoking transaction is given up, so that it cannot outlast the allowance. */
+const PATIENCE = "4s";
+
 /**
  * Adds a revocation and announces it, within the caller's transaction. Call it after the change that makes it necessary.
  * A broader revocation is never narrowed by a later one.
@@ -53,7 +56,8 @@ export async function revoke(client: pg.PoolClient | pg.Pool, request: Revocatio
         returning account_id, kind, subject, issued_before)
       select pg_notify($8, json_strip_nulls(json_build_object(
         'accountId', account_id, 'kind', kind, 'subject', subject,
-        'issuedBefore', to_char(issued_before at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::text)
+        'issuedBefore', to_char(issued_before at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::text),
+        set_config('idle_in_transaction_session_timeout', '${PATIENCE}', true), set_config('lock_timeout', '${PATIENCE}', true)
       from added`,
     values: [
       request.accountId,
