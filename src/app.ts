@@ -11,6 +11,7 @@ import {
 } from "./composition/background.ts";
 import { composeAuth } from "./composition/auth.ts";
 import { composeIntegrations } from "./composition/integrations.ts";
+import { composeToolDiscovery } from "./composition/tool-discovery.ts";
 import type { Config } from "./config.ts";
 import { createCachedView } from "./connections/cached-view.ts";
 import { createConnections } from "./connections/connections.ts";
@@ -46,10 +47,12 @@ import { createPurge } from "./storage/stores/purge.ts";
 import { createSessionStore } from "./storage/stores/session.ts";
 import { createToolListStore } from "./storage/stores/tool-list.ts";
 import { createToolNames } from "./storage/stores/tool-name.ts";
+import { createAccountSettingsHandlers } from "./transport/handlers/account-settings.ts";
 import { createConnectionHandlers } from "./transport/handlers/connections.ts";
 import { createHistoryHandlers } from "./transport/handlers/history.ts";
 import { createIntegrationHandlers } from "./transport/handlers/integrations.ts";
 import { createRuntimeHandlers } from "./transport/handlers/runtime.ts";
+import { createToolHandlers } from "./transport/handlers/tools.ts";
 import { createPort } from "./transport/port.ts";
 import { createTransport } from "./transport/transport.ts";
 
@@ -142,6 +145,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         revocations.add({ kind: "connection", subject: String(connectionId), before: undefined });
     },
   });
+  const discovery = await composeToolDiscovery({ pool, listener, connections: view, tools });
   const callPartitions = createCallPartitions(pool, config.historyDays);
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
   building.defer(() => history.close());
@@ -171,6 +175,8 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
       history: createHistoryHandlers(createPastCalls({ records: createCallRecordReader(pool), connections: store })),
       runtime: createRuntimeHandlers(runtime),
+      tool: createToolHandlers(discovery.search),
+      accountSettings: createAccountSettingsHandlers(discovery.settings),
     },
     mcp: {
       connections: view,

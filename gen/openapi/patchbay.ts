@@ -269,6 +269,50 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v1/tools/search": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Search tools
+         * @description Searches the tools that the caller may use, through all connections or one, by words of their names, titles, categories, descriptions and parameters, and of their connections' names. A tool is found by any of the words; those that more of them fit, and better, come first. Words may be cut short at their end.
+         */
+        readonly get: operations["searchTools"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/account/settings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the account's settings
+         * @description Reads the settings of the caller's own account.
+         */
+        readonly get: operations["getAccountSettings"];
+        /**
+         * Change the account's settings
+         * @description Changes the settings that are given and leaves the others. Agents that listen are told when their tools are others now.
+         */
+        readonly put: operations["updateAccountSettings"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/mcp/initialize": {
         readonly parameters: {
             readonly query?: never;
@@ -927,6 +971,65 @@ export interface components {
              * @description The size of the result as JSON, in bytes, approximately.
              */
             readonly response_bytes: number;
+        };
+        /** @description A tool of one of the caller's connections. */
+        readonly FoundTool: {
+            /**
+             * Format: int32
+             * @description The number of the connection that offers it.
+             */
+            readonly mcp_server_id: number;
+            /** @description The name of that connection. */
+            readonly mcp_server_name: string;
+            /** @description The kind of integration it connects to, such as `bamboohr`. */
+            readonly server_type: string;
+            readonly tool: components["schemas"]["Tool"];
+        };
+        /** @description What was found, best first. */
+        readonly SearchToolsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            readonly success: true;
+            /** @description The tools of this page. */
+            readonly data: readonly components["schemas"]["FoundTool"][];
+            /**
+             * Format: int32
+             * @description How many tools were found on all pages.
+             */
+            readonly total_count: number;
+            /**
+             * Format: int32
+             * @description How many tools a page holds.
+             */
+            readonly limit: number;
+            /**
+             * Format: int32
+             * @description How many tools precede this page.
+             */
+            readonly offset: number;
+            /** @description Whether more tools follow. */
+            readonly has_more: boolean;
+        };
+        /** @description The settings of one account. */
+        readonly AccountSettings: {
+            /** @description Whether agents that would see more than 100 tools are listed two instead: one that finds tools by words and one that calls a tool by its name. These are `find_tools` and `call_tool`; every tool can still be called by its own name. Off unless switched on. */
+            readonly tool_search: boolean;
+        };
+        /** @description The settings of the account. */
+        readonly AccountSettingsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            readonly success: true;
+            readonly data: components["schemas"]["AccountSettings"];
+        };
+        /** @description What to change. What is left out stays. */
+        readonly UpdateAccountSettingsRequest: {
+            /** @description Whether agents that would see more than 100 tools are given two tools that find and call them instead. */
+            readonly tool_search?: boolean;
         };
         /** @description A page of calls, newest first. */
         readonly ListCallsResponse: {
@@ -2150,6 +2253,181 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["ConnectionNotFound"];
+            readonly 429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly searchTools: {
+        readonly parameters: {
+            readonly query: {
+                /**
+                 * @description What the tool should do, in words.
+                 * @example time off requests
+                 */
+                readonly q: string;
+                /**
+                 * @description The number of a connection in decimal. Left out means every connection in view.
+                 * @example 1
+                 */
+                readonly server_id?: string;
+                /** @description How many to return. Left out means 20. */
+                readonly limit?: number;
+                /** @description How many to skip. Left out means none. */
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The tools that were found. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SearchToolsResponse"];
+                };
+            };
+            /** @description A query parameter is missing, out of range or unknown. The detail names it. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            readonly 403: {
+                headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 404: components["responses"]["ConnectionNotFound"];
+            readonly 429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getAccountSettings: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The settings. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccountSettingsResponse"];
+                };
+            };
+            /** @description A query parameter is unknown. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is bound to one connection. */
+            readonly 403: {
+                headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            readonly 500: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly updateAccountSettings: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UpdateAccountSettingsRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The settings as they are now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccountSettingsResponse"];
+                };
+            };
+            /** @description A field is unknown or of the wrong type. The detail names it. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or is bound to one connection. */
+            readonly 403: {
+                headers: {
+                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooMany"];
             /** @description The service failed. */
             readonly 500: {

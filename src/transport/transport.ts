@@ -4,10 +4,12 @@ import { Code, ConnectError, createServiceImplSpec, type ServiceImpl } from "@co
 import { Health } from "../../gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
+import { AccountSettingsService } from "../../gen/proto/patchbay/v1/account_settings_service_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
+import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 import { serveRpc, type ServedRpc } from "./calls.ts";
 import { createRpcHandler } from "./connect/face.ts";
 import { createCors } from "./cors.ts";
@@ -55,6 +57,8 @@ export interface TransportDeps {
     readonly integration: ServiceImpl<typeof IntegrationService>;
     readonly history: ServiceImpl<typeof HistoryService>;
     readonly runtime: ServiceImpl<typeof RuntimeService>;
+    readonly tool: ServiceImpl<typeof ToolService>;
+    readonly accountSettings: ServiceImpl<typeof AccountSettingsService>;
   };
   /** What MCP clients are served; without it there is no MCP face. */
   readonly mcp?: McpDomain;
@@ -167,7 +171,14 @@ export function createTransport(deps: TransportDeps): Transport {
 /** Every RPC that the port serves, ours and gRPC's own. */
 function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane): readonly ServedRpc[] {
   const { publicUrl, implementations, isReady } = deps;
-  const ours = [ConnectionService, HistoryService, IntegrationService, RuntimeService];
+  const ours = [
+    AccountSettingsService,
+    ConnectionService,
+    HistoryService,
+    IntegrationService,
+    RuntimeService,
+    ToolService,
+  ];
   const known = [...ours, Health, ServerReflection, ServerReflectionAlpha];
   const own = createLane(limits.calls);
   const reflection = createReflectionService(known);
@@ -177,7 +188,10 @@ function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane):
     ...serveService(IntegrationService, implementations.integration, { audiences: [publicUrl] }, (name) =>
       name.startsWith("List") || name.startsWith("Get") ? own : upstream,
     ),
+    ...serveService(AccountSettingsService, implementations.accountSettings, { audiences: [publicUrl] }, () => own),
     ...serveService(HistoryService, implementations.history, { audiences: [publicUrl] }, () => own),
+    // The first list of a connection comes from its upstream.
+    ...serveService(ToolService, implementations.tool, { audiences: [publicUrl] }, () => upstream),
     ...serveService(RuntimeService, implementations.runtime, { audiences: [publicUrl, `${publicUrl}/mcp`] }, (name) =>
       name === "Initialize" ? own : upstream,
     ),

@@ -82,6 +82,21 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: () => ({ input: { server_type: "mcp" } }),
     namesSomething: false,
   },
+  SearchTools: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { q: "employee", server_id: connection } }),
+    namesSomething: true,
+  },
+  GetAccountSettings: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
+  UpdateAccountSettings: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: () => ({ input: { tool_search: true } }),
+    namesSomething: false,
+  },
   ListCalls: {
     wrongScopes: "mgmt.write mcp.read mcp.write",
     request: ({ connection }) => ({ input: { server_id: connection } }),

@@ -10,6 +10,7 @@ import {
 import { type FileDescriptorProto, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { http } from "../../gen/proto/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/proto/google/api/http_pb.ts";
+import { AccountSettingsService } from "../../gen/proto/patchbay/v1/account_settings_service_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
@@ -23,9 +24,17 @@ import {
   rest_source,
 } from "../../gen/proto/patchbay/v1/options_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
+import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 
 /** The services that REST serves as well. */
-export const services: readonly DescService[] = [ConnectionService, HistoryService, IntegrationService, RuntimeService];
+export const services: readonly DescService[] = [
+  AccountSettingsService,
+  ConnectionService,
+  HistoryService,
+  IntegrationService,
+  RuntimeService,
+  ToolService,
+];
 
 /** One RPC on one REST path, as the options of the contract say it. */
 export interface Binding {

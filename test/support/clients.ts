@@ -1,10 +1,12 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { AccountSettingsService } from "../../gen/proto/patchbay/v1/account_settings_service_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
+import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { FACE_NAMES, type FaceName, type Outcome } from "./outcome.ts";
 import { callRest } from "./rest-client.ts";
@@ -26,7 +28,7 @@ export interface Face {
 
 /** Every operation of the contract by its name. */
 export const OPERATIONS: ReadonlyMap<string, DescMethod> = new Map(
-  [ConnectionService, HistoryService, IntegrationService, RuntimeService]
+  [AccountSettingsService, ConnectionService, HistoryService, IntegrationService, RuntimeService, ToolService]
     .flatMap(({ methods }) => methods)
     .map((method) => [method.name, method]),
 );

@@ -1,5 +1,6 @@
 import { AccountEntity } from "./account.ts";
 import { AuditEventEntity } from "./audit-event.ts";
+import { AccountSettingEntity } from "./account-setting.ts";
 import { CallRecordEntity } from "./call-record.ts";
 import { ConnectionEntity } from "./connection.ts";
 import { ConnectionTombstoneEntity } from "./connection-tombstone.ts";
@@ -23,6 +24,7 @@ import { ToolNameEntity } from "./tool-name.ts";
 export const entities = [
   AccountEntity,
   AuditEventEntity,
+  AccountSettingEntity,
   CallRecordEntity,
   ConnectionEntity,
   ConnectionTombstoneEntity,

@@ -31,7 +31,8 @@ export function toWireAnnotations({ annotations, readOnly, hints = {} }: ToolDef
   });
 }
 
-function toWireTool({ id, definition, enabled }: ConnectionTool): Tool {
+/** A tool as its owner sees it, field by field. */
+export function toWireTool({ id, definition, enabled }: ConnectionTool): Tool {
   return create(ToolSchema, {
     name: definition.name,
     description: definition.description,

@@ -126,6 +126,13 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
       listCalls: () => ({ success: true, data: [] }),
       getUsage: () => ({ success: true, data: [], hasMore: false }),
     },
+    tool: {
+      searchTools: () => ({ success: true, data: [], totalCount: 0, limit: 20, offset: 0, hasMore: false }),
+    },
+    accountSettings: {
+      getAccountSettings: () => ({ success: true, data: { toolSearch: false } }),
+      updateAccountSettings: ({ toolSearch = false }) => ({ success: true, data: { toolSearch } }),
+    },
     runtime: {
       initialize: (request) => {
         seen.requests.push(request);
