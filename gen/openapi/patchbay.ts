@@ -1331,7 +1331,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The token lacks the scope, or is bound to one connection. */
+        /** @description The token lacks the scope, or does not reach all connections. */
         readonly ForbiddenToTry: {
             headers: {
                 readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -1624,7 +1624,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or is bound to one connection. */
+            /** @description The token lacks the scope, or does not reach all connections. */
             readonly 403: {
                 headers: {
                     readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -2361,7 +2361,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or is bound to one connection. */
+            /** @description The token lacks the scope, or does not reach all connections. */
             readonly 403: {
                 headers: {
                     readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -2416,7 +2416,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or is bound to one connection. */
+            /** @description The token lacks the scope, or does not reach all connections. */
             readonly 403: {
                 headers: {
                     readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];

@@ -1,4 +1,4 @@
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reachesAll } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 
 /** What an account's owner decides once for all connections. */
@@ -34,11 +34,11 @@ export function createSettingsOfAccount(deps: {
 }): SettingsOfAccount {
   return {
     async get(principal) {
-      refuseBound(principal, "You do not have permission to view account settings.");
+      refusePartial(principal, "You do not have permission to view account settings.");
       return deps.store.find(principal.accountId);
     },
     async update(principal, change) {
-      refuseBound(principal, "You do not have permission to update account settings.");
+      refusePartial(principal, "You do not have permission to update account settings.");
       const saved = await deps.store.save(principal.accountId, change);
       deps.onChange(principal.accountId);
       return saved;
@@ -46,6 +46,6 @@ export function createSettingsOfAccount(deps: {
   };
 }
 
-function refuseBound(principal: Principal, sentence: string): void {
-  if (principal.connectionId !== undefined) throw new DomainError("forbidden", sentence);
+function refusePartial(principal: Principal, sentence: string): void {
+  if (!reachesAll(principal)) throw new DomainError("forbidden", sentence);
 }

@@ -1,4 +1,4 @@
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reaches } from "../auth/principal.ts";
 import { invalid } from "../domain-error.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
 import type { Connection } from "./connection.ts";
@@ -49,12 +49,13 @@ export interface ToolSearchDeps {
 /** A search over the lists in memory. */
 export function createToolSearch({ connections, tools, ranking }: ToolSearchDeps): ToolSearch {
   async function inView(principal: Principal, serverId: string | undefined): Promise<readonly Connection[]> {
-    const id = serverId === undefined ? principal.connectionId : reachableId(principal, serverId);
-    if (serverId === undefined && id === undefined) return connections.ofAccount(principal.accountId);
+    if (serverId === undefined) {
+      return (await connections.ofAccount(principal.accountId)).filter(({ id }) => reaches(principal, id));
+    }
+    const id = reachableId(principal, serverId);
     const connection = id === undefined ? undefined : await connections.find(principal.accountId, id);
-    if (connection !== undefined) return [connection];
-    if (serverId !== undefined) throw connectionNotFound(serverId);
-    return [];
+    if (connection === undefined) throw connectionNotFound(serverId);
+    return [connection];
   }
 
   return async (principal, { q, serverId, limit = DEFAULT_LIMIT, offset = 0 }) => {

@@ -111,7 +111,7 @@ export const UpdateAccountSettingsResponseSchema: GenMessage<UpdateAccountSettin
   messageDesc(file_patchbay_v1_account_settings_service, 3);
 
 /**
- * Reads and changes the settings of the caller's own account. A token that is bound to one connection does neither.
+ * Reads and changes the settings of the caller's own account. A token that does not reach all its connections does neither.
  *
  * @generated from service patchbay.v1.AccountSettingsService
  */
