@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { ensureFirstAccount, type FirstAccount } from "./auth/bootstrap.ts";
 import { hashSecret } from "./auth/hash-secret.ts";
@@ -10,6 +11,7 @@ import {
   VERIFY_QUEUE,
 } from "./composition/background.ts";
 import { composeAuth } from "./composition/auth.ts";
+import { composeLogin } from "./composition/login.ts";
 import { composeIntegrations } from "./composition/integrations.ts";
 import { composeToolDiscovery } from "./composition/tool-discovery.ts";
 import type { Config } from "./config.ts";
@@ -83,6 +85,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const jobs = createJobs({ pool, log, listener });
   const feed = await createChangeFeed(listener);
 
+  const login = composeLogin(config, foundation, log);
   const { revocations, verifier, oauthServer, isHonoured } = await composeAuth(config, foundation, listener, log);
   building.defer(() => {
     revocations.close();
@@ -199,13 +202,16 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     corsOrigins: config.corsOrigins,
     trustProxy: config.trustProxy,
     log,
-    extraRoutes: ["/oauth2/*", "/.well-known/*"].map((path) => ({
-      path,
-      handle: (request, response) => {
-        if (oauthServer.handle(request, response)) return;
-        response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
-      },
-    })),
+    extraRoutes: [
+      ...login.routes,
+      ...["/oauth2/*", "/.well-known/*"].map((path) => ({
+        path,
+        handle: (request: IncomingMessage, response: ServerResponse) => {
+          if (oauthServer.handle(request, response)) return;
+          response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
+        },
+      })),
+    ],
     isReady: () => ready && listener.isHealthy(),
   });
   const port = createPort({

@@ -11,6 +11,8 @@ First start: an administrator and a client were made for you. This is shown once
   client id      ${clientId}
   client secret  ${clientSecret}
 
+Log in, and choose a password of your own: ${publicUrl}/login
+
 Get a token, then list your connections:
 
   TOKEN=$(curl -s -u '${clientId}:${clientSecret}' -d grant_type=client_credentials \\

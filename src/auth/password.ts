@@ -12,6 +12,9 @@ function unpadded(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64").replaceAll("=", "");
 }
 
+/** What no password hashes to, at the cost of a real one: checking against it takes as long, and always fails. */
+export const NO_PASSWORD_HASH = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${"A".repeat(22)}$${"A".repeat(43)}`;
+
 /** Hashes a password with argon2id into the PHC string format, which carries its own costs. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);

@@ -2,7 +2,7 @@ import { hashSecret } from "../hash-secret.ts";
 import type { HttpRequest, HttpResponse } from "../oauth/http-exchange.ts";
 import { randomId, randomSecret } from "../random.ts";
 import type { Cookies } from "./cookies.ts";
-import type { LoginSession, LoginSessionStore } from "./login-session.ts";
+import type { Authenticated, LoginSession, LoginSessionStore } from "./login-session.ts";
 
 /** How long a session lives. */
 export const LOGIN_SESSION_LIMITS = { idleSeconds: 12 * 3_600, lifetimeSeconds: 7 * 86_400, perAccount: 100 } as const;
@@ -19,9 +19,9 @@ export interface LoginSessions {
   read(request: HttpRequest): Promise<LoginSession | undefined>;
   /**
    * Logs the browser in under a new cookie, whatever it held before, and ends the session it had. Undefined when the
-   * account is disabled or gone.
+   * account is disabled, gone, or has another password by now.
    */
-  begin(request: HttpRequest, response: HttpResponse, accountId: string): Promise<LoginSession | undefined>;
+  begin(request: HttpRequest, response: HttpResponse, who: Authenticated): Promise<LoginSession | undefined>;
   /** Ends the browser's session, if it has one, and everything that was got with it. */
   end(request: HttpRequest, response: HttpResponse): Promise<void>;
 }
@@ -58,15 +58,15 @@ export function createLoginSessions(deps: {
       if (idleMs > TOUCH_MS) await store.touch(session.accountId, session.id);
       return session;
     },
-    async begin(request, response, accountId) {
+    async begin(request, response, who) {
       await endCurrent(request);
       const secret = randomSecret();
       const { lifetimeSeconds, perAccount } = LOGIN_SESSION_LIMITS;
       const session = await store.insert(
-        { accountId, id: randomId("session_"), secretHash: hashSecret(pepper, secret), lifetimeSeconds },
+        { ...who, id: randomId("session_"), secretHash: hashSecret(pepper, secret), lifetimeSeconds },
         perAccount,
       );
-      if (session !== undefined) cookies.set(response, COOKIE, `${accountId}.${secret}`, lifetimeSeconds);
+      if (session !== undefined) cookies.set(response, COOKIE, `${who.accountId}.${secret}`, lifetimeSeconds);
       return session;
     },
     async end(request, response) {

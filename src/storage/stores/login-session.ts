@@ -36,9 +36,19 @@ const FIND = `
 const INSERT = `
   with session as (
     insert into login_session (account_id, id, secret_hash, expires_at)
-    select id, $2, $3, now() + make_interval(secs => $4) from account where id = $1 and disabled_at is null
+    select id, $2, $3, now() + make_interval(secs => $4) from account
+    where id = $1 and disabled_at is null and ($5::text is null or password_hash = $5)
     returning account_id, id, authenticated_at, expires_at)
   select ${COLUMNS} from session join account on account.id = session.account_id`;
+
+const MOMENT = `
+  select greatest(
+      (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+      (select (extract(epoch from max(issued_before)) * 1000000)::bigint + 1 from revocation
+        where account_id = $1 and (kind, subject) in (('client', $2), ('account', $1)))
+    ) as moment
+  from login_session join account on account.id = account_id
+  where account_id = $1 and login_session.id = $2 and account.disabled_at is null`;
 
 const END_LONGEST_IDLE = `
   delete from login_session where account_id = $1 and id in (
@@ -71,13 +81,14 @@ async function revokeSessions(
 /** Login sessions in PostgreSQL: what one replica ends, every other refuses with its next reading. */
 export function createLoginSessionStore(pool: pg.Pool): LoginSessionStore {
   return {
-    insert: ({ accountId, id, secretHash, lifetimeSeconds }, limit) =>
+    insert: ({ accountId, passwordHash, id, secretHash, lifetimeSeconds }, limit) =>
       transaction(pool, async (client) => {
         // Makes room first; the lock has the openings of one account wait for each other, so that the limit holds.
         await client.query("select from account where id = $1 for no key update", [accountId]);
         const ended = await client.query<{ id: string }>(END_LONGEST_IDLE, [accountId, limit - 1]);
         await revokeSessions(client, accountId, ended.rows);
-        const { rows } = await client.query<LoginSessionRow>(INSERT, [accountId, id, secretHash, lifetimeSeconds]);
+        const values = [accountId, id, secretHash, lifetimeSeconds, passwordHash ?? null];
+        const { rows } = await client.query<LoginSessionRow>(INSERT, values);
         return rows[0] && toLoginSession(rows[0]);
       }),
     async find(accountId, secretHash, idleSeconds) {
@@ -88,6 +99,10 @@ export function createLoginSessionStore(pool: pg.Pool): LoginSessionStore {
     async touch(accountId, id) {
       const text = "update login_session set last_used_at = now() where account_id = $1 and id = $2";
       await runStatement(pool, { name: "login_session_touch", text, values: [accountId, id] });
+    },
+    async momentOf(accountId, id) {
+      const statement = { name: "login_session_moment", text: MOMENT, values: [accountId, id] };
+      return (await runStatement<{ moment: number }>(pool, statement)).rows[0]?.moment;
     },
     end: (accountId, id) =>
       transaction(pool, async (client) => {

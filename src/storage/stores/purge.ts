@@ -24,11 +24,22 @@ const EXPIRED_PAYLOADS = {
     select model, id from oidc_payload where expires_at < now() limit ${BATCH} for update skip locked)`,
 };
 
+const EXPIRED_LOGIN_SESSIONS = {
+  name: "purge_login_sessions",
+  text: `delete from login_session where (account_id, id) in (
+    select account_id, id from login_session where expires_at < now() limit ${BATCH} for update skip locked)`,
+};
+const EXPIRED_LOGIN_FAILURES = {
+  name: "purge_login_failures",
+  text: `delete from login_failure where key in (
+    select key from login_failure where expire < extract(epoch from now()) * 1000 limit ${BATCH} for update skip locked)`,
+};
+
 /** What goes for good, in batches. Safe to run twice, and on several replicas at once. */
 export interface Purge {
   /** The history of a deleted connection, which nobody can read any more. */
   connection(accountId: string, connectionId: number): Promise<void>;
-  /** Rows that have nothing left to say: expired revocations and OAuth payloads. */
+  /** Rows that have nothing left to say: expired revocations, OAuth payloads, login sessions and failed logins. */
   expired(): Promise<void>;
 }
 
@@ -48,6 +59,8 @@ export function createPurge(pool: pg.Pool): Purge {
     async expired() {
       await untilEmpty(EXPIRED_REVOCATIONS, []);
       await untilEmpty(EXPIRED_PAYLOADS, []);
+      await untilEmpty(EXPIRED_LOGIN_SESSIONS, []);
+      await untilEmpty(EXPIRED_LOGIN_FAILURES, []);
     },
   };
 }

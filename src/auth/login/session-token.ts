@@ -1,0 +1,67 @@
+import { importJWK, SignJWT } from "jose";
+import { DomainError, invalid } from "../../domain-error.ts";
+import { isScope, SCOPES, type Scope } from "../scopes.ts";
+import type { SigningKeys } from "../signing-keys.ts";
+import { accessTokenId, type Micros } from "../token-id.ts";
+import type { LoginSession } from "./login-session.ts";
+
+/** Seconds that an access token for a login session lives: the console gets a new one as long as the session does. */
+const SESSION_TOKEN_SECONDS = 600;
+
+/** An access token of who is logged in, for pages of ours that call the API. */
+export interface SessionToken {
+  readonly access_token: string;
+  readonly token_type: "Bearer";
+  /** Seconds. */
+  readonly expires_in: number;
+  readonly scope: string;
+}
+
+/**
+ * Signs an access token for the session: its client is the session, so that the session's end revokes it on every replica.
+ * `scope` asks for less than everything, space-separated; fails with `invalid` for one that the account cannot have.
+ */
+export type IssueSessionToken = (session: LoginSession, scope?: string) => Promise<SessionToken>;
+
+function grantedScopes({ isAdmin }: LoginSession, scope: string | undefined): readonly Scope[] {
+  const own = SCOPES.filter((candidate) => isAdmin || candidate !== "mgmt.admin");
+  const words = (scope ?? "").split(" ").filter((word) => word !== "");
+  if (words.length === 0) return own;
+  const wrong = words.find((word) => !isScope(word) || !own.includes(word));
+  if (wrong !== undefined) throw invalid("scope", `You cannot have the scope ${JSON.stringify(wrong.slice(0, 64))}.`);
+  return own.filter((candidate) => words.includes(candidate));
+}
+
+/** Issues tokens whose audience is the whole service at `issuer`, `PUBLIC_URL`. */
+export function createIssueSessionToken(deps: {
+  readonly issuer: string;
+  readonly keys: SigningKeys;
+  /** The moment at which a token of the session counts as issued; undefined when the session has ended. */
+  readonly momentOf: (accountId: string, sessionId: string) => Promise<Micros | undefined>;
+}): IssueSessionToken {
+  return async (session, scope) => {
+    const scopes = grantedScopes(session, scope);
+    const moment = await deps.momentOf(session.accountId, session.id);
+    if (moment === undefined) throw new DomainError("unauthenticated", "You are not logged in.");
+    const key = deps.keys.current("access_token");
+    const issuedAt = Math.floor(Date.now() / 1_000);
+    const expiresAt = Math.min(issuedAt + SESSION_TOKEN_SECONDS, Math.floor(session.expiresAt.getTime() / 1_000));
+    const claims = {
+      client_id: session.id,
+      scopes,
+      scope: scopes.join(" "),
+      token_use: "access",
+      token_type: "oauth",
+    };
+    const access_token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: key.id })
+      .setIssuer(deps.issuer)
+      .setAudience(deps.issuer)
+      .setSubject(session.accountId)
+      .setJti(accessTokenId(moment))
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(expiresAt)
+      .sign(await importJWK(key.privateJwk, "ES256"));
+    return { access_token, token_type: "Bearer", expires_in: expiresAt - issuedAt, scope: scopes.join(" ") };
+  };
+}
