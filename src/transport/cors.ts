@@ -33,12 +33,12 @@ export function createCors(origins: readonly string[]): Cors | undefined {
       const isPreflight =
         exchange.method === "OPTIONS" && exchange.headers["access-control-request-method"] !== undefined;
       if (origin === undefined || !allowed.has(origin)) {
-        exchange.alwaysSend = { vary: "Origin" };
+        exchange.alwaysSend = { ...exchange.alwaysSend, vary: "Origin" };
         return false;
       }
       const granted: HeaderFields = { "access-control-allow-origin": origin, vary: "Origin" };
       if (!isPreflight) {
-        exchange.alwaysSend = { ...granted, "access-control-expose-headers": RESPONSE_HEADERS };
+        exchange.alwaysSend = { ...exchange.alwaysSend, ...granted, "access-control-expose-headers": RESPONSE_HEADERS };
         return false;
       }
       exchange.respond(

@@ -20,7 +20,7 @@ import { createGate, type Verifier } from "./gate/gate.ts";
 import { createHealthService } from "./health/grpc-health.ts";
 import { answerProbe } from "./health/probes.ts";
 import { createReflectionService } from "./health/reflection.ts";
-import type { Exchange } from "./http/exchange.ts";
+import type { Exchange, HeaderFields } from "./http/exchange.ts";
 import { createLane, type Lane, type LaneLimits } from "./lane.ts";
 import { createMcpFace, type McpDomain } from "./mcp/face.ts";
 import type { Log } from "./log.ts";
@@ -78,6 +78,9 @@ export interface TransportDeps {
   readonly fastPath?: boolean;
 }
 
+/** A browser that was here once over https tries it no more in clear, for a year (RFC 6797). Other hosts are not ours to judge. */
+const HTTPS_ONLY: HeaderFields = { "strict-transport-security": "max-age=31536000" };
+
 /** The handler for a port, and what ends the streams when the server stops. */
 export interface Transport {
   readonly handler: (exchange: Exchange) => void;
@@ -115,7 +118,10 @@ export function createTransport(deps: TransportDeps): Transport {
   const cors = createCors(deps.corsOrigins);
   const findMcp = deps.mcp && createMcpFace(deps.mcp, { ...deps, ...faceDeps, lane: upstreamLane });
 
+  const isHttps = deps.publicUrl.startsWith("https:");
+
   const handle = (exchange: Exchange): void | Promise<void> => {
+    if (isHttps) exchange.alwaysSend = HTTPS_ONLY;
     const { target } = exchange;
     const mark = target.indexOf("?");
     const path = mark < 0 ? target : target.slice(0, mark);

@@ -8,6 +8,9 @@ export const JSON_HEADERS: HeaderFields = {
   "x-content-type-options": "nosniff",
 };
 
+/** What a browser that was led to an answer may do with it: nothing. */
+const INERT: HeaderFields = { "content-security-policy": "default-src 'none'; frame-ancestors 'none'" };
+
 /** The one writer of REST errors: `{detail}` and nothing else (SPEC «Errors»). */
 export function answerFault(exchange: Exchange, fault: Fault): void {
   answerDetail(exchange, httpStatusOf(fault), fault.message, fault.headers);
@@ -15,5 +18,5 @@ export function answerFault(exchange: Exchange, fault: Fault): void {
 
 /** Answers `{detail}` where there is no RPC to blame: unknown paths and methods. */
 export function answerDetail(exchange: Exchange, status: number, detail: string, headers: HeaderFields = {}): void {
-  exchange.respond(status, { ...JSON_HEADERS, ...headers }, JSON.stringify({ detail }));
+  exchange.respond(status, { ...JSON_HEADERS, ...INERT, ...headers }, JSON.stringify({ detail }));
 }

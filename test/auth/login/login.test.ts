@@ -123,9 +123,7 @@ describe("the session cookie", () => {
   test("over plain http it is HttpOnly, SameSite=Lax, for the whole site, and without the prefix that browsers would drop", async () => {
     const { headers } = await site.browser().logIn(person.email, person.password);
     const cookie = headers.getSetCookie().find((line) => line.startsWith("patchbay_session="));
-    expect(cookie).toMatch(
-      /^patchbay_session=acc_[\w-]+\.[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/,
-    );
+    expect(cookie).toMatch(/^patchbay_session=acc_[\w-]+\.[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/);
   });
 
   test("is new at every login, and what the browser held before is ended", async () => {
