@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { ensureFirstAccount, type FirstAccount } from "./auth/bootstrap.ts";
 import { hashSecret } from "./auth/hash-secret.ts";
@@ -50,12 +50,14 @@ import { createSessionStore } from "./storage/stores/session.ts";
 import { createToolListStore } from "./storage/stores/tool-list.ts";
 import { createToolNames } from "./storage/stores/tool-name.ts";
 import { createAccountSettingsHandlers } from "./transport/handlers/account-settings.ts";
+import { createConsoleRoutes } from "./transport/console.ts";
 import { createConnectionHandlers } from "./transport/handlers/connections.ts";
 import { createHistoryHandlers } from "./transport/handlers/history.ts";
 import { createIntegrationHandlers } from "./transport/handlers/integrations.ts";
 import { createRuntimeHandlers } from "./transport/handlers/runtime.ts";
 import { createToolHandlers } from "./transport/handlers/tools.ts";
 import { createPort } from "./transport/port.ts";
+import type { NodeRoute } from "./transport/router.ts";
 import { createTransport } from "./transport/transport.ts";
 
 /** The service, built and not yet listening. */
@@ -204,13 +206,14 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     log,
     extraRoutes: [
       ...login.routes,
-      ...["/oauth2/*", "/.well-known/*"].map((path) => ({
+      ...["/oauth2/*", "/.well-known/*"].map((path): NodeRoute => ({
         path,
-        handle: (request: IncomingMessage, response: ServerResponse) => {
+        handle: (request, response) => {
           if (oauthServer.handle(request, response)) return;
           response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
         },
       })),
+      ...createConsoleRoutes(fileURLToPath(new URL("./console/dist", import.meta.url))),
     ],
     isReady: () => ready && listener.isHealthy(),
   });

@@ -4,51 +4,51 @@
  */
 
 export interface paths {
-    readonly "/api/v1/mcp-servers": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/mcp-servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * List connections
          * @description Lists the caller's connections, oldest first: all of them, or with `limit` or `offset` a page. A caller without connections receives an empty list.
          */
-        readonly get: operations["listConnections"];
-        readonly put?: never;
+        get: operations["listConnections"];
+        put?: never;
         /**
          * Create a connection
          * @description Creates a connection. Its key is verified in the background; read it or watch it to see the outcome.
          */
-        readonly post: operations["createConnection"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["createConnection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/mcp-servers/{server_id}": {
-        readonly parameters: {
-            readonly query?: {
+    "/api/v1/mcp-servers/{server_id}": {
+        parameters: {
+            query?: {
                 /** @description The shape of the answer. Left out means `default`. */
-                readonly view?: components["parameters"]["View"];
+                view?: components["parameters"]["View"];
             };
-            readonly header?: never;
-            readonly path: {
+            header?: never;
+            path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
                  * @example 1
                  */
-                readonly server_id: components["parameters"]["ServerId"];
+                server_id: components["parameters"]["ServerId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
         /**
          * Read a connection
          * @description Reads one connection, in the default shape or in the detailed one. Keys and secrets are in neither.
          */
-        readonly get: operations["getConnection"];
+        get: operations["getConnection"];
         /**
          * Update a connection
          * @description Changes what is supplied and leaves the rest as it is.
@@ -57,1440 +57,1440 @@ export interface paths {
          *     connection's own client and what its tools may do; narrowing it ends that client's tokens and sessions. A body
          *     with `connection_id` is answered in the detailed shape.
          */
-        readonly put: operations["updateConnection"];
-        readonly post?: never;
+        put: operations["updateConnection"];
+        post?: never;
         /**
          * Delete a connection
          * @description Deletes a connection for good: its secrets, the access to its tools, its client and that client's tokens, its history and the sessions using it. The number is never used again.
          */
-        readonly delete: operations["deleteConnection"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        delete: operations["deleteConnection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/mcp-servers/{server_id}/tools": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/mcp-servers/{server_id}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * List the tools of a connection
          * @description Lists the tools that the caller may use, by name: allowed by the token, within the connection's access and not switched off. Up to 100 tools come without page fields; beyond that, or when `limit` or `offset` is given, a page comes with `limit`, `offset` and `has_more`. While the third party does not answer, the last known list comes.
          */
-        readonly get: operations["listConnectionTools"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["listConnectionTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/mcp-servers/{server_id}/tool-changes": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/mcp-servers/{server_id}/tool-changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * List changes of tools
          * @description Lists how the tools of a connection changed by themselves, newest first: what its OpenAPI document gained and lost each time it was fetched again. The latest 50 of 90 days.
          */
-        readonly get: operations["listToolChanges"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["listToolChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/mcp-servers/events": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/mcp-servers/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * Watch all connections
          * @description Server-sent events about all of the caller's connections: a snapshot first, then every change, a heartbeat every 15 seconds. The stream ends when the token expires or is revoked. Each `data` is one WatchConnectionsResponse; a failure after the stream has begun is `event: error` with `{detail}`.
          */
-        readonly get: operations["watchConnections"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["watchConnections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/mcp-servers/{server_id}/events": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/mcp-servers/{server_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * Watch one connection
          * @description The same stream for one connection. It ends after `deleted`.
          */
-        readonly get: operations["watchConnection"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["watchConnection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/integrations": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/integrations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * List integrations
          * @description Lists everything that can be connected to, by `server_type`, with what a form needs to ask for.
          */
-        readonly get: operations["listIntegrations"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["listIntegrations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/integrations/{server_type}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/integrations/{server_type}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * Read an integration
          * @description Reads one integration of the catalog.
          */
-        readonly get: operations["getIntegration"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["getIntegration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/integrations/{server_type}/validate": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/integrations/{server_type}/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Try a configuration
          * @description Checks a configuration as creating a connection would, asks the third party once whether the credential works, and stores nothing. What is wrong with the configuration is part of the answer, not an error.
          */
-        readonly post: operations["validateConfiguration"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["validateConfiguration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/integrations/{server_type}/preview-tools": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/integrations/{server_type}/preview-tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Preview tools
          * @description Lists the tools that a connection with this configuration would have, by name, and stores nothing. Where the tools do not depend on the configuration, it may be left out.
          */
-        readonly post: operations["previewTools"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["previewTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/calls": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * List calls
          * @description Lists the calls through the caller's connections, newest first, in pages. A call is listed within seconds, never with its arguments or its result. The calls of a deleted connection are gone; others are kept for 30 days unless the operator says otherwise.
          */
-        readonly get: operations["listCalls"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["listCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/usage": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * Read usage
          * @description Counts the calls through the caller's connections and measures how long they took, in groups by connection, tool and day.
          */
-        readonly get: operations["getUsage"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/tools/search": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/tools/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * Search tools
          * @description Searches the tools that the caller may use, through all connections or one, by words of their names, titles, categories, descriptions and parameters, and of their connections' names. A tool is found by any of the words; those that more of them fit, and better, come first. Words may be cut short at their end.
          */
-        readonly get: operations["searchTools"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["searchTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/v1/account/settings": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/v1/account/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * Read the account's settings
          * @description Reads the settings of the caller's own account.
          */
-        readonly get: operations["getAccountSettings"];
+        get: operations["getAccountSettings"];
         /**
          * Change the account's settings
          * @description Changes the settings that are given and leaves the others. Agents that listen are told when their tools are others now.
          */
-        readonly put: operations["updateAccountSettings"];
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        put: operations["updateAccountSettings"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/mcp/initialize": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/mcp/initialize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Open a session
          * @description Opens a session for the token's account, or for the one connection that the token is bound to. Send its id with every further call. A session ends after 24 idle hours.
          */
-        readonly post: operations["initialize"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["initialize"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/mcp/tools/list": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/mcp/tools/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * List the tools in view
          * @description Lists, by name and in pages of 500, the tools that the token may use on the agent-enabled connections in view. A name that several connections offer is listed once for each as `name__<connection id>`.
          */
-        readonly post: operations["listTools"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["listTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/mcp/tools/call": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/mcp/tools/call": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Call a tool
          * @description Calls a tool by the name it is listed under, or by the qualified form `name__<connection id>`. Arguments against the tool's schema and failures of the third party are results with `isError`, so that a model can mend its call.
          */
-        readonly post: operations["callTool"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["callTool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/oauth2/token": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/oauth2/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Exchange client credentials for a token
          * @description OAuth 2.0 client credentials (RFC 6749, section 4.4). The client authenticates with HTTP Basic. In clear text it is refused unless the caller is on the same machine or a trusted proxy says https.
          */
-        readonly post: operations["issueToken"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["issueToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/.well-known/jwks.json": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/.well-known/jwks.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * The keys that verify tokens
          * @description A JSON Web Key Set (RFC 7517) of public keys. Keys that are about to sign and keys that did are in it.
          */
-        readonly get: operations["getSigningKeys"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["getSigningKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/.well-known/oauth-authorization-server": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * What the authorization server offers
          * @description Authorization server metadata (RFC 8414).
          */
-        readonly get: operations["getAuthorizationServerMetadata"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["getAuthorizationServerMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/healthz": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * Whether the process runs
          * @description Answers as long as the process serves requests. It asks nothing else.
          */
-        readonly get: operations["getLiveness"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["getLiveness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/readyz": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * Whether the service can work
          * @description Answers 200 while the database answers and the service is not shutting down.
          */
-        readonly get: operations["getReadiness"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["getReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /** @description Every error of the management and the runtime. */
-        readonly Error: {
+        Error: {
             /** @description What went wrong, in a sentence for the caller. */
-            readonly detail: string;
+            detail: string;
         };
         /** @description A connection as lists and single reads show it. */
-        readonly Connection: {
+        Connection: {
             /**
              * Format: int32
              * @description The number of the connection, unique across the service and never reused.
              */
-            readonly id: number;
+            id: number;
             /** @description The human-readable name. */
-            readonly mcp_server_name: string;
+            mcp_server_name: string;
             /**
              * @description What is known of the key.
              * @enum {string}
              */
-            readonly api_key_verification_status: "pending" | "verified" | "failed";
+            api_key_verification_status: "pending" | "verified" | "failed";
             /** @description The id of the connection's own OAuth client. */
-            readonly oauth2_client_id: string;
+            oauth2_client_id: string;
             /** @description The scopes of the connection's own OAuth client. */
-            readonly oauth2_scopes: readonly ("mcp.read" | "mcp.write")[];
+            oauth2_scopes: ("mcp.read" | "mcp.write")[];
             /** @description Whether agents may use the connection. */
-            readonly agent_enabled: boolean;
+            agent_enabled: boolean;
             /** @description The ids of the tools that are switched off, ascending. */
-            readonly disabled_tools: readonly number[];
+            disabled_tools: number[];
             /**
              * Format: date-time
              * @description When the connection was created, in UTC.
              */
-            readonly created_at: string;
+            created_at: string;
             /**
              * @description How far the access goes. `read`: tools that only read. `write`: all tools. `individual`: the tools that are not in `disabled_tools`; tools that appear later arrive switched off.
              * @enum {string}
              */
-            readonly access_type: "read" | "write" | "individual";
+            access_type: "read" | "write" | "individual";
             /** @description The kind of integration, such as `mcp` or `bamboohr`. Only in a list with `view=detailed`. */
-            readonly server_type?: string;
+            server_type?: string;
             /**
              * @description `disabled` while agents may not use it, `error` while its key fails, `active` otherwise. Only in a list with `view=detailed`.
              * @enum {string}
              */
-            readonly status?: "active" | "disabled" | "error";
+            status?: "active" | "disabled" | "error";
             /** @description Why the status or the verification is what it is. Only in a list with `view=detailed`, where there is something to say. */
-            readonly status_reason?: string;
+            status_reason?: string;
         };
         /** @description The same connection in the detailed shape. */
-        readonly ConnectionDetails: {
+        ConnectionDetails: {
             /** @description The number of the connection in decimal. */
-            readonly connection_id: string;
+            connection_id: string;
             /** @description The same number in decimal; a connection is one MCP server. */
-            readonly mcp_server_id: string;
+            mcp_server_id: string;
             /** @description The kind of integration, such as `mcp` or `bamboohr`. */
-            readonly server_type: string;
+            server_type: string;
             /** @description The human-readable name. */
-            readonly name: string;
+            name: string;
             /** @description What the owner wrote about it. Empty when nothing was written. */
-            readonly description: string;
+            description: string;
             /**
              * @description `disabled` while agents may not use it, `error` while its key fails, `active` otherwise.
              * @enum {string}
              */
-            readonly status: "active" | "disabled" | "error";
+            status: "active" | "disabled" | "error";
             /** @description Why the status or the verification is what it is. Absent when there is nothing to say. */
-            readonly status_reason?: string;
+            status_reason?: string;
             /**
              * @description How calls authenticate to the third party.
              * @enum {string}
              */
-            readonly auth_method: "none" | "api_key" | "oauth2";
+            auth_method: "none" | "api_key" | "oauth2";
             /** @description The id of the connection's own OAuth client. */
-            readonly oauth2_client_id: string;
+            oauth2_client_id: string;
             /** @description The scopes of the connection's own OAuth client. */
-            readonly oauth2_scopes: readonly ("mcp.read" | "mcp.write")[];
+            oauth2_scopes: ("mcp.read" | "mcp.write")[];
             /** @description The configuration without its secrets. */
-            readonly config: {
-                readonly [key: string]: unknown;
+            config: {
+                [key: string]: unknown;
             };
             /**
              * Format: date-time
              * @description When the connection was created, in UTC.
              */
-            readonly created_at: string;
+            created_at: string;
             /**
              * Format: date-time
              * @description When the connection last changed, in UTC.
              */
-            readonly updated_at: string;
+            updated_at: string;
         };
         /** @description What a new connection needs. */
-        readonly CreateConnectionRequest: {
+        CreateConnectionRequest: {
             /** @description The kind of integration, one of the catalog's, such as `mcp` or `bamboohr`. */
-            readonly server_type: string;
+            server_type: string;
             /** @description The human-readable name. Left out means the integration's title. */
-            readonly name?: string;
+            name?: string;
             /** @description The configuration by the integration's JSON Schema, at most 32 KiB. It may hold secrets, which are sealed and never returned. For `bamboohr`: `company_domain` and `api_token`; for `mcp`: `url`, and where the server asks for it `api_token` or `headers`; for `openapi`: `spec_url`, or `spec` (the document itself, at most 900 KiB, which does not count towards the 32 KiB and is shown afterwards as `sha256:…`), `base_url` and `api_token`. A secret may follow later; until then the key stays `pending`. */
-            readonly configuration?: {
-                readonly [key: string]: unknown;
+            configuration?: {
+                [key: string]: unknown;
             };
             /** @description What the owner wants to remember. Left out means empty. */
-            readonly description?: string;
+            description?: string;
             /**
              * @description How far the access goes. Left out means `write`.
              * @enum {string}
              */
-            readonly access_type?: "read" | "write" | "individual";
+            access_type?: "read" | "write" | "individual";
         };
         /** @description The created connection. */
-        readonly CreateConnectionResponse: {
+        CreateConnectionResponse: {
             /** @description The number of the new connection in decimal. */
-            readonly server_id: string;
+            server_id: string;
             /**
              * @description A new connection is active.
              * @enum {string}
              */
-            readonly status: "active";
+            status: "active";
             /** @description The kind of integration. */
-            readonly server_type: string;
+            server_type: string;
             /** @description The human-readable name. */
-            readonly name: string;
+            name: string;
             /**
              * Format: date-time
              * @description When the connection was created, in UTC.
              */
-            readonly created_at: string;
+            created_at: string;
         };
         /** @description The caller's connections, oldest first. */
-        readonly ListConnectionsResponse: {
+        ListConnectionsResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
+            success: true;
             /** @description The connections. Empty when there are none. */
-            readonly data: readonly components["schemas"]["Connection"][];
+            data: components["schemas"]["Connection"][];
             /**
              * Format: int32
              * @description How many there are in all. Only when a page was asked for.
              */
-            readonly total_count?: number;
+            total_count?: number;
             /** @description Whether more follow. Only when a page was asked for. */
-            readonly has_more?: boolean;
+            has_more?: boolean;
         };
         /** @description The default shape of an answer with one connection. */
-        readonly DefaultConnectionAnswer: {
+        DefaultConnectionAnswer: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
-            readonly data: components["schemas"]["Connection"];
+            success: true;
+            data: components["schemas"]["Connection"];
         };
         /** @description The detailed shape of an answer with one connection. */
-        readonly DetailedConnectionAnswer: {
+        DetailedConnectionAnswer: {
             /** @description A sentence about the outcome. */
-            readonly message: string;
-            readonly connection: components["schemas"]["ConnectionDetails"];
+            message: string;
+            connection: components["schemas"]["ConnectionDetails"];
         };
         /** @description One connection: `success` and `data`, or with `view=detailed` `message` and `connection`. */
-        readonly GetConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
+        GetConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
         /** @description What to change. Fields that are left out keep their values. */
-        readonly UpdateConnectionRequest: {
+        UpdateConnectionRequest: {
             /** @description The number of the connection again, as the alternate body has it. It selects the detailed answer. */
-            readonly connection_id?: string;
+            connection_id?: string;
             /** @description Whether agents may use the connection. */
-            readonly agent_enabled?: boolean;
+            agent_enabled?: boolean;
             /**
              * @description How far the access goes. Narrowing it ends the tokens and sessions of the connection's own client.
              * @enum {string}
              */
-            readonly access_type?: "read" | "write" | "individual";
+            access_type?: "read" | "write" | "individual";
             /** @description The replacement key of the integration. The verification starts anew as `pending`. */
-            readonly api_key?: string;
+            api_key?: string;
             /** @description The human-readable name. */
-            readonly name?: string;
+            name?: string;
             /** @description What the owner wants to remember. */
-            readonly description?: string;
+            description?: string;
             /** @description The secret of the connection's own OAuth client. Never returned. */
-            readonly oauth2_client_secret?: string;
+            oauth2_client_secret?: string;
             /** @description Configuration keys to replace. Keys and secrets that are absent stay. Changing a key that decides where secrets go (`url`, `company_domain`) must bring the secret again. */
-            readonly config?: {
-                readonly [key: string]: unknown;
+            config?: {
+                [key: string]: unknown;
             };
             /** @description The ids of all tools that are switched off from now on. Empty switches all of them on. */
-            readonly disabled_tools?: readonly number[];
+            disabled_tools?: number[];
         };
         /** @description The changed connection: `success` and `data`, or with `view=detailed` or a `connection_id` in the body `message` and `connection`. */
-        readonly UpdateConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
+        UpdateConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
         /** @description The outcome: `success`, `data` (null) and `message`, or with `view=detailed` `message` alone. */
-        readonly DeleteConnectionResponse: {
+        DeleteConnectionResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
+            success: true;
             /** @description Always null. */
-            readonly data: null;
+            data: null;
             /** @description A sentence about the outcome. */
-            readonly message: string;
+            message: string;
         } | {
             /** @description A sentence about the outcome. */
-            readonly message: string;
+            message: string;
         };
         /** @description A tool of one connection, as its owner sees it. */
-        readonly Tool: {
+        Tool: {
             /** @description The name, unique within the connection. */
-            readonly name: string;
+            name: string;
             /** @description What the tool does, for a person or a model. */
-            readonly description: string;
+            description: string;
             /** @description JSON Schema (Draft 7) of the input. Its `type` is `object`. */
-            readonly inputSchema: {
-                readonly [key: string]: unknown;
+            inputSchema: {
+                [key: string]: unknown;
             };
-            readonly annotations: components["schemas"]["ToolAnnotations"];
+            annotations: components["schemas"]["ToolAnnotations"];
             /**
              * Format: int32
              * @description The number that stands for the tool's name in `disabled_tools`.
              */
-            readonly id: number;
+            id: number;
             /** @description Whether the tool is switched on for this connection. */
-            readonly enabled: boolean;
+            enabled: boolean;
             /** @description Whether the tool only reads. A tool without such a mark writes. */
-            readonly read_only: boolean;
+            read_only: boolean;
             /** @description JSON Schema of a result's `structuredContent`. Absent when the tool does not say. */
-            readonly outputSchema?: {
-                readonly [key: string]: unknown;
+            outputSchema?: {
+                [key: string]: unknown;
             };
         };
         /** @description What hosts may want to know about a tool. */
-        readonly ToolAnnotations: {
+        ToolAnnotations: {
             /** @description Who the result is for, such as `user` or `assistant`. */
-            readonly audience: readonly string[];
+            audience: string[];
             /** @description Whether the call needs the connection's credential. */
-            readonly requiresAuth: boolean;
+            requiresAuth: boolean;
             /** @description The group the tool belongs to. Absent when the integration does not group its tools. */
-            readonly category?: string;
+            category?: string;
             /** @description Whether the tool only reads, as MCP names it. */
-            readonly readOnlyHint?: boolean;
+            readOnlyHint?: boolean;
             /** @description Whether the tool may change or delete what is there, not only add to it. Absent when the integration does not say. */
-            readonly destructiveHint?: boolean;
+            destructiveHint?: boolean;
             /** @description Whether calling the tool again with the same arguments changes nothing more. Absent when the integration does not say. */
-            readonly idempotentHint?: boolean;
+            idempotentHint?: boolean;
             /** @description Whether the tool reaches beyond its product, as a search of the web does. Absent when the integration does not say. */
-            readonly openWorldHint?: boolean;
+            openWorldHint?: boolean;
         };
         /** @description The tools of a connection. */
-        readonly ListConnectionToolsResponse: {
+        ListConnectionToolsResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
-            readonly data: components["schemas"]["ToolPage"];
+            success: true;
+            data: components["schemas"]["ToolPage"];
         };
         /** @description A page of tools, by name. */
-        readonly ToolPage: {
+        ToolPage: {
             /** @description The tools of this page. */
-            readonly tools: readonly components["schemas"]["Tool"][];
+            tools: components["schemas"]["Tool"][];
             /**
              * Format: int32
              * @description How many tools there are after filtering, on all pages.
              */
-            readonly total_count: number;
+            total_count: number;
             /**
              * Format: int32
              * @description The number of the connection.
              */
-            readonly mcp_server_id: number;
+            mcp_server_id: number;
             /**
              * Format: int32
              * @description How many tools a page holds. Present when a page was asked for or more than 100 tools exist.
              */
-            readonly limit?: number;
+            limit?: number;
             /**
              * Format: int32
              * @description How many tools precede this page.
              */
-            readonly offset?: number;
+            offset?: number;
             /** @description Whether more tools follow. */
-            readonly has_more?: boolean;
+            has_more?: boolean;
         };
         /** @description How the tools of a connection changed. */
-        readonly ListToolChangesResponse: {
+        ListToolChangesResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
+            success: true;
             /** @description The latest 50 changes of 90 days, newest first. Empty where none was seen. */
-            readonly data: readonly components["schemas"]["ToolChange"][];
+            data: components["schemas"]["ToolChange"][];
         };
         /** @description One change of a connection's tools that its third party made. */
-        readonly ToolChange: {
+        ToolChange: {
             /**
              * Format: date-time
              * @description When it was seen, in UTC.
              */
-            readonly changed_at: string;
+            changed_at: string;
             /** @description The names of the tools that came, sorted. */
-            readonly added: readonly string[];
+            added: string[];
             /** @description The names of the tools that went, sorted. */
-            readonly removed: readonly string[];
+            removed: string[];
         };
         /** @description An integration of the catalog, with what a form needs to ask for a connection of its kind. */
-        readonly Integration: {
+        Integration: {
             /** @description The word for it on the wire. */
-            readonly server_type: string;
+            server_type: string;
             /** @description The name people know it by; a new connection's default name. */
-            readonly title: string;
+            title: string;
             /** @description What one can do with it, in a sentence. */
-            readonly description: string;
+            description: string;
             /** @description What kind of product it is, such as `hr`. Absent when it is of no kind. */
-            readonly category?: string;
+            category?: string;
             /** @description Where people read about its API. Absent when there is no such place. */
-            readonly documentation_url?: string;
+            documentation_url?: string;
             /** @description JSON Schema (Draft 7) of a connection's `configuration`. Secrets carry `writeOnly`. */
-            readonly configuration_schema: {
-                readonly [key: string]: unknown;
+            configuration_schema: {
+                [key: string]: unknown;
             };
             /** @description The secret of the configuration that `api_key` replaces. Absent for an integration without a credential. */
-            readonly credential_property?: string;
+            credential_property?: string;
             /**
              * Format: int32
              * @description How many tools a connection has. Absent when each connection's third party decides.
              */
-            readonly tool_count?: number;
+            tool_count?: number;
             /** @description The ways to authenticate to it. */
-            readonly auth_methods: readonly ("none" | "api_key" | "oauth2")[];
+            auth_methods: ("none" | "api_key" | "oauth2")[];
         };
         /** @description The catalog. */
-        readonly ListIntegrationsResponse: {
+        ListIntegrationsResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
+            success: true;
             /** @description The integrations, by `server_type`. */
-            readonly data: readonly components["schemas"]["Integration"][];
+            data: components["schemas"]["Integration"][];
         };
         /** @description One integration. */
-        readonly GetIntegrationResponse: {
+        GetIntegrationResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
-            readonly data: components["schemas"]["Integration"];
+            success: true;
+            data: components["schemas"]["Integration"];
         };
         /** @description What to try. */
-        readonly ValidateConfigurationRequest: {
+        ValidateConfigurationRequest: {
             /** @description The configuration, secrets included, as a connection would be created with. */
-            readonly configuration?: {
-                readonly [key: string]: unknown;
+            configuration?: {
+                [key: string]: unknown;
             };
         };
         /** @description What was seen. */
-        readonly ValidateConfigurationResponse: {
+        ValidateConfigurationResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
-            readonly data: components["schemas"]["ConfigurationReport"];
+            success: true;
+            data: components["schemas"]["ConfigurationReport"];
         };
         /** @description What is known of a configuration. */
-        readonly ConfigurationReport: {
+        ConfigurationReport: {
             /** @description Whether a connection can be created with it. */
-            readonly valid: boolean;
+            valid: boolean;
             /** @description What is wrong with it. Empty when it is valid. */
-            readonly errors: readonly components["schemas"]["ConfigurationError"][];
-            readonly verification?: components["schemas"]["VerificationReport"];
+            errors: components["schemas"]["ConfigurationError"][];
+            verification?: components["schemas"]["VerificationReport"];
         };
         /** @description One thing that is wrong with a configuration. */
-        readonly ConfigurationError: {
+        ConfigurationError: {
             /** @description The property at fault, or `configuration`. */
-            readonly field: string;
+            field: string;
             /** @description What is wrong, in a sentence. */
-            readonly message: string;
+            message: string;
         };
         /** @description What one real call to the third party told. Absent when nothing was sent because of errors. */
-        readonly VerificationReport: {
+        VerificationReport: {
             /**
              * @description `failed`: the credential was refused; `inconclusive`: the answer says nothing about it; `skipped`: no credential was given.
              * @enum {string}
              */
-            readonly outcome: "verified" | "failed" | "inconclusive" | "skipped";
+            outcome: "verified" | "failed" | "inconclusive" | "skipped";
             /** @description Why, in a sentence. Absent when it is verified. */
-            readonly reason?: string;
+            reason?: string;
         };
         /** @description Whose tools to list and which part of them. */
-        readonly PreviewToolsRequest: {
+        PreviewToolsRequest: {
             /** @description The configuration, secrets included. May be left out where the tools do not depend on it. */
-            readonly configuration?: {
-                readonly [key: string]: unknown;
+            configuration?: {
+                [key: string]: unknown;
             };
             /**
              * Format: int32
              * @description How many to return. Left out means 100.
              */
-            readonly limit?: number;
+            limit?: number;
             /**
              * Format: int32
              * @description How many to skip. Left out means none.
              */
-            readonly offset?: number;
+            offset?: number;
         };
         /** @description The tools. */
-        readonly PreviewToolsResponse: {
+        PreviewToolsResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
-            readonly data: components["schemas"]["ToolPreview"];
+            success: true;
+            data: components["schemas"]["ToolPreview"];
         };
         /** @description A page of the tools that a connection would have, by name. */
-        readonly ToolPreview: {
+        ToolPreview: {
             /** @description The tools of this page. */
-            readonly tools: readonly components["schemas"]["PreviewedTool"][];
+            tools: components["schemas"]["PreviewedTool"][];
             /**
              * Format: int32
              * @description How many tools there are on all pages.
              */
-            readonly total_count: number;
+            total_count: number;
             /**
              * Format: int32
              * @description How many tools a page holds.
              */
-            readonly limit: number;
+            limit: number;
             /**
              * Format: int32
              * @description How many tools precede this page.
              */
-            readonly offset: number;
+            offset: number;
             /** @description Whether more tools follow. */
-            readonly has_more: boolean;
+            has_more: boolean;
         };
         /** @description A tool that a connection would have. */
-        readonly PreviewedTool: {
+        PreviewedTool: {
             /** @description The name, unique within the connection. */
-            readonly name: string;
+            name: string;
             /** @description What the tool does, for a person or a model. */
-            readonly description: string;
+            description: string;
             /** @description JSON Schema (Draft 7) of the input. Its `type` is `object`. */
-            readonly inputSchema: {
-                readonly [key: string]: unknown;
+            inputSchema: {
+                [key: string]: unknown;
             };
-            readonly annotations: components["schemas"]["ToolAnnotations"];
+            annotations: components["schemas"]["ToolAnnotations"];
             /** @description Whether the tool only reads. A tool without such a mark writes. */
-            readonly read_only: boolean;
+            read_only: boolean;
             /** @description JSON Schema of a result's `structuredContent`. Absent when the tool does not say. */
-            readonly outputSchema?: {
-                readonly [key: string]: unknown;
+            outputSchema?: {
+                [key: string]: unknown;
             };
         };
         /** @description A call in the history. It never holds the arguments, and never the result. */
-        readonly Call: {
+        Call: {
             /** @description The number of the call in decimal, unique within the account. */
-            readonly id: string;
+            id: string;
             /**
              * Format: int32
              * @description The connection that it went through.
              */
-            readonly mcp_server_id: number;
+            mcp_server_id: number;
             /** @description The tool, as the third party calls it. */
-            readonly tool: string;
+            tool: string;
             /** @description The client on whose behalf it was made, as the token's `client_id`. */
-            readonly client_id: string;
+            client_id: string;
             /**
              * Format: date-time
              * @description When it began, in UTC.
              */
-            readonly started_at: string;
+            started_at: string;
             /**
              * Format: int32
              * @description How long it took, in milliseconds.
              */
-            readonly duration_ms: number;
+            duration_ms: number;
             /**
              * @description How it ended. `tool_error`: the tool said that it failed; `upstream_error`: the third party did not answer, failed or refused the key; `refused`: nothing was sent; `cancelled`: the caller gave up.
              * @enum {string}
              */
-            readonly outcome: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
+            outcome: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
             /**
              * Format: int32
              * @description The size of the arguments as JSON, in bytes, approximately.
              */
-            readonly request_bytes: number;
+            request_bytes: number;
             /**
              * Format: int32
              * @description The size of the result as JSON, in bytes, approximately.
              */
-            readonly response_bytes: number;
+            response_bytes: number;
         };
         /** @description A tool of one of the caller's connections. */
-        readonly FoundTool: {
+        FoundTool: {
             /**
              * Format: int32
              * @description The number of the connection that offers it.
              */
-            readonly mcp_server_id: number;
+            mcp_server_id: number;
             /** @description The name of that connection. */
-            readonly mcp_server_name: string;
+            mcp_server_name: string;
             /** @description The kind of integration it connects to, such as `bamboohr`. */
-            readonly server_type: string;
-            readonly tool: components["schemas"]["Tool"];
+            server_type: string;
+            tool: components["schemas"]["Tool"];
         };
         /** @description What was found, best first. */
-        readonly SearchToolsResponse: {
+        SearchToolsResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
+            success: true;
             /** @description The tools of this page. */
-            readonly data: readonly components["schemas"]["FoundTool"][];
+            data: components["schemas"]["FoundTool"][];
             /**
              * Format: int32
              * @description How many tools were found on all pages.
              */
-            readonly total_count: number;
+            total_count: number;
             /**
              * Format: int32
              * @description How many tools a page holds.
              */
-            readonly limit: number;
+            limit: number;
             /**
              * Format: int32
              * @description How many tools precede this page.
              */
-            readonly offset: number;
+            offset: number;
             /** @description Whether more tools follow. */
-            readonly has_more: boolean;
+            has_more: boolean;
         };
         /** @description The settings of one account. */
-        readonly AccountSettings: {
+        AccountSettings: {
             /** @description Whether agents that would see more than 100 tools are listed two instead: one that finds tools by words and one that calls a tool by its name. These are `find_tools` and `call_tool`; every tool can still be called by its own name. Off unless switched on. */
-            readonly tool_search: boolean;
+            tool_search: boolean;
         };
         /** @description The settings of the account. */
-        readonly AccountSettingsResponse: {
+        AccountSettingsResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
-            readonly data: components["schemas"]["AccountSettings"];
+            success: true;
+            data: components["schemas"]["AccountSettings"];
         };
         /** @description What to change. What is left out stays. */
-        readonly UpdateAccountSettingsRequest: {
+        UpdateAccountSettingsRequest: {
             /** @description Whether agents that would see more than 100 tools are given two tools that find and call them instead. */
-            readonly tool_search?: boolean;
+            tool_search?: boolean;
         };
         /** @description A page of calls, newest first. */
-        readonly ListCallsResponse: {
+        ListCallsResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
+            success: true;
             /** @description The calls of this page. */
-            readonly data: readonly components["schemas"]["Call"][];
+            data: components["schemas"]["Call"][];
             /** @description Where the next page begins. Absent on the last page. */
-            readonly next_cursor?: string;
+            next_cursor?: string;
         };
         /** @description How much a connection, a tool or a day was used. The fields that one grouped by say whose numbers these are. */
-        readonly Usage: {
+        Usage: {
             /**
              * Format: int32
              * @description The connection. Absent unless grouped by connection.
              */
-            readonly mcp_server_id?: number;
+            mcp_server_id?: number;
             /** @description The tool, as the third party calls it. Absent unless grouped by tool. */
-            readonly tool?: string;
+            tool?: string;
             /** @description The day in UTC. Absent unless grouped by day. */
-            readonly day?: string;
+            day?: string;
             /**
              * Format: int32
              * @description How many calls began.
              */
-            readonly calls: number;
+            calls: number;
             /**
              * Format: int32
              * @description How many of them ended `ok`.
              */
-            readonly ok: number;
+            ok: number;
             /**
              * Format: int32
              * @description How many of them ended `tool_error`.
              */
-            readonly tool_errors: number;
+            tool_errors: number;
             /**
              * Format: int32
              * @description How many of them ended `upstream_error`.
              */
-            readonly upstream_errors: number;
+            upstream_errors: number;
             /**
              * Format: int32
              * @description How many of them ended `refused`.
              */
-            readonly refused: number;
+            refused: number;
             /**
              * Format: int32
              * @description How many of them ended `cancelled`.
              */
-            readonly cancelled: number;
+            cancelled: number;
             /** @description The share of calls that ended `tool_error` or `upstream_error`. */
-            readonly error_rate: number;
+            error_rate: number;
             /**
              * Format: int32
              * @description Half of the calls that were sent took at most this many milliseconds. Absent when none was sent.
              */
-            readonly p50_ms?: number;
+            p50_ms?: number;
             /**
              * Format: int32
              * @description 95 of 100 calls that were sent took at most this many milliseconds. Absent when none was sent.
              */
-            readonly p95_ms?: number;
+            p95_ms?: number;
             /**
              * Format: int32
              * @description 99 of 100 calls that were sent took at most this many milliseconds. Absent when none was sent.
              */
-            readonly p99_ms?: number;
+            p99_ms?: number;
         };
         /** @description How much was used. */
-        readonly GetUsageResponse: {
+        GetUsageResponse: {
             /**
              * @description Always true.
              * @constant
              */
-            readonly success: true;
+            success: true;
             /** @description The groups, by day, connection and tool; the busiest where there are more than 1,000. */
-            readonly data: readonly components["schemas"]["Usage"][];
+            data: components["schemas"]["Usage"][];
             /** @description Whether there are more groups than came. */
-            readonly has_more: boolean;
+            has_more: boolean;
         };
         /** @description One event of a watch. */
-        readonly WatchConnectionsResponse: {
+        WatchConnectionsResponse: {
             /**
              * @description `snapshot` comes first, `updated` when a connection was created or changed, `deleted` when one is gone, `heartbeat` every 15 seconds.
              * @enum {string}
              */
-            readonly event: "snapshot" | "updated" | "deleted" | "heartbeat";
+            event: "snapshot" | "updated" | "deleted" | "heartbeat";
             /** @description The watched connections in a snapshot, the one that changed in an update, none otherwise. */
-            readonly connections: readonly components["schemas"]["Connection"][];
+            connections: components["schemas"]["Connection"][];
             /** @description The number of the deleted connection in decimal. Only in `deleted`. */
-            readonly server_id?: string;
+            server_id?: string;
         };
         /** @description Name and version of one side of a session. */
-        readonly Peer: {
+        Peer: {
             /** @description The name. */
-            readonly name: string;
+            name: string;
             /** @description The version. */
-            readonly version: string;
+            version: string;
         };
         /** @description The client's name and version. */
-        readonly ClientInfo: {
+        ClientInfo: {
             /** @description The name. */
-            readonly name?: string;
+            name?: string;
             /** @description The version. */
-            readonly version?: string;
+            version?: string;
         };
         /** @description How the client introduces itself. */
-        readonly InitializeRequest: {
+        InitializeRequest: {
             /** @description The MCP revision the client speaks, such as `2025-03-26`. An unknown one is answered with our newest. */
-            readonly protocolVersion?: string;
+            protocolVersion?: string;
             /** @description What the client can do, as MCP defines it. Left out means nothing. */
-            readonly capabilities?: {
-                readonly [key: string]: unknown;
+            capabilities?: {
+                [key: string]: unknown;
             };
-            readonly clientInfo?: components["schemas"]["ClientInfo"];
+            clientInfo?: components["schemas"]["ClientInfo"];
         };
         /** @description The opened session. */
-        readonly InitializeResponse: {
+        InitializeResponse: {
             /** @description The id to send with every further call. A secret between the client and the service. */
-            readonly sessionId: string;
+            sessionId: string;
             /** @description The MCP revision that the session speaks. */
-            readonly protocolVersion: string;
+            protocolVersion: string;
             /** @description What the service can do, as MCP defines it. */
-            readonly capabilities: {
-                readonly [key: string]: unknown;
+            capabilities: {
+                [key: string]: unknown;
             };
-            readonly serverInfo: components["schemas"]["Peer"];
+            serverInfo: components["schemas"]["Peer"];
         };
         /** @description Which page of the tools is wanted. */
-        readonly ListToolsRequest: {
+        ListToolsRequest: {
             /** @description The `nextCursor` of the page before. Left out means the first page. */
-            readonly cursor?: string;
+            cursor?: string;
         };
         /** @description A page of tools, by name. */
-        readonly ListToolsResponse: {
+        ListToolsResponse: {
             /** @description The tools of this page. */
-            readonly tools: readonly components["schemas"]["RuntimeTool"][];
+            tools: components["schemas"]["RuntimeTool"][];
             /** @description Where the next page begins. Absent on the last page. */
-            readonly nextCursor?: string;
+            nextCursor?: string;
         };
         /** @description A tool as an agent sees it. */
-        readonly RuntimeTool: {
+        RuntimeTool: {
             /** @description The name to call it by: bare while one connection in view offers it, `name__<connection id>` otherwise. */
-            readonly name: string;
+            name: string;
             /** @description What the tool does, for a model. */
-            readonly description: string;
+            description: string;
             /** @description JSON Schema (Draft 7) of the arguments. Its `type` is `object`. */
-            readonly inputSchema: {
-                readonly [key: string]: unknown;
+            inputSchema: {
+                [key: string]: unknown;
             };
-            readonly annotations: components["schemas"]["ToolAnnotations"];
+            annotations: components["schemas"]["ToolAnnotations"];
             /** @description JSON Schema of `structuredContent`. Absent when the tool does not say. */
-            readonly outputSchema?: {
-                readonly [key: string]: unknown;
+            outputSchema?: {
+                [key: string]: unknown;
             };
         };
         /** @description Which tool to call, and with what. */
-        readonly CallToolRequest: {
+        CallToolRequest: {
             /** @description The name as listed, or the qualified form `name__<connection id>`. */
-            readonly name: string;
+            name: string;
             /** @description The arguments by the tool's input schema. Left out means none. */
-            readonly arguments?: {
-                readonly [key: string]: unknown;
+            arguments?: {
+                [key: string]: unknown;
             };
         };
         /** @description What the tool answered. */
-        readonly CallToolResponse: {
+        CallToolResponse: {
             /** @description Content blocks as MCP defines them: text, image, audio, resource, resource link. */
-            readonly content: readonly {
-                readonly [key: string]: unknown;
+            content: {
+                [key: string]: unknown;
             }[];
             /** @description Whether the tool failed. The content then says why and what to do. */
-            readonly isError: boolean;
+            isError: boolean;
             /** @description The result as data. Absent when the tool gives none. */
-            readonly structuredContent?: {
-                readonly [key: string]: unknown;
+            structuredContent?: {
+                [key: string]: unknown;
             };
         };
         /** @description The form of the token endpoint. */
-        readonly TokenRequest: {
+        TokenRequest: {
             /**
              * @description The grant.
              * @enum {string}
              */
-            readonly grant_type: "client_credentials";
+            grant_type: "client_credentials";
             /** @description The scopes asked for, separated by spaces. Left out means the client's own. */
-            readonly scope?: string;
+            scope?: string;
             /**
              * Format: uri
              * @description The address the token is for (RFC 8707). Left out means the management API.
              */
-            readonly resource?: string;
+            resource?: string;
         };
         /** @description The issued token. */
-        readonly TokenResponse: {
+        TokenResponse: {
             /** @description A JWT. */
-            readonly access_token: string;
+            access_token: string;
             /**
              * @description How to send it.
              * @enum {string}
              */
-            readonly token_type: "Bearer";
+            token_type: "Bearer";
             /** @description How long it lives, in seconds. 3600 by default. */
-            readonly expires_in: number;
+            expires_in: number;
             /** @description The granted scopes, separated by spaces. */
-            readonly scope: string;
+            scope: string;
         };
         /** @description An error of the token endpoint (RFC 6749, section 5.2). */
-        readonly OAuthError: {
+        OAuthError: {
             /** @description The error's code. */
-            readonly error: string;
+            error: string;
             /** @description What went wrong, for a developer. */
-            readonly error_description?: string;
+            error_description?: string;
         };
         /** @description A set of public keys (RFC 7517). */
-        readonly JsonWebKeySet: {
+        JsonWebKeySet: {
             /** @description The keys. */
-            readonly keys: readonly ({
+            keys: ({
                 /** @description The key's type. */
-                readonly kty: string;
+                kty: string;
                 /** @description The key's id, as a token's header names it. */
-                readonly kid: string;
+                kid: string;
             } & {
-                readonly [key: string]: unknown;
+                [key: string]: unknown;
             })[];
         };
         /** @description Authorization server metadata (RFC 8414). More members may come. */
-        readonly AuthorizationServerMetadata: {
+        AuthorizationServerMetadata: {
             /** @description The issuer, as in a token's `iss`. */
-            readonly issuer: string;
+            issuer: string;
             /** @description Where tokens are issued. */
-            readonly token_endpoint: string;
+            token_endpoint: string;
             /** @description Where the keys are. */
-            readonly jwks_uri: string;
+            jwks_uri: string;
             /** @description The scopes there are. */
-            readonly scopes_supported?: readonly string[];
+            scopes_supported?: string[];
             /** @description The grants there are. */
-            readonly grant_types_supported?: readonly string[];
+            grant_types_supported?: string[];
         } & {
-            readonly [key: string]: unknown;
+            [key: string]: unknown;
         };
         /** @description A sign of life. */
-        readonly Health: {
+        Health: {
             /** @description `ok`. */
-            readonly status: string;
+            status: string;
         };
     };
     responses: {
         /** @description The events, for as long as the token holds. */
-        readonly Events: {
+        Events: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "text/event-stream": string;
+                "text/event-stream": string;
             };
         };
         /** @description No token came, or one that is wrong, expired or revoked, or that lacks the `Bearer` prefix. */
-        readonly Unauthenticated: {
+        Unauthenticated: {
             headers: {
-                readonly "WWW-Authenticate": components["headers"]["BearerChallenge"];
-                readonly [name: string]: unknown;
+                "WWW-Authenticate": components["headers"]["BearerChallenge"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The token lacks the scope. */
-        readonly ForbiddenToView: {
+        ForbiddenToView: {
             headers: {
-                readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                readonly [name: string]: unknown;
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The token lacks the scope. */
-        readonly ForbiddenToAccess: {
+        ForbiddenToAccess: {
             headers: {
-                readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                readonly [name: string]: unknown;
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The token lacks the scope. */
-        readonly ForbiddenToViewIntegrations: {
+        ForbiddenToViewIntegrations: {
             headers: {
-                readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                readonly [name: string]: unknown;
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The token lacks the scope, or does not reach all connections. */
-        readonly ForbiddenToTry: {
+        ForbiddenToTry: {
             headers: {
-                readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                readonly [name: string]: unknown;
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The catalog has no such integration. The detail names the nearest one. */
-        readonly IntegrationNotFound: {
+        IntegrationNotFound: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
-        readonly InvalidTrial: {
+        InvalidTrial: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Too many requests, or more trials than an account may make in a minute. */
-        readonly TooManyTrials: {
+        TooManyTrials: {
             headers: {
-                readonly "Retry-After": components["headers"]["RetryAfter"];
-                readonly [name: string]: unknown;
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The connection does not exist, or not for the caller. */
-        readonly ConnectionNotFound: {
+        ConnectionNotFound: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description A query parameter is wrong. */
-        readonly InvalidView: {
+        InvalidView: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description There is a query parameter that the operation does not have. */
-        readonly InvalidQuery: {
+        InvalidQuery: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description A query parameter is wrong. */
-        readonly InvalidPage: {
+        InvalidPage: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description A query parameter is wrong. */
-        readonly InvalidHistoryQuery: {
+        InvalidHistoryQuery: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Another change came in between. Nothing changed; try again. */
-        readonly Conflict: {
+        Conflict: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The body is larger than the operation accepts. */
-        readonly TooLarge: {
+        TooLarge: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The body is not `application/json`. */
-        readonly UnsupportedMediaType: {
+        UnsupportedMediaType: {
             headers: {
                 /**
                  * @description What the body may be.
                  * @example application/json
                  */
-                readonly Accept?: string;
-                readonly [name: string]: unknown;
+                Accept?: string;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Too many requests. */
-        readonly TooMany: {
+        TooMany: {
             headers: {
-                readonly "Retry-After": components["headers"]["RetryAfter"];
-                readonly [name: string]: unknown;
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The service cannot answer now; trying again may help. */
-        readonly Unavailable: {
+        Unavailable: {
             headers: {
-                readonly "Retry-After": components["headers"]["RetryAfter"];
-                readonly [name: string]: unknown;
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The service failed. */
-        readonly WatchFailed: {
+        WatchFailed: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description The body is not JSON, or a field is of the wrong type. */
-        readonly MalformedRuntimeBody: {
+        MalformedRuntimeBody: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description There is no `X-Session-ID`, the body is not JSON, or a field is missing or of the wrong type. */
-        readonly InvalidRuntimeRequest: {
+        InvalidRuntimeRequest: {
             headers: {
-                readonly [name: string]: unknown;
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
     };
@@ -1499,30 +1499,30 @@ export interface components {
          * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
          * @example 1
          */
-        readonly ServerId: string;
+        ServerId: string;
         /**
          * @description The kind of integration, such as `bamboohr`.
          * @example bamboohr
          */
-        readonly ServerType: string;
+        ServerType: string;
         /** @description The shape of the answer. Left out means `default`. */
-        readonly View: "default" | "detailed";
+        View: "default" | "detailed";
         /** @description How many to return. For what its absence means see the operation. */
-        readonly Limit: number;
+        Limit: number;
         /** @description How many to skip. Left out means none. */
-        readonly Offset: number;
+        Offset: number;
         /**
          * @description The number of a connection in decimal. Left out means every connection in view.
          * @example 1
          */
-        readonly CallsOf: string;
+        CallsOf: string;
         /** @description The name of a tool, as the third party calls it. Left out means every tool. */
-        readonly CalledTool: string;
+        CalledTool: string;
         /**
          * @description The `sessionId` that initialize answered.
          * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
          */
-        readonly SessionId: string;
+        SessionId: string;
     };
     requestBodies: never;
     headers: {
@@ -1530,1280 +1530,1280 @@ export interface components {
          * @description Seconds after which trying again may help. Absent where time does not help.
          * @example 1
          */
-        readonly RetryAfter: number;
+        RetryAfter: number;
         /**
          * @description How to authenticate, as in RFC 6750.
          * @example Bearer realm="patchbay"
          */
-        readonly BearerChallenge: string;
+        BearerChallenge: string;
         /**
          * @description The scopes of which one is needed, as in RFC 6750. Absent where another scope would not help.
          * @example Bearer realm="patchbay", error="insufficient_scope", scope="mgmt.write"
          */
-        readonly ScopeChallenge: string;
+        ScopeChallenge: string;
     };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    readonly listConnections: {
-        readonly parameters: {
-            readonly query?: {
+    listConnections: {
+        parameters: {
+            query?: {
                 /** @description How many to return. For what its absence means see the operation. */
-                readonly limit?: components["parameters"]["Limit"];
+                limit?: components["parameters"]["Limit"];
                 /** @description How many to skip. Left out means none. */
-                readonly offset?: components["parameters"]["Offset"];
+                offset?: components["parameters"]["Offset"];
                 /** @description The shape of the answer. Left out means `default`. */
-                readonly view?: components["parameters"]["View"];
+                view?: components["parameters"]["View"];
             };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The connections. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ListConnectionsResponse"];
+                    "application/json": components["schemas"]["ListConnectionsResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidPage"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToView"];
-            readonly 429: components["responses"]["TooMany"];
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToView"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly createConnection: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    createConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["CreateConnectionRequest"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateConnectionRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The connection exists. */
-            readonly 201: {
+            201: {
                 headers: {
                     /**
                      * @description The path of the new connection.
                      * @example /api/v1/mcp-servers/1
                      */
-                    readonly Location: string;
-                    readonly [name: string]: unknown;
+                    Location: string;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["CreateConnectionResponse"];
+                    "application/json": components["schemas"]["CreateConnectionResponse"];
                 };
             };
             /** @description A field is missing, unknown, of the wrong type or against a rule. The detail names it. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 401: components["responses"]["Unauthenticated"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope, or does not reach all connections. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 409: components["responses"]["Conflict"];
-            readonly 413: components["responses"]["TooLarge"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description Too many requests, or as many connections as an account may have. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Retry-After": components["headers"]["RetryAfter"];
-                    readonly [name: string]: unknown;
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description The service failed. Nothing was created. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly getConnection: {
-        readonly parameters: {
-            readonly query?: {
+    getConnection: {
+        parameters: {
+            query?: {
                 /** @description The shape of the answer. Left out means `default`. */
-                readonly view?: components["parameters"]["View"];
+                view?: components["parameters"]["View"];
             };
-            readonly header?: never;
-            readonly path: {
+            header?: never;
+            path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
                  * @example 1
                  */
-                readonly server_id: components["parameters"]["ServerId"];
+                server_id: components["parameters"]["ServerId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The connection, in the shape that `view` names. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["GetConnectionResponse"];
+                    "application/json": components["schemas"]["GetConnectionResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidView"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToAccess"];
-            readonly 404: components["responses"]["ConnectionNotFound"];
-            readonly 429: components["responses"]["TooMany"];
+            400: components["responses"]["InvalidView"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToAccess"];
+            404: components["responses"]["ConnectionNotFound"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly updateConnection: {
-        readonly parameters: {
-            readonly query?: {
+    updateConnection: {
+        parameters: {
+            query?: {
                 /** @description The shape of the answer. Left out means `default`. */
-                readonly view?: components["parameters"]["View"];
+                view?: components["parameters"]["View"];
             };
-            readonly header?: never;
-            readonly path: {
+            header?: never;
+            path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
                  * @example 1
                  */
-                readonly server_id: components["parameters"]["ServerId"];
+                server_id: components["parameters"]["ServerId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["UpdateConnectionRequest"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateConnectionRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The changed connection, in the shape that `view` or the body asks for. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["UpdateConnectionResponse"];
+                    "application/json": components["schemas"]["UpdateConnectionResponse"];
                 };
             };
             /** @description A field is unknown, of the wrong type or against a rule. The detail names it. Nothing changed. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 401: components["responses"]["Unauthenticated"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 404: components["responses"]["ConnectionNotFound"];
-            readonly 409: components["responses"]["Conflict"];
-            readonly 413: components["responses"]["TooLarge"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 429: components["responses"]["TooMany"];
+            404: components["responses"]["ConnectionNotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. Nothing changed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly deleteConnection: {
-        readonly parameters: {
-            readonly query?: {
+    deleteConnection: {
+        parameters: {
+            query?: {
                 /** @description The shape of the answer. Left out means `default`. */
-                readonly view?: components["parameters"]["View"];
+                view?: components["parameters"]["View"];
             };
-            readonly header?: never;
-            readonly path: {
+            header?: never;
+            path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
                  * @example 1
                  */
-                readonly server_id: components["parameters"]["ServerId"];
+                server_id: components["parameters"]["ServerId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The connection is gone. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["DeleteConnectionResponse"];
+                    "application/json": components["schemas"]["DeleteConnectionResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidView"];
-            readonly 401: components["responses"]["Unauthenticated"];
+            400: components["responses"]["InvalidView"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 404: components["responses"]["ConnectionNotFound"];
-            readonly 409: components["responses"]["Conflict"];
-            readonly 429: components["responses"]["TooMany"];
+            404: components["responses"]["ConnectionNotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. Nothing was deleted. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly listConnectionTools: {
-        readonly parameters: {
-            readonly query?: {
+    listConnectionTools: {
+        parameters: {
+            query?: {
                 /** @description How many to return. For what its absence means see the operation. */
-                readonly limit?: components["parameters"]["Limit"];
+                limit?: components["parameters"]["Limit"];
                 /** @description How many to skip. Left out means none. */
-                readonly offset?: components["parameters"]["Offset"];
+                offset?: components["parameters"]["Offset"];
                 /** @description Whether to list every tool, switched off or out of reach included. Needs `mgmt.write` besides. Left out means no. */
-                readonly include_disabled?: boolean;
+                include_disabled?: boolean;
             };
-            readonly header?: never;
-            readonly path: {
+            header?: never;
+            path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
                  * @example 1
                  */
-                readonly server_id: components["parameters"]["ServerId"];
+                server_id: components["parameters"]["ServerId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The tools and their count. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ListConnectionToolsResponse"];
+                    "application/json": components["schemas"]["ListConnectionToolsResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidPage"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToAccess"];
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToAccess"];
             /** @description The connection does not exist, or not for the caller. */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 429: components["responses"]["TooMany"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly listToolChanges: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
+    listToolChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
                  * @example 1
                  */
-                readonly server_id: components["parameters"]["ServerId"];
+                server_id: components["parameters"]["ServerId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The changes. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ListToolChangesResponse"];
+                    "application/json": components["schemas"]["ListToolChangesResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidQuery"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToAccess"];
-            readonly 404: components["responses"]["ConnectionNotFound"];
-            readonly 429: components["responses"]["TooMany"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToAccess"];
+            404: components["responses"]["ConnectionNotFound"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly watchConnections: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    watchConnections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
-            readonly 200: components["responses"]["Events"];
-            readonly 400: components["responses"]["InvalidQuery"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToView"];
-            readonly 429: components["responses"]["TooMany"];
-            readonly 500: components["responses"]["WatchFailed"];
-            readonly 503: components["responses"]["Unavailable"];
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Events"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToView"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["WatchFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly watchConnection: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
+    watchConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
                  * @example 1
                  */
-                readonly server_id: components["parameters"]["ServerId"];
+                server_id: components["parameters"]["ServerId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
-            readonly 200: components["responses"]["Events"];
-            readonly 400: components["responses"]["InvalidQuery"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToView"];
-            readonly 404: components["responses"]["ConnectionNotFound"];
-            readonly 429: components["responses"]["TooMany"];
-            readonly 500: components["responses"]["WatchFailed"];
-            readonly 503: components["responses"]["Unavailable"];
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Events"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToView"];
+            404: components["responses"]["ConnectionNotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["WatchFailed"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly listIntegrations: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    listIntegrations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The catalog. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ListIntegrationsResponse"];
+                    "application/json": components["schemas"]["ListIntegrationsResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidQuery"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToViewIntegrations"];
-            readonly 429: components["responses"]["TooMany"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToViewIntegrations"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly getIntegration: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
+    getIntegration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
                 /**
                  * @description The kind of integration, such as `bamboohr`.
                  * @example bamboohr
                  */
-                readonly server_type: components["parameters"]["ServerType"];
+                server_type: components["parameters"]["ServerType"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The integration. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["GetIntegrationResponse"];
+                    "application/json": components["schemas"]["GetIntegrationResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidQuery"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToViewIntegrations"];
-            readonly 404: components["responses"]["IntegrationNotFound"];
-            readonly 429: components["responses"]["TooMany"];
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToViewIntegrations"];
+            404: components["responses"]["IntegrationNotFound"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly validateConfiguration: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
+    validateConfiguration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
                 /**
                  * @description The kind of integration, such as `bamboohr`.
                  * @example bamboohr
                  */
-                readonly server_type: components["parameters"]["ServerType"];
+                server_type: components["parameters"]["ServerType"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["ValidateConfigurationRequest"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ValidateConfigurationRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description What was seen. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ValidateConfigurationResponse"];
+                    "application/json": components["schemas"]["ValidateConfigurationResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidTrial"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToTry"];
-            readonly 404: components["responses"]["IntegrationNotFound"];
-            readonly 413: components["responses"]["TooLarge"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 429: components["responses"]["TooManyTrials"];
+            400: components["responses"]["InvalidTrial"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToTry"];
+            404: components["responses"]["IntegrationNotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyTrials"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly previewTools: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
+    previewTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
                 /**
                  * @description The kind of integration, such as `bamboohr`.
                  * @example bamboohr
                  */
-                readonly server_type: components["parameters"]["ServerType"];
+                server_type: components["parameters"]["ServerType"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["PreviewToolsRequest"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewToolsRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The tools. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["PreviewToolsResponse"];
+                    "application/json": components["schemas"]["PreviewToolsResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidTrial"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["ForbiddenToTry"];
-            readonly 404: components["responses"]["IntegrationNotFound"];
-            readonly 413: components["responses"]["TooLarge"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 429: components["responses"]["TooManyTrials"];
+            400: components["responses"]["InvalidTrial"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenToTry"];
+            404: components["responses"]["IntegrationNotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyTrials"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description The third party cannot be asked for its tools now, or the service cannot answer now. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Retry-After": components["headers"]["RetryAfter"];
-                    readonly [name: string]: unknown;
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly listCalls: {
-        readonly parameters: {
-            readonly query?: {
+    listCalls: {
+        parameters: {
+            query?: {
                 /**
                  * @description The number of a connection in decimal. Left out means every connection in view.
                  * @example 1
                  */
-                readonly server_id?: components["parameters"]["CallsOf"];
+                server_id?: components["parameters"]["CallsOf"];
                 /** @description The name of a tool, as the third party calls it. Left out means every tool. */
-                readonly tool?: components["parameters"]["CalledTool"];
+                tool?: components["parameters"]["CalledTool"];
                 /** @description Only calls that ended so. Left out means all of them. */
-                readonly outcome?: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
+                outcome?: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
                 /** @description Only calls that began at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
-                readonly from?: string;
+                from?: string;
                 /** @description Only calls that began before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
-                readonly to?: string;
+                to?: string;
                 /** @description How many to return. For what its absence means see the operation. */
-                readonly limit?: components["parameters"]["Limit"];
+                limit?: components["parameters"]["Limit"];
                 /** @description The `next_cursor` of the page before. Left out means the first page. */
-                readonly cursor?: string;
+                cursor?: string;
             };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description A page of calls. Without `limit` it holds at most 100. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ListCallsResponse"];
+                    "application/json": components["schemas"]["ListCallsResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidHistoryQuery"];
-            readonly 401: components["responses"]["Unauthenticated"];
+            400: components["responses"]["InvalidHistoryQuery"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 404: components["responses"]["ConnectionNotFound"];
-            readonly 429: components["responses"]["TooMany"];
+            404: components["responses"]["ConnectionNotFound"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly getUsage: {
-        readonly parameters: {
-            readonly query?: {
+    getUsage: {
+        parameters: {
+            query?: {
                 /**
                  * @description The number of a connection in decimal. Left out means every connection in view.
                  * @example 1
                  */
-                readonly server_id?: components["parameters"]["CallsOf"];
+                server_id?: components["parameters"]["CallsOf"];
                 /** @description The name of a tool, as the third party calls it. Left out means every tool. */
-                readonly tool?: components["parameters"]["CalledTool"];
+                tool?: components["parameters"]["CalledTool"];
                 /** @description Calls that began at this time or later: an ISO 8601 date, or date and time with an offset. Left out means 7 days before `to`. */
-                readonly from?: string;
+                from?: string;
                 /** @description Calls that began before this time, at most 31 days after `from`: an ISO 8601 date, or date and time with an offset. Left out means now. */
-                readonly to?: string;
+                to?: string;
                 /**
                  * @description Any of connection, tool and day, separated by commas. Left out means all three.
                  * @example tool,day
                  */
-                readonly group_by?: string;
+                group_by?: string;
             };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The groups, by day, connection and tool. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["GetUsageResponse"];
+                    "application/json": components["schemas"]["GetUsageResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidHistoryQuery"];
-            readonly 401: components["responses"]["Unauthenticated"];
+            400: components["responses"]["InvalidHistoryQuery"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 404: components["responses"]["ConnectionNotFound"];
-            readonly 429: components["responses"]["TooMany"];
+            404: components["responses"]["ConnectionNotFound"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly searchTools: {
-        readonly parameters: {
-            readonly query: {
+    searchTools: {
+        parameters: {
+            query: {
                 /**
                  * @description What the tool should do, in words.
                  * @example time off requests
                  */
-                readonly q: string;
+                q: string;
                 /**
                  * @description The number of a connection in decimal. Left out means every connection in view.
                  * @example 1
                  */
-                readonly server_id?: string;
+                server_id?: string;
                 /** @description How many to return. Left out means 20. */
-                readonly limit?: number;
+                limit?: number;
                 /** @description How many to skip. Left out means none. */
-                readonly offset?: number;
+                offset?: number;
             };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The tools that were found. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["SearchToolsResponse"];
+                    "application/json": components["schemas"]["SearchToolsResponse"];
                 };
             };
             /** @description A query parameter is missing, out of range or unknown. The detail names it. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 401: components["responses"]["Unauthenticated"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 404: components["responses"]["ConnectionNotFound"];
-            readonly 429: components["responses"]["TooMany"];
+            404: components["responses"]["ConnectionNotFound"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly getAccountSettings: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    getAccountSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The settings. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AccountSettingsResponse"];
+                    "application/json": components["schemas"]["AccountSettingsResponse"];
                 };
             };
             /** @description A query parameter is unknown. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 401: components["responses"]["Unauthenticated"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope, or does not reach all connections. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 429: components["responses"]["TooMany"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly updateAccountSettings: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    updateAccountSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["UpdateAccountSettingsRequest"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAccountSettingsRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The settings as they are now. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AccountSettingsResponse"];
+                    "application/json": components["schemas"]["AccountSettingsResponse"];
                 };
             };
             /** @description A field is unknown or of the wrong type. The detail names it. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 401: components["responses"]["Unauthenticated"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope, or does not reach all connections. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 413: components["responses"]["TooLarge"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 429: components["responses"]["TooMany"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly initialize: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    initialize: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["InitializeRequest"];
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["InitializeRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The session. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["InitializeResponse"];
+                    "application/json": components["schemas"]["InitializeResponse"];
                 };
             };
-            readonly 400: components["responses"]["MalformedRuntimeBody"];
-            readonly 401: components["responses"]["Unauthenticated"];
+            400: components["responses"]["MalformedRuntimeBody"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token carries none of the scopes. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 409: components["responses"]["Conflict"];
-            readonly 413: components["responses"]["TooLarge"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 429: components["responses"]["TooMany"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly listTools: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header: {
+    listTools: {
+        parameters: {
+            query?: never;
+            header: {
                 /**
                  * @description The `sessionId` that initialize answered.
                  * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
                  */
-                readonly "X-Session-ID": components["parameters"]["SessionId"];
+                "X-Session-ID": components["parameters"]["SessionId"];
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["ListToolsRequest"];
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ListToolsRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description A page of tools. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ListToolsResponse"];
+                    "application/json": components["schemas"]["ListToolsResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidRuntimeRequest"];
-            readonly 401: components["responses"]["Unauthenticated"];
+            400: components["responses"]["InvalidRuntimeRequest"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token carries none of the scopes. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description The session is unknown, has ended or is somebody else's. */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 413: components["responses"]["TooLarge"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 429: components["responses"]["TooMany"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly callTool: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header: {
+    callTool: {
+        parameters: {
+            query?: never;
+            header: {
                 /**
                  * @description The `sessionId` that initialize answered.
                  * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
                  */
-                readonly "X-Session-ID": components["parameters"]["SessionId"];
+                "X-Session-ID": components["parameters"]["SessionId"];
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["CallToolRequest"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CallToolRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description What the tool answered, or why it could not. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["CallToolResponse"];
+                    "application/json": components["schemas"]["CallToolResponse"];
                 };
             };
-            readonly 400: components["responses"]["InvalidRuntimeRequest"];
-            readonly 401: components["responses"]["Unauthenticated"];
+            400: components["responses"]["InvalidRuntimeRequest"];
+            401: components["responses"]["Unauthenticated"];
             /** @description The token carries none of the scopes. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "WWW-Authenticate": components["headers"]["ScopeChallenge"];
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description The session or the tool is unknown. */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 413: components["responses"]["TooLarge"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 429: components["responses"]["TooMany"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
-            readonly 503: components["responses"]["Unavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    readonly issueToken: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    issueToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/x-www-form-urlencoded": components["schemas"]["TokenRequest"];
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["TokenRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The token. */
-            readonly 200: {
+            200: {
                 headers: {
                     /**
                      * @description A token is never cached.
                      * @example no-store
                      */
-                    readonly "Cache-Control": string;
-                    readonly [name: string]: unknown;
+                    "Cache-Control": string;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["TokenResponse"];
+                    "application/json": components["schemas"]["TokenResponse"];
                 };
             };
             /** @description The request is malformed, or asks for a grant or scope that the client may not have. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["OAuthError"];
+                    "application/json": components["schemas"]["OAuthError"];
                 };
             };
             /** @description The client is unknown, its secret is wrong, or no credentials came. */
-            readonly 401: {
+            401: {
                 headers: {
                     /**
                      * @description How to authenticate.
                      * @example Basic realm="http://127.0.0.1:8080", error="invalid_client", charset="UTF-8"
                      */
-                    readonly "WWW-Authenticate": string;
-                    readonly [name: string]: unknown;
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["OAuthError"];
+                    "application/json": components["schemas"]["OAuthError"];
                 };
             };
             /** @description The body is too large. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["OAuthError"];
+                    "application/json": components["schemas"]["OAuthError"];
                 };
             };
             /** @description The body is not a form. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["OAuthError"];
+                    "application/json": components["schemas"]["OAuthError"];
                 };
             };
             /** @description Too many attempts. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Retry-After": components["headers"]["RetryAfter"];
-                    readonly [name: string]: unknown;
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["OAuthError"];
+                    "application/json": components["schemas"]["OAuthError"];
                 };
             };
             /** @description The service failed. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["OAuthError"];
+                    "application/json": components["schemas"]["OAuthError"];
                 };
             };
             /** @description The service cannot answer now. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Retry-After": components["headers"]["RetryAfter"];
-                    readonly [name: string]: unknown;
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["OAuthError"];
+                    "application/json": components["schemas"]["OAuthError"];
                 };
             };
         };
     };
-    readonly getSigningKeys: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    getSigningKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The key set. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["JsonWebKeySet"];
+                    "application/json": components["schemas"]["JsonWebKeySet"];
                 };
             };
         };
     };
-    readonly getAuthorizationServerMetadata: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    getAuthorizationServerMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description The metadata. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AuthorizationServerMetadata"];
+                    "application/json": components["schemas"]["AuthorizationServerMetadata"];
                 };
             };
         };
     };
-    readonly getLiveness: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    getLiveness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description It runs. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Health"];
+                    "application/json": components["schemas"]["Health"];
                 };
             };
         };
     };
-    readonly getReadiness: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    getReadiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description It can. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Health"];
+                    "application/json": components["schemas"]["Health"];
                 };
             };
             /** @description It cannot, for now. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Retry-After": components["headers"]["RetryAfter"];
-                    readonly [name: string]: unknown;
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };

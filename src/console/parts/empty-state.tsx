@@ -1,0 +1,27 @@
+import { Paper, Stack, Text, Title } from "@mantine/core";
+import type { ReactNode } from "react";
+
+/** What stands where there is nothing yet: what would be here, and the first step towards it. */
+export function EmptyState({
+  title,
+  children,
+  action,
+}: {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly action?: ReactNode;
+}) {
+  return (
+    <Paper withBorder p="xl">
+      <Stack align="center" gap="sm">
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        <Text c="dimmed" ta="center" maw={460}>
+          {children}
+        </Text>
+        {action}
+      </Stack>
+    </Paper>
+  );
+}

@@ -1,0 +1,32 @@
+import { Group, Stack, Text, Title } from "@mantine/core";
+import { type ReactNode, useEffect } from "react";
+
+/** The head of a page: its name (which also names the browser's tab), a sentence, and what can be done. */
+export function PageHeader({
+  title,
+  about,
+  actions,
+}: {
+  readonly title: string;
+  readonly about?: ReactNode;
+  readonly actions?: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · Patchbay`;
+  }, [title]);
+  return (
+    <Group justify="space-between" align="flex-start" mb="lg">
+      <Stack gap={4}>
+        <Title order={1} size="h2">
+          {title}
+        </Title>
+        {about !== undefined && (
+          <Text c="dimmed" maw={640}>
+            {about}
+          </Text>
+        )}
+      </Stack>
+      {actions}
+    </Group>
+  );
+}

@@ -1,0 +1,23 @@
+import { Skeleton, Stack, VisuallyHidden } from "@mantine/core";
+
+/** Stands where rows will be. */
+export function RowsSkeleton({ rows = 4 }: { readonly rows?: number }) {
+  return (
+    <Stack gap="sm" role="status">
+      <VisuallyHidden>Loading</VisuallyHidden>
+      {Array.from({ length: rows }, (_, at) => (
+        <Skeleton key={at} height={44} />
+      ))}
+    </Stack>
+  );
+}
+
+/** Stands where a page will be. */
+export function PageSkeleton() {
+  return (
+    <Stack gap="lg">
+      <Skeleton height={34} width={240} />
+      <RowsSkeleton />
+    </Stack>
+  );
+}

@@ -1,0 +1,24 @@
+import { Button, Menu } from "@mantine/core";
+import { useApi } from "../api/context.ts";
+import { useSession } from "./use-session.ts";
+
+/** Who is logged in, and the way out. */
+export function Account() {
+  const { session } = useApi();
+  const { data } = useSession();
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" size="xs" maw={220}>
+          {data?.email ?? "Account"}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item component="a" href="/login/password">
+          Change the password
+        </Menu.Item>
+        <Menu.Item onClick={() => void session.end()}>Log out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

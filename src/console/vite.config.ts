@@ -1,0 +1,50 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { brotliCompress, gzip } from "node:zlib";
+import { promisify } from "node:util";
+import react from "@vitejs/plugin-react";
+import { defineConfig, type Plugin } from "vite";
+
+const MOCK = "http://127.0.0.1:4010";
+
+/** Compresses once at build time what would otherwise be compressed for every reader. */
+function precompress(folder: string): Plugin {
+  const encodings = { ".br": promisify(brotliCompress), ".gz": promisify(gzip) };
+  return {
+    name: "precompress",
+    apply: "build",
+    async closeBundle() {
+      const names = (await readdir(folder, { recursive: true })).filter((name) => /\.(js|css|svg)$/.test(name));
+      for (const name of names) {
+        const content = await readFile(`${folder}/${name}`);
+        for (const [suffix, compress] of Object.entries(encodings))
+          await writeFile(`${folder}/${name}${suffix}`, await compress(content));
+      }
+    },
+  };
+}
+
+/** The console's static files. While developing, the API is the mock's, or that of `API_URL`. */
+export default defineConfig(({ command }) => {
+  const api = { target: process.env["API_URL"] ?? MOCK, changeOrigin: true };
+  return {
+    root: fileURLToPath(new URL(".", import.meta.url)),
+    base: "/",
+    plugins: [react(), precompress(fileURLToPath(new URL("dist", import.meta.url)))],
+    // The server puts a fresh nonce in its place, for the styles that the component library makes as it goes.
+    ...(command === "build" && { html: { cspNonce: "{{nonce}}" } }),
+    build: {
+      outDir: "dist",
+      emptyOutDir: true,
+      assetsDir: "assets/console",
+      // Nothing inline: the content security policy has no room for it.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+    },
+    server: {
+      port: 4020,
+      strictPort: true,
+      proxy: { "/api": api, "/mcp": api, "/session": api, "/oauth2": api, "/patchbay.v1": api },
+    },
+  };
+});

@@ -1,0 +1,90 @@
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import sirv from "sirv";
+import { html } from "../auth/pages/html.ts";
+import { renderPage } from "../auth/pages/page.ts";
+import { sendPage } from "../auth/pages/send-page.ts";
+import type { NodeRoute } from "./router.ts";
+
+/** The addresses that the console's own router knows, here and in `src/console/router.tsx`. */
+const ADDRESSES = ["/", "/connections", "/connections/*", "/agents", "/tokens", "/activity", "/admin", "/admin/*"];
+
+/** Where the built scripts and styles are; their names change with their content. */
+const ASSETS = "/assets/console/*";
+
+/** What the build leaves in the page for the nonce. */
+const NONCE = /\{\{nonce\}\}/g;
+
+/** Script and data from here alone; style from here, and what the component library makes while this page is shown. */
+function policy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+const NOT_BUILT = renderPage({
+  title: "No console",
+  body: html`<h1>The console is not built</h1>
+    <p>Run <code>npm run build:console</code> where Patchbay is installed. The API works without it.</p>`,
+});
+
+type NodePair = Parameters<NodeRoute["handle"]>;
+
+/** Names of assets change with their content, so a browser that has one need never ask again. */
+function createAssets(folder: string): (...pair: NodePair) => void {
+  const serve = sirv(folder, { etag: true, gzip: true, brotli: true, immutable: true, maxAge: 31_536_000 });
+  return (request, response) => {
+    response.setHeader("x-content-type-options", "nosniff");
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- HTTP/2 requests of Node behave like HTTP/1 ones here.
+    serve(...([request, response] as Parameters<typeof serve>), () => {
+      response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
+    });
+  };
+}
+
+/** Serves the web console from the folder that its build has filled. */
+export function createConsoleRoutes(folder: string): readonly NodeRoute[] {
+  let serveAsset: ((...pair: NodePair) => void) | undefined;
+  let page: Promise<string | undefined> | undefined;
+  const readIndex = (): Promise<string | undefined> =>
+    readFile(`${folder}/index.html`, "utf8").catch(() => undefined);
+
+  const pages = ADDRESSES.map((path): NodeRoute => ({
+    path,
+    handle: async (request, response) => {
+      if (request.method !== "GET" && request.method !== "HEAD") {
+        response.writeHead(405, { allow: "GET, HEAD", "content-type": "application/json" });
+        response.end('{"detail":"Method not allowed."}');
+        return;
+      }
+      page ??= readIndex();
+      const index = await page;
+      if (index === undefined) {
+        page = undefined;
+        sendPage(response, 503, NOT_BUILT);
+        return;
+      }
+      const nonce = randomBytes(16).toString("base64");
+      const headers = { "content-security-policy": policy(nonce) };
+      sendPage(response, 200, index.replaceAll(NONCE, nonce), { headers });
+    },
+  }));
+  return [
+    ...pages,
+    {
+      path: ASSETS,
+      handle: (...pair) => {
+        // Not before the first request: a start need not look at the files.
+        serveAsset ??= createAssets(folder);
+        serveAsset(...pair);
+      },
+    },
+  ];
+}
