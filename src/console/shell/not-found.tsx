@@ -5,7 +5,14 @@ import { EmptyState } from "../parts/empty-state.tsx";
 /** For addresses that lead nowhere. */
 export function NotFound() {
   return (
-    <EmptyState title="There is nothing here" action={<Anchor component={Link} to="/connections">To the connections</Anchor>}>
+    <EmptyState
+      title="There is nothing here"
+      action={
+        <Anchor component={Link} to="/connections">
+          To the connections
+        </Anchor>
+      }
+    >
       The address is wrong, or what it named is gone.
     </EmptyState>
   );

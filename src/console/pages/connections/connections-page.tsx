@@ -37,8 +37,8 @@ export function ConnectionsPage() {
       {data === undefined && error === null && <RowsSkeleton />}
       {data?.length === 0 && (
         <EmptyState title="Nothing is connected yet" action={add}>
-          Connect a SaaS product, a remote MCP server or any API with an OpenAPI document. Its tools are then at one URL for
-          all your agents.
+          Connect a SaaS product, a remote MCP server or any API with an OpenAPI document. Its tools are then at one URL
+          for all your agents.
         </EmptyState>
       )}
       {data !== undefined && data.length > 0 && (
