@@ -8,7 +8,7 @@ export const DOCUMENT_PROPERTY = "spec";
 export const SECRET_PROPERTIES = ["api_token"] as const;
 
 /** The properties that decide where the credential is sent: a document names servers. */
-export const DESTINATION_PROPERTIES = ["spec_url", "spec", "base_url"] as const;
+export const DESTINATION_PROPERTIES = ["spec_url", "spec", "base_url", "token_url"] as const;
 
 /** The largest inline document in bytes. */
 const MAX_SPEC_BYTES = 900 * 1024;
@@ -57,6 +57,30 @@ export const CONFIGURATION_SCHEMA: JsonObject = {
       description:
         "For HTTP Basic: the user name, with api_token as the password. Left out, api_token is the user name.",
     },
+    client_id: {
+      type: "string",
+      minLength: 1,
+      maxLength: 512,
+      title: "Client id",
+      description:
+        "For OAuth 2 client credentials: the client's id, with api_token as its secret. Tokens are then got and renewed at the document's token URL.",
+    },
+    token_url: {
+      type: "string",
+      format: "uri",
+      maxLength: 2048,
+      title: "Token URL",
+      description:
+        "Where tokens are got, instead of at the document's token URL. Needed with client_id where that is on another site than the document and base_url.",
+    },
+    scope: {
+      type: "string",
+      maxLength: 1024,
+      pattern: "^[\\x21\\x23-\\x5b\\x5d-\\x7e]+( [\\x21\\x23-\\x5b\\x5d-\\x7e]+)*$",
+      title: "Scopes",
+      description:
+        "For OAuth 2 client credentials: the scopes to ask for, separated by spaces. Left out, none are named.",
+    },
     security_scheme: {
       type: "string",
       minLength: 1,
@@ -93,12 +117,13 @@ export function checkConfiguration(
   configuration: JsonObject,
   checkDestination: (url: string) => string | undefined,
 ): void {
-  const { spec, spec_url: specUrl, base_url: baseUrl, api_token: token } = configuration;
+  const { spec, spec_url: specUrl, base_url: baseUrl, token_url: tokenUrl, api_token: token } = configuration;
   if ((spec === undefined) === (specUrl === undefined))
     throw invalid("configuration", "configuration: supply either spec_url or spec");
   for (const [name, url] of [
     ["spec_url", specUrl],
     ["base_url", baseUrl],
+    ["token_url", tokenUrl],
   ] as const) {
     const refused = typeof url === "string" ? checkDestination(url) : undefined;
     if (refused !== undefined)
@@ -106,6 +131,8 @@ export function checkConfiguration(
   }
   if (typeof baseUrl === "string" && baseUrl.includes("?"))
     throw invalid("base_url", "base_url must not contain a query");
+  if (configuration.client_id === undefined && (tokenUrl !== undefined || configuration.scope !== undefined))
+    throw invalid("client_id", "client_id is missing: token_url and scope are for OAuth 2 client credentials");
   if (spec !== undefined && digestIn(spec) === undefined && textIn(spec) === undefined)
     throw invalid("spec", `spec must be at most ${MAX_SPEC_BYTES / 1024} KiB`);
   if (typeof token === "string" && !/^[\x21-\x7e]+$/.test(token))

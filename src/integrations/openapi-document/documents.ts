@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Dispatcher } from "undici";
 import type { JsonObject } from "../../json.ts";
+import { orAborted } from "../or-aborted.ts";
 import { digestIn, textIn } from "./configuration.ts";
 import { createDocumentCache, digestOf, type LoadedDocument } from "./document-cache.ts";
 import { DocumentFailure } from "./document-failure.ts";
@@ -199,16 +200,4 @@ function counted({
     addedTools: added.slice(0, 20),
     removedTools: removed.slice(0, 20),
   };
-}
-
-/** The work goes on for others when one who waits for it goes away. */
-async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

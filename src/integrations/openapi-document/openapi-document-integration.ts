@@ -2,7 +2,9 @@ import type { Dispatcher } from "undici";
 import { DomainError, invalid } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Integration, Target, Verification } from "../integration.ts";
-import { callOperation, type CallContext, type CallOutcome } from "../openapi/call.ts";
+import { createAccessTokens } from "../oauth/access-tokens.ts";
+import { callOperation } from "../openapi/call.ts";
+import type { CallContext, CallOutcome } from "../openapi/call-context.ts";
 import type { Operation } from "../openapi/operation.ts";
 import { errorResult } from "../tool.ts";
 import { chooseVerification } from "./choose-verification.ts";
@@ -35,6 +37,7 @@ export interface OpenApiDocumentIntegrationDeps {
 /** Any OpenAPI document as a connection: its operations are the tools. */
 export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegrationDeps): Integration {
   const { documents } = deps;
+  const tokens = createAccessTokens();
 
   function contextFor(document: LoadedDocument): CallContext {
     return {
@@ -44,6 +47,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
       secretProperties: SECRET_PROPERTIES,
       errorHeaders: [],
       baseUrl: undefined,
+      tokens,
     };
   }
 
@@ -55,11 +59,11 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     document: LoadedDocument,
     operation: Operation,
     args: JsonObject,
-    configuration: JsonObject,
+    target: Target,
     signal: AbortSignal,
   ): Promise<CallOutcome> {
-    const placed = placeOperation(operation, document, configuration);
-    return callOperation(contextFor(document), placed, args, configuration, signal);
+    const placed = placeOperation(operation, document, target.configuration);
+    return callOperation(contextFor(document), placed, args, target, signal);
   }
 
   async function look(target: Target, signal: AbortSignal): Promise<Verification> {
@@ -70,7 +74,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     // A server that must not be called is told now and not at the first call.
     if (looked !== undefined) placeOperation(looked, document, target.configuration);
     if (chosen === undefined || target.configuration.api_token === undefined) return { outcome: "verified" };
-    const { status, result } = await call(document, chosen, {}, target.configuration, signal);
+    const { status, result } = await call(document, chosen, {}, target, signal);
     const text = result.content[0]?.text;
     const reason = typeof text === "string" ? text : `${document.title} gave no usable answer.`;
     if (status === 401 || status === 403) return { outcome: "failed", reason };
@@ -125,7 +129,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
         const operation = document.operations.get(tool.name);
         if (operation === undefined)
           return errorResult(`${document.title} has no operation ${tool.name} any more. List the tools again.`);
-        return (await call(document, operation, args, target.configuration, signal)).result;
+        return (await call(document, operation, args, target, signal)).result;
       } catch (error) {
         if (error instanceof DocumentFailure) return errorResult(error.message);
         throw error;
@@ -140,6 +144,8 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
         return { outcome: error.kind === "unusable" ? "failed" : "retry", reason: error.message };
       }
     },
+
+    forget: (connectionId) => tokens.forget(connectionId),
 
     toolChanges: ({ spec_url: url }, limit) =>
       typeof url === "string" ? deps.changes.listChanges(url, limit) : Promise.resolve([]),

@@ -1,7 +1,9 @@
 import type { JsonObject } from "../../json.ts";
 import type { CredentialPlan, Operation, ServerPlan } from "../openapi/operation.ts";
+import { clientCredentialsOf } from "./place-token.ts";
 import type { LoadedDocument } from "./document-cache.ts";
 import { DocumentFailure } from "./document-failure.ts";
+import { literal } from "./literal-address.ts";
 
 /** An operation as one connection calls it: at its address, with its credential. Throws DocumentFailure `unusable`. */
 export function placeOperation(operation: Operation, document: LoadedDocument, configuration: JsonObject): Operation {
@@ -34,12 +36,14 @@ function serverOf(server: ServerPlan, configuration: JsonObject): ServerPlan {
   return { url: literal(url), defaults: new Map() };
 }
 
-/** An address without placeholders. */
-function literal(url: URL): string {
-  return `${url.origin}${url.pathname.replaceAll("{", "%7B").replaceAll("}", "%7D")}`;
-}
-
-const RANKS: Readonly<Record<CredentialPlan["kind"], number>> = { bearer: 0, header: 1, query: 1, cookie: 1, basic: 2 };
+const RANKS: Readonly<Record<CredentialPlan["kind"], number>> = {
+  client_credentials: 0,
+  bearer: 0,
+  header: 1,
+  query: 1,
+  cookie: 1,
+  basic: 2,
+};
 
 function credentialsOf(
   { requirements }: Operation,
@@ -47,6 +51,10 @@ function credentialsOf(
   configuration: JsonObject,
 ): readonly CredentialPlan[] {
   if (typeof configuration.api_token !== "string") return [];
+  if (typeof configuration.client_id === "string")
+    return requirements?.every((names) => names.length === 0) === true
+      ? []
+      : [clientCredentialsOf(requirements, schemes, configuration)];
   if (schemes.length === 0) return [{ kind: "bearer", token: "{api_token}" }];
   const plans = new Map(schemes);
   // Many documents declare schemes and forget to say what needs them.

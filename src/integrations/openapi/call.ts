@@ -1,17 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
-import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
-import { errorResult, type CallResult } from "../tool.ts";
-import { contentOf } from "./answer-content.ts";
-import { MissingCredential } from "./credential.ts";
-import { decompress } from "./decompress.ts";
-import { errorAnswer, type ErrorAnswers } from "./error-answers.ts";
 import { exchange, type Answer, type ExchangeLimits, type Failure, type Outcome } from "../exchange.ts";
-import type { Operation } from "./operation.ts";
-import { buildRequest, UnsendableArgument, type OutgoingRequest } from "./request.ts";
+import type { Target } from "../integration.ts";
 import { createScrubber, type Scrubber } from "../scrub.ts";
+import { errorResult } from "../tool.ts";
+import { contentOf } from "./answer-content.ts";
+import type { CallContext, CallOutcome } from "./call-context.ts";
+import { callWithToken } from "./call-with-token.ts";
+import { decompress } from "./decompress.ts";
+import { errorAnswer } from "./error-answers.ts";
+import type { Operation } from "./operation.ts";
+import { buildRequest, type OutgoingRequest } from "./request.ts";
 import { serverAddress } from "./server-address.ts";
+import { unsendable } from "./unsendable.ts";
 import { codeOf, failureResult, refusal } from "./upstream-error.ts";
 
 /** DESIGN §8 «upstream answer». */
@@ -21,37 +23,30 @@ const RETRY_DELAY_MS = 150;
 const RETRY_STATUSES = new Set([502, 503, 504]);
 const RETRY_CODES = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-/** What every call of an integration shares. */
-export interface CallContext {
-  readonly dispatcher: Dispatcher;
-  readonly serverType: string;
-  readonly title: string;
-  readonly secretProperties: readonly string[];
-  /** Headers in which the upstream explains its refusals. */
-  readonly errorHeaders: readonly string[];
-  /** How it says in an answer with a good status that the call failed. */
-  readonly errorAnswers?: ErrorAnswers | undefined;
-  /** An operator's stand-in for the server's address. */
-  readonly baseUrl: string | undefined;
-  readonly limits?: ExchangeLimits;
-}
-
-/** How a call ended, before it is put into words: for verification, which needs the status. */
-export interface CallOutcome {
-  readonly result: CallResult;
-  /** The upstream's status, or the one that its answer amounts to; undefined when no answer came. */
-  readonly status: number | undefined;
-}
-
 /** Calls an operation with arguments that fit its schema. Throws only when `signal` aborts. */
 export async function callOperation(
   context: CallContext,
   operation: Operation,
   args: JsonObject,
-  configuration: JsonObject,
+  target: Target,
   signal: AbortSignal,
 ): Promise<CallOutcome> {
-  const request = prepare(context, operation, args, configuration);
+  const plan = operation.credentials.find((each) => each.kind === "client_credentials");
+  if (plan === undefined) return send(context, operation, args, target.configuration, signal);
+  return callWithToken(context, plan, target, signal, (token) =>
+    send(context, operation, args, target.configuration, signal, token),
+  );
+}
+
+async function send(
+  context: CallContext,
+  operation: Operation,
+  args: JsonObject,
+  configuration: JsonObject,
+  signal: AbortSignal,
+  token?: string,
+): Promise<CallOutcome> {
+  const request = prepare(context, operation, args, configuration, token);
   if ("result" in request) return request;
   const limits = context.limits ?? DEFAULT_LIMITS;
   const scrubber = createScrubber(configuration, context.secretProperties, request.secrets);
@@ -86,27 +81,15 @@ function prepare(
   operation: Operation,
   args: JsonObject,
   configuration: JsonObject,
+  token: string | undefined,
 ): OutgoingRequest | CallOutcome {
   try {
-    return buildRequest(
-      operation,
-      args,
-      serverAddress(operation.server, configuration, context.baseUrl),
-      configuration,
-    );
+    const address = serverAddress(operation.server, configuration, context.baseUrl);
+    return buildRequest(operation, args, address, configuration, token);
   } catch (error) {
-    if (error instanceof UnsendableArgument) return { status: undefined, result: errorResult(error.message) };
-    if (error instanceof MissingCredential)
-      return {
-        status: undefined,
-        result: errorResult("This connection has no usable key yet. Its owner can set one with api_key."),
-      };
-    if (error instanceof DomainError && error.kind === "invalid")
-      return {
-        status: undefined,
-        result: errorResult(`This connection's configuration cannot be used: ${error.message}`),
-      };
-    throw error;
+    const outcome = unsendable(error);
+    if (outcome === undefined) throw error;
+    return outcome;
   }
 }
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { arrayOf, objectOf, OpenApiError, parseDocument, textOf } from "./document.ts";
 import { errorAnswersOf, type ErrorAnswers } from "./error-answers.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation, ServerPlan } from "./operation.ts";
 import { operationsOf } from "./operations.ts";
 
 /**
@@ -62,7 +62,11 @@ export function readContract(text: string): IntegrationContract {
   const category = textOf(extension.category);
   const operations = operationsOf(document, { category, credentialProperty });
   if (operations.length === 0) throw new OpenApiError("has no operations");
-  for (const operation of operations) checkServer(operation, properties, destinationProperties);
+  for (const { server, credentials, tool } of operations) {
+    checkServer(server, `"${tool.name}"`, properties, destinationProperties);
+    for (const plan of credentials)
+      if (plan.kind === "client_credentials") checkServer(plan.server, "its tokens", properties, destinationProperties);
+  }
   return {
     serverType,
     title: required(info, "title", /./),
@@ -81,9 +85,9 @@ export function readContract(text: string): IntegrationContract {
 }
 
 /** The rule that keeps keys at home: whatever the configuration says about the address counts as the destination. */
-function checkServer({ server, tool }: Operation, properties: JsonObject, destination: readonly string[]): void {
+function checkServer(server: ServerPlan, what: string, properties: JsonObject, destination: readonly string[]): void {
   if (!/^(https:\/\/|\{)/.test(server.url))
-    throw new OpenApiError(`needs an https server for "${tool.name}", not "${server.url}"`);
+    throw new OpenApiError(`needs an https server for ${what}, not "${server.url}"`);
   for (const [, name = ""] of server.url.matchAll(/\{([^{}]+)\}/g)) {
     if (Object.hasOwn(properties, name) ? destination.includes(name) : server.defaults.has(name)) continue;
     throw new OpenApiError(

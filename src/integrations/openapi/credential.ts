@@ -18,8 +18,15 @@ export class MissingCredential extends Error {
 
 const PLACEHOLDER = /\{([A-Za-z0-9_]+)\}/g;
 
-/** Writes the credential where the security schemes say. Throws MissingCredential, and nothing is sent. */
-export function presentCredentials(plans: readonly CredentialPlan[], configuration: JsonObject): PresentedCredential {
+/**
+ * Writes the credential where the security schemes say; `token` is the one that was got, for plans that want one. Throws
+ * MissingCredential, and nothing is sent.
+ */
+export function presentCredentials(
+  plans: readonly CredentialPlan[],
+  configuration: JsonObject,
+  token?: string,
+): PresentedCredential {
   const headers: Record<string, string> = {};
   const query: string[] = [];
   const cookies: string[] = [];
@@ -30,10 +37,11 @@ export function presentCredentials(plans: readonly CredentialPlan[], configurati
       const encoded = Buffer.from(pair, "utf8").toString("base64");
       headers.authorization = `Basic ${encoded}`;
       secrets.push(pair, encoded);
-    } else if (plan.kind === "bearer") {
-      const token = headerSafe(filled(plan.token, configuration));
-      headers.authorization = `Bearer ${token}`;
-      secrets.push(token);
+    } else if (plan.kind === "bearer" || plan.kind === "client_credentials") {
+      const bearer =
+        plan.kind === "bearer" ? filled(plan.token, configuration) : (token ?? missing("no token was got"));
+      headers.authorization = `Bearer ${headerSafe(bearer)}`;
+      secrets.push(bearer);
     } else {
       const value = filled(plan.value, configuration);
       secrets.push(value, encode(value));
@@ -45,16 +53,20 @@ export function presentCredentials(plans: readonly CredentialPlan[], configurati
   return { headers, query, cookies, secrets };
 }
 
-function filled(template: string, configuration: JsonObject): string {
+/** A template with its placeholders filled from the configuration. Throws MissingCredential. */
+export function filled(template: string, configuration: JsonObject): string {
   return template.replaceAll(PLACEHOLDER, (_, name: string) => {
     const value = configuration[name];
-    if (typeof value !== "string" || value === "") throw new MissingCredential(name);
-    return value;
+    return typeof value === "string" && value !== "" ? value : missing(name);
   });
+}
+
+function missing(what: string): never {
+  throw new MissingCredential(what);
 }
 
 /** A key with a line break in it would be a header of its own. */
 function headerSafe(value: string): string {
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return value;
-  throw new MissingCredential("it has characters that no header can carry");
+  return missing("it has characters that no header can carry");
 }

@@ -2,10 +2,12 @@ import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Integration, Verification } from "../integration.ts";
-import { callOperation, type CallContext } from "./call.ts";
+import { callOperation } from "./call.ts";
+import type { CallContext } from "./call-context.ts";
 import type { IntegrationContract } from "./contract.ts";
 import type { ExchangeLimits } from "../exchange.ts";
-import { serverAddress } from "./server-address.ts";
+import { createAccessTokens } from "../oauth/access-tokens.ts";
+import { serverAddress, tokenAddress } from "./server-address.ts";
 
 /** What an integration needs of the world. */
 export interface OpenApiIntegrationOptions {
@@ -23,6 +25,7 @@ export function createOpenApiIntegration(
   options: OpenApiIntegrationOptions,
 ): Integration {
   const { serverType, title, operations, verification, configurationSchema } = contract;
+  const tokens = createAccessTokens();
   const context: CallContext = {
     dispatcher: options.dispatcher,
     serverType,
@@ -31,6 +34,7 @@ export function createOpenApiIntegration(
     errorHeaders: contract.errorHeaders,
     errorAnswers: contract.errorAnswers,
     baseUrl: options.baseUrl,
+    tokens,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   };
   const tools = operations.map(({ tool }) => tool);
@@ -49,22 +53,27 @@ export function createOpenApiIntegration(
     toolSource: "fixed",
     checkConfiguration(configuration: JsonObject) {
       // Against the real address, so that a stand-in changes nothing about what is accepted.
-      for (const { server } of operations) serverAddress(server, configuration);
+      for (const { server, credentials } of operations) {
+        serverAddress(server, configuration);
+        for (const plan of credentials)
+          if (plan.kind === "client_credentials") tokenAddress(plan.server, configuration);
+      }
     },
     listTools: () => Promise.resolve(tools),
     async callTool(target, tool, args, { signal }) {
       const operation = byName.get(tool.name);
       if (operation === undefined) throw new DomainError("not_found", `${title} has no tool ${tool.name}.`);
-      const { result } = await callOperation(context, operation, args, target.configuration, signal);
+      const { result } = await callOperation(context, operation, args, target, signal);
       return result;
     },
     async verify(target, { signal }): Promise<Verification> {
-      const { result, status } = await callOperation(context, verification, {}, target.configuration, signal);
+      const { result, status } = await callOperation(context, verification, {}, target, signal);
       if (status !== undefined && status >= 200 && status < 300) return { outcome: "verified" };
       const [block] = result.content;
       const text = block?.text;
       const reason = typeof text === "string" ? text : `${title} gave no usable answer.`;
       return { outcome: status === 401 || status === 403 ? "failed" : "retry", reason };
     },
+    forget: (connectionId) => tokens.forget(connectionId),
   };
 }

@@ -44,7 +44,25 @@ export interface BodyPlan {
 export type CredentialPlan =
   | { readonly kind: "header" | "query" | "cookie"; readonly name: string; readonly value: string }
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
-  | { readonly kind: "bearer"; readonly token: string };
+  | { readonly kind: "bearer"; readonly token: string; readonly oauth?: OAuthScheme }
+  | ClientCredentialsPlan;
+
+/** What a bearer token's scheme says about where such tokens are got. */
+export interface OAuthScheme {
+  /** Of the client credentials flow, as the document gives it; undefined where it has no such flow. */
+  readonly tokenUrl: string | undefined;
+}
+
+/** A bearer token that is got by the client credentials grant (RFC 6749 §4.4). */
+export interface ClientCredentialsPlan {
+  readonly kind: "client_credentials";
+  /** The token endpoint. */
+  readonly server: ServerPlan;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string | undefined;
+  readonly authentication: "basic" | "post";
+}
 
 /** A server's address as the document gives it, with `{variables}`. */
 export interface ServerPlan {

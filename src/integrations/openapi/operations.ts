@@ -4,8 +4,9 @@ import { acceptOf, outputSchemaOf } from "./answers.ts";
 import { credentialsOf, requirementsOf } from "./security.ts";
 import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./document.ts";
 import { inputOf } from "./input.ts";
-import type { Operation, ServerPlan } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import { createSchemaConverter } from "./schema.ts";
+import { serverOf } from "./server-plan.ts";
 import { toolNames, type NamedOperation } from "./tool-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"] as const;
@@ -117,13 +118,4 @@ function descriptionOf({ operation, method, path }: RawOperation): string {
   const deprecated = operation.deprecated === true ? "Deprecated. " : "";
   const whole = `${deprecated}${text === "" ? `${method} ${path}` : text}`;
   return whole.length > MAX_DESCRIPTION_LENGTH ? `${whole.slice(0, MAX_DESCRIPTION_LENGTH - 1)}…` : whole;
-}
-
-function serverOf(servers: JsonValue | undefined): ServerPlan {
-  const server = objectOf(arrayOf(servers)[0]);
-  const defaults = Object.entries(objectOf(server.variables)).flatMap(([name, variable]): [string, string][] => {
-    const value = textOf(objectOf(variable).default);
-    return value === undefined ? [] : [[name, value]];
-  });
-  return { url: textOf(server.url) ?? "/", defaults: new Map(defaults) };
 }

@@ -17,12 +17,16 @@ export class UnsendableArgument extends Error {
   override readonly name = "UnsendableArgument";
 }
 
-/** Builds the request of an operation from arguments that fit its schema. Throws UnsendableArgument. */
+/**
+ * Builds the request of an operation from arguments that fit its schema, with `token` where one was got for it. Throws
+ * UnsendableArgument and MissingCredential.
+ */
 export function buildRequest(
   operation: Operation,
   args: JsonObject,
   server: ServerAddress,
   configuration: JsonObject,
+  token?: string,
 ): OutgoingRequest {
   const headers: Record<string, string> = { accept: operation.accept, "user-agent": "patchbay" };
   const query: string[] = [];
@@ -38,7 +42,7 @@ export function buildRequest(
   }
   const body = operation.body === undefined ? undefined : encodeBody(operation.body, args, unclaimed(operation, args));
   if (body !== undefined) headers["content-type"] = body.contentType;
-  const credential = presentCredentials(operation.credentials, configuration);
+  const credential = presentCredentials(operation.credentials, configuration, token);
   Object.assign(headers, credential.headers);
   query.push(...credential.query);
   cookies.push(...credential.cookies);

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./document.ts";
-import type { CredentialPlan } from "./operation.ts";
+import { arrayOf, followReference, objectOf, OpenApiError, textOf, type OpenApiDocument } from "./document.ts";
+import type { CredentialPlan, OAuthScheme, ServerPlan } from "./operation.ts";
+import { serverOf } from "./server-plan.ts";
 
 /**
  * What to send so that the operation's security is met: the first of its requirements whose schemes are all known.
@@ -8,6 +9,12 @@ import type { CredentialPlan } from "./operation.ts";
  * A scheme's `x-patchbay-credential` says what is sent, as templates over the configuration: `{username, password}` for
  * HTTP Basic, `{value}` for an API key, `{token}` for bearer and OAuth 2. Without it the integration's credential is
  * sent: as the user name, the key or the token.
+ *
+ * An OAuth 2 scheme whose extension has `client_id` gets its tokens itself, at the `tokenUrl` of its client credentials
+ * flow: `{client_id, client_secret, scope, authentication}`; the secret is the integration's credential unless told,
+ * `scope` may be left out, `authentication` is `basic` (as RFC 6749 has it) unless it says `post`.
+ *
+ * Throws OpenApiError for such a scheme without the flow.
  */
 export function credentialsOf(
   document: OpenApiDocument,
@@ -20,7 +27,7 @@ export function credentialsOf(
     // An empty requirement means that the credential is optional: a better one may follow.
     if (!isJsonObject(requirement) || Object.keys(requirement).length === 0) continue;
     const plans = Object.keys(requirement).map((name) =>
-      credentialOf(followReference(document, schemes[name]), credentialProperty),
+      credentialOf(followReference(document, schemes[name]), credentialProperty, document),
     );
     if (plans.every((plan) => plan !== undefined)) return plans;
   }
@@ -45,12 +52,16 @@ export function schemesOf(
   return Object.entries(schemes).flatMap(([name, scheme]) => {
     // What a stranger's document says is to be sent does not count: the key alone is.
     const { "x-patchbay-credential": _, ...stated } = followReference(document, scheme);
-    const plan = credentialOf(stated, credentialProperty);
+    const plan = credentialOf(stated, credentialProperty, document);
     return plan === undefined ? [] : [[name, plan] as const];
   });
 }
 
-function credentialOf(scheme: JsonObject, credentialProperty: string | undefined): CredentialPlan | undefined {
+function credentialOf(
+  scheme: JsonObject,
+  credentialProperty: string | undefined,
+  document: OpenApiDocument,
+): CredentialPlan | undefined {
   const sent = objectOf(scheme["x-patchbay-credential"]);
   const credential = credentialProperty === undefined ? undefined : `{${credentialProperty}}`;
   const or = (value: JsonValue | undefined): string | undefined => textOf(value) ?? credential;
@@ -70,13 +81,33 @@ function credentialOf(scheme: JsonObject, credentialProperty: string | undefined
       return username === undefined ? undefined : { kind: "basic", username, password: textOf(sent.password) ?? "" };
     }
     case "oauth2":
-    case "openIdConnect":
-      return bearer(or(sent.token));
+    case "openIdConnect": {
+      const tokenUrl = textOf(objectOf(objectOf(scheme.flows).clientCredentials).tokenUrl);
+      const clientId = textOf(sent.client_id);
+      if (clientId === undefined) return bearer(or(sent.token), { tokenUrl });
+      const clientSecret = or(sent.client_secret);
+      if (tokenUrl === undefined || clientSecret === undefined)
+        throw new OpenApiError('has a "client_id" in a scheme without a client credentials flow or a secret');
+      return {
+        kind: "client_credentials",
+        server: tokenServer(document, tokenUrl),
+        clientId,
+        clientSecret,
+        scope: textOf(sent.scope),
+        authentication: sent.authentication === "post" ? "post" : "basic",
+      };
+    }
     default:
       return undefined;
   }
 }
 
-function bearer(token: string | undefined): CredentialPlan | undefined {
-  return token === undefined ? undefined : { kind: "bearer", token };
+/** Variables in it have the defaults of the document's own server. */
+function tokenServer({ root }: OpenApiDocument, url: string): ServerPlan {
+  return { url, defaults: serverOf(root.servers).defaults };
+}
+
+function bearer(token: string | undefined, oauth?: OAuthScheme): CredentialPlan | undefined {
+  if (token === undefined) return undefined;
+  return { kind: "bearer", token, ...(oauth === undefined ? {} : { oauth }) };
 }

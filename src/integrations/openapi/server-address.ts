@@ -33,6 +33,16 @@ export function serverAddress(server: ServerPlan, configuration: JsonObject, ove
   return { origin: `${scheme.toLowerCase()}://${hostFilled.toLowerCase()}`, basePath: withoutSlash(pathFilled) };
 }
 
+/**
+ * The address of a token endpoint, filled and replaced by the same rules; a slash at its end and a query stay as they
+ * are. Throws DomainError `invalid` naming the property.
+ */
+export function tokenAddress(server: ServerPlan, configuration: JsonObject, override?: string): string {
+  const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/.exec(server.url) ?? [];
+  const { origin, basePath } = serverAddress({ ...server, url: path }, configuration, override);
+  return `${origin}${basePath}${path.endsWith("/") ? "/" : ""}${query}`;
+}
+
 function label(server: ServerPlan, configuration: JsonObject, name: string): string {
   const value = valueOf(server, configuration, name);
   if (DNS_LABEL.test(value)) return value;

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../json.ts";
+import { retryAfterMs } from "../retry-after.ts";
 import { errorResult, type CallResult, type UpstreamFault } from "../tool.ts";
 import { decode } from "./answer-content.ts";
 import type { Answer, ExchangeLimits, Failure } from "../exchange.ts";
@@ -45,22 +46,14 @@ export function adviceOn(title: string, { status, headers }: Answer): string {
     return `The connection's key is not allowed to do this. Ask for the permission in ${title}, or have the owner replace the key.`;
   if (status === 404) return "There is nothing there, or the key may not see it: check the ids in the arguments.";
   if (status === 429) {
-    const seconds = retryAfterSeconds(headers["retry-after"]);
-    return seconds === undefined
+    const waitMs = retryAfterMs(headers["retry-after"]);
+    return waitMs === undefined
       ? "That is its rate limit: wait a minute, then try again."
-      : `That is its rate limit: try again in ${seconds} seconds.`;
+      : `That is its rate limit: try again in ${Math.ceil(waitMs / 1_000)} seconds.`;
   }
   if (status === 409 || status === 412) return "It conflicts with what is there now: read that again before you retry.";
   if (status >= 500) return `The fault is on its side; try again later.`;
   return "Mend the arguments and try again.";
-}
-
-/** Seconds of a `Retry-After` header, which holds a number or a date. */
-export function retryAfterSeconds(header: string | undefined, nowMs = Date.now()): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - nowMs) / 1_000));
 }
 
 function messageOf(answer: Answer, errorHeaders: readonly string[]): string {
@@ -179,7 +172,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host.",
 };
 
-function reasonFor(error: Error): string {
+/** What kept an answer away, as the end of a sentence. */
+export function reasonFor(error: Error): string {
   const code = codeOf(error);
   if (code !== undefined && REASONS[code] !== undefined) return REASONS[code];
   return code?.startsWith("HPE_") === true ? "its answer is not HTTP." : "the connection failed.";

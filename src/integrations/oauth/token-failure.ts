@@ -1,0 +1,19 @@
+/**
+ * Whose fault it is that there is no token: the authorization server `refused` what the owner configured, is `busy` or
+ * `down`, or failed in some `other` way.
+ */
+export type TokenFailureKind = "refused" | "busy" | "down" | "other";
+
+/** A token that cannot be had. The message is a public sentence, secrets struck out. */
+export class TokenFailure extends Error {
+  override readonly name = "TokenFailure";
+  readonly kind: TokenFailureKind;
+  /** For `busy`: how long the server asks to wait, in milliseconds, where it says so. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: TokenFailureKind, message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.kind = kind;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}

@@ -1,0 +1,90 @@
+import { isJsonObject } from "../../json.ts";
+import { clip, reasonFor } from "../openapi/upstream-error.ts";
+import { retryAfterMs } from "../retry-after.ts";
+import { createScrubber, type Scrubber } from "../scrub.ts";
+import { NoAnswer } from "./outbound-fetch.ts";
+import { TokenFailure } from "./token-failure.ts";
+
+/** Who asked for a token. */
+interface Asker {
+  readonly title: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** What a person can do about an error word of RFC 6749 §5.2. */
+const ADVICE: Readonly<Record<string, string>> = {
+  invalid_client:
+    "The client's id or secret is wrong, expired or revoked: its owner can replace the secret with a new api_key.",
+  unauthorized_client: "This client may not use client credentials: allow it that grant there, or use another client.",
+  unsupported_grant_type: "There are no client credentials there: check the address of the token endpoint.",
+  invalid_scope: "The client may not have the scopes that are asked for: allow them there, or ask for others.",
+};
+const ADVICE_ON_OTHERS = "Check the client's settings there, its id and its secret.";
+
+/** A token endpoint's answer with another status than 200, in words that tell what to do. */
+export async function tokenRefusal(asker: Asker, response: Response): Promise<TokenFailure> {
+  const { status } = response;
+  const scrubber = scrubberFor(asker);
+  const { code, said } = wordsOf(await response.text(), scrubber);
+  const start = `${endpointOf(asker)} answered ${status}${said}.`;
+  if (status === 429) {
+    const waitMs = retryAfterMs(response.headers.get("retry-after") ?? undefined);
+    const when = waitMs === undefined ? "in a minute" : `in ${Math.ceil(waitMs / 1_000)} seconds`;
+    const options = waitMs === undefined ? {} : { retryAfterMs: waitMs };
+    return new TokenFailure("busy", `${start} That is its rate limit: try again ${when}.`, options);
+  }
+  if (status >= 500) return new TokenFailure("down", `${start} The fault is on its side; try again later.`);
+  if (status < 300) return new TokenFailure("other", `${start} That is no token (RFC 6749 asks for 200).`);
+  if (status < 400)
+    return new TokenFailure("other", `${start} Redirects are not followed: set the address that it leads to.`);
+  return new TokenFailure("refused", `${start} ${ADVICE[code] ?? ADVICE_ON_OTHERS}`);
+}
+
+/** Whatever else kept the token away, in words that tell what to do. A TokenFailure passes unchanged. */
+export function unusableAnswer(asker: Asker, error: unknown): TokenFailure {
+  if (error instanceof TokenFailure) return error;
+  const endpoint = endpointOf(asker);
+  if (!(error instanceof NoAnswer))
+    return new TokenFailure("other", `${endpoint} answered with what is no bearer token (RFC 6749).`, {
+      cause: error,
+    });
+  const { failure } = error;
+  if (failure.kind === "timeout") return new TokenFailure("down", `${endpoint} did not answer in time.`);
+  if (failure.kind === "too_large")
+    return new TokenFailure("other", `${endpoint} answered with more than a token can be.`);
+  // The guard's refusals are sentences written for the caller, and stay what they are.
+  const isRefused = failure.error.name === "OutboundRefused";
+  const reason = isRefused ? failure.error.message : reasonFor(failure.error);
+  const options = { cause: failure.error };
+  return new TokenFailure(isRefused ? "other" : "down", `${endpoint} could not be reached: ${reason}`, options);
+}
+
+function endpointOf({ title, tokenUrl }: Asker): string {
+  return `The token endpoint of ${title} at ${new URL(tokenUrl).host}`;
+}
+
+function wordsOf(text: string, scrubber: Scrubber): { readonly code: string; readonly said: string } {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return { code: "", said: "" };
+  }
+  if (!isJsonObject(body) || typeof body.error !== "string") return { code: "", said: "" };
+  const description = typeof body.error_description === "string" ? `: ${body.error_description}` : "";
+  const said = clip(scrubber.text(`${body.error}${description}`)).replace(/[.\s]+$/, "");
+  return { code: body.error, said: ` with ${said}` };
+}
+
+/** The secret in every form in which it was sent. */
+function scrubberFor({ clientId, clientSecret }: Asker): Scrubber {
+  const pair = `${form(clientId)}:${form(clientSecret)}`;
+  return createScrubber({}, [], [clientSecret, form(clientSecret), pair]);
+}
+
+/** As forms write it (RFC 6749 appendix B). */
+function form(text: string): string {
+  return new URLSearchParams({ "": text }).toString().slice(1);
+}

@@ -1,0 +1,28 @@
+import type { Dispatcher } from "undici";
+import type { ExchangeLimits } from "../exchange.ts";
+import type { AccessTokens } from "../oauth/access-tokens.ts";
+import type { CallResult } from "../tool.ts";
+import type { ErrorAnswers } from "./error-answers.ts";
+
+/** What every call of an integration shares. */
+export interface CallContext {
+  readonly dispatcher: Dispatcher;
+  readonly serverType: string;
+  readonly title: string;
+  readonly secretProperties: readonly string[];
+  /** Headers in which the upstream explains its refusals. */
+  readonly errorHeaders: readonly string[];
+  /** How it says in an answer with a good status that the call failed. */
+  readonly errorAnswers?: ErrorAnswers | undefined;
+  /** An operator's stand-in for the server's address. */
+  readonly baseUrl: string | undefined;
+  readonly tokens: AccessTokens;
+  readonly limits?: ExchangeLimits;
+}
+
+/** How a call ended, before it is put into words: for verification, which needs the status. */
+export interface CallOutcome {
+  readonly result: CallResult;
+  /** The upstream's status, or the one that its answer amounts to; undefined when no answer came. */
+  readonly status: number | undefined;
+}
