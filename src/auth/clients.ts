@@ -1,8 +1,10 @@
 import { DomainError } from "../domain-error.ts";
 import type { JsonObject } from "../json.ts";
 import type { Account } from "./accounts.ts";
+import { OPERATOR } from "./actor.ts";
 import { grantableScopes } from "./grantable-scopes.ts";
 import { hashSecret } from "./hash-secret.ts";
+import type { OAuthClientStore } from "./oauth-client.ts";
 import { randomId, randomSecret } from "./random.ts";
 import type { Scope } from "./scopes.ts";
 import type { Micros } from "./token-id.ts";
@@ -36,14 +38,16 @@ export interface TokenClient {
   readonly moment: Micros;
 }
 
-/** Where OAuth clients are kept. */
+/** Where OAuth clients are kept, as tokens and the operator need them; what their owners need is `OAuthClientStore`. */
 export interface ClientStore {
-  insert(client: { accountId: string; id: string; secretHash: Uint8Array; scopes: readonly Scope[] }): Promise<void>;
   /** A client whose tokens would be honoured: neither it nor its account is revoked or disabled. */
   findForToken(clientId: string): Promise<TokenClient | undefined>;
-  /** Marks the client and revokes its tokens, in one transaction. False when no client in use has the id. */
-  revoke(clientId: string): Promise<boolean>;
+  /** Whose client it is: for the operator, who names no account. Undefined when no client in use has the id. */
+  findOwner(clientId: string): Promise<string | undefined>;
 }
+
+/** The most clients in use of an account, those of its connections aside. */
+export const MAX_CLIENTS = 1_000;
 
 /** A new client; the secret is in no other place and cannot be shown again. */
 export interface CreatedClient {
@@ -51,7 +55,7 @@ export interface CreatedClient {
   readonly clientSecret: string;
 }
 
-/** The use cases of OAuth clients. */
+/** The operator's use cases of OAuth clients. */
 export interface Clients {
   /** Fails with `invalid` for scopes that the account's clients cannot be given. */
   create(account: Account, scope: string): Promise<CreatedClient>;
@@ -59,24 +63,37 @@ export interface Clients {
   revoke(clientId: string): Promise<void>;
 }
 
-/** The use cases of OAuth clients over a store. */
-export function createClients({ store, pepper }: { store: ClientStore; pepper: Uint8Array }): Clients {
+/** The operator's use cases of OAuth clients; what their owners can do is in `own-clients.ts`. */
+export function createClients({
+  store,
+  pepper,
+}: {
+  readonly store: ClientStore & Pick<OAuthClientStore, "insert" | "revoke">;
+  readonly pepper: Uint8Array;
+}): Clients {
   return {
     async create(account, scope) {
       if (account.disabledAt !== undefined)
         throw new DomainError("conflict", `The account ${account.email} is disabled.`);
       const clientId = randomId("client_");
       const clientSecret = randomSecret();
-      await store.insert({
-        accountId: account.id,
-        id: clientId,
-        secretHash: hashSecret(pepper, clientSecret),
+      const registration = {
+        name: "",
         scopes: grantableScopes(account, scope),
-      });
+        redirectUris: [],
+        grantTypes: ["client_credentials" as const],
+        tokenEndpointAuthMethod: "client_secret_basic" as const,
+        jwks: undefined,
+        jwksUri: undefined,
+      };
+      const secretHash = hashSecret(pepper, clientSecret);
+      await store.insert({ ...registration, accountId: account.id, id: clientId, secretHash }, MAX_CLIENTS, OPERATOR);
       return { clientId, clientSecret };
     },
     async revoke(clientId) {
-      if (!(await store.revoke(clientId))) throw new DomainError("not_found", `There is no client ${clientId} in use.`);
+      const accountId = await store.findOwner(clientId);
+      if (accountId === undefined || !(await store.revoke(accountId, clientId, OPERATOR)))
+        throw new DomainError("not_found", `There is no client ${clientId} in use.`);
     },
   };
 }

@@ -2,15 +2,16 @@ import { invalid } from "../domain-error.ts";
 import type { Account } from "./accounts.ts";
 import { isScope, SCOPES, type Scope } from "./scopes.ts";
 
-/** Parses a space-separated list of scopes and checks that the account's clients may be given each; keeps our order. */
-export function grantableScopes(account: Account, words: string): readonly Scope[] {
+/** Parses a space-separated list of scopes, from the field of that name, and checks that the account's clients may be given each; keeps our order. */
+export function grantableScopes(account: Account, words: string, field = "scope"): readonly Scope[] {
   const asked = words.split(" ").filter((word) => word !== "");
-  if (asked.length === 0) throw invalid("scope", `Name at least one scope of: ${SCOPES.join(" ")}.`);
+  if (asked.length === 0) throw invalid(field, `Name at least one scope of: ${SCOPES.join(" ")}.`);
   for (const word of asked) {
-    if (!isScope(word)) throw invalid("scope", `"${word}" is not a scope; the scopes are: ${SCOPES.join(" ")}.`);
+    if (!isScope(word))
+      throw invalid(field, `"${word.slice(0, 64)}" is not a scope; the scopes are: ${SCOPES.join(" ")}.`);
   }
   if (asked.includes("mgmt.admin") && !account.isAdmin) {
-    throw invalid("scope", `mgmt.admin is for accounts made with --admin; ${account.email} is not one.`);
+    throw invalid(field, `mgmt.admin is for accounts made with --admin; ${account.email} is not one.`);
   }
   return SCOPES.filter((scope) => asked.includes(scope));
 }

@@ -1,9 +1,10 @@
-import { importJWK, SignJWT } from "jose";
 import { DomainError, invalid } from "../domain-error.ts";
 import type { Account } from "./accounts.ts";
+import { type Actor, OPERATOR } from "./actor.ts";
 import { grantableScopes } from "./grantable-scopes.ts";
 import { randomId } from "./random.ts";
 import type { Scope } from "./scopes.ts";
+import { signPersonalAccessToken } from "./sign-personal-access-token.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 import { personalAccessTokenId } from "./token-id.ts";
 
@@ -22,18 +23,61 @@ export interface PersonalAccessToken {
   /** Undefined for a token without an end. */
   readonly expiresAt: Date | undefined;
   readonly revokedAt: Date | undefined;
+  /** When it was last used, give or take some minutes; undefined before the first use. */
+  readonly lastUsedAt: Date | undefined;
+  /** The token that a rotation put in its place. */
+  readonly replacedBy: string | undefined;
 }
 
-/** Where personal access tokens are kept. */
-export interface PersonalAccessTokenStore {
-  /** False when the connection it is bound to is not one of the account. */
-  insert(token: PersonalAccessToken): Promise<boolean>;
-  list(accountId: string): Promise<readonly PersonalAccessToken[]>;
-  /** Marks the token and revokes it, in one transaction; gives its owner, or undefined when no token in use has the id. */
-  revoke(id: string): Promise<{ readonly accountId: string } | undefined>;
-  /** Whether the token exists, is not revoked, and its account is in use. */
-  isHonoured(accountId: string, id: string, clientId: string): Promise<boolean>;
+/** Which tokens of an account to list. */
+export interface TokenSelection {
+  /** Only tokens bound to one of these connections. Undefined means all tokens. */
+  readonly connectionIds: readonly number[] | undefined;
+  /** Whether those that are revoked or have ended are meant too. */
+  readonly includesEnded: boolean;
 }
+
+/** Where personal access tokens are kept. What changes one writes down who did it. */
+export interface PersonalAccessTokenStore {
+  /**
+   * False when the connection it is bound to is not one of the account. Throws `exhausted` when the account has `limit`
+   * tokens in use.
+   */
+  insert(token: PersonalAccessToken, limit: number, actor: Actor): Promise<boolean>;
+  find(accountId: string, id: string): Promise<PersonalAccessToken | undefined>;
+  /** All of the account's, oldest first. */
+  list(accountId: string): Promise<readonly PersonalAccessToken[]>;
+  /** A page of them, oldest first. */
+  listPage(
+    accountId: string,
+    selection: TokenSelection,
+    limit: number,
+    offset: number,
+  ): Promise<{ readonly tokens: readonly PersonalAccessToken[]; readonly totalCount: number }>;
+  /** Stores `fresh` in the place of the token, which then holds for `graceSeconds`. False when it is not in use. */
+  rotate(
+    accountId: string,
+    id: string,
+    fresh: PersonalAccessToken,
+    graceSeconds: number,
+    actor: Actor,
+  ): Promise<boolean>;
+  /** Marks the token and revokes it, in one transaction. False when the account has no token in use with the id. */
+  revoke(accountId: string, id: string, actor: Actor): Promise<boolean>;
+  /** Whose token it is: for the operator, who names no account. Undefined when no token in use has the id. */
+  findOwner(id: string): Promise<string | undefined>;
+  /** When the token ends, if it exists, is not revoked, has not ended and its account is in use; undefined otherwise. */
+  findUse(
+    accountId: string,
+    id: string,
+    clientId: string,
+  ): Promise<{ readonly expiresAt: Date | undefined } | undefined>;
+  /** Notes that tokens were used just now; those noted within five minutes are left as they are. */
+  touch(used: readonly { readonly accountId: string; readonly id: string }[]): Promise<void>;
+}
+
+/** The most tokens in use of an account. */
+export const MAX_PERSONAL_ACCESS_TOKENS = 1_000;
 
 /** What a new token is to be. */
 export interface PersonalAccessTokenRequest {
@@ -44,7 +88,7 @@ export interface PersonalAccessTokenRequest {
   readonly expiresInDays: number | undefined;
 }
 
-/** The use cases of personal access tokens. */
+/** The operator's use cases of personal access tokens; what their owners can do is in `own-tokens.ts`. */
 export interface PersonalAccessTokens {
   /** The token's text is in no other place and cannot be shown again. */
   create(
@@ -58,32 +102,12 @@ export interface PersonalAccessTokens {
 
 const DAY_SECONDS = 86_400;
 
-/** The use cases of personal access tokens; `issuer` is `PUBLIC_URL` and their audience too. */
+/** The operator's use cases of personal access tokens; `issuer` is `PUBLIC_URL` and their audience too. */
 export function createPersonalAccessTokens(deps: {
   readonly store: PersonalAccessTokenStore;
   readonly keys: SigningKeys;
   readonly issuer: string;
 }): PersonalAccessTokens {
-  async function sign(token: PersonalAccessToken): Promise<string> {
-    const key = deps.keys.current("personal_access_token");
-    const claims = {
-      scopes: token.scopes,
-      scope: token.scopes.join(" "),
-      client_id: token.clientId,
-      token_use: "access",
-      token_type: "pat",
-      ...(token.connectionId === undefined ? {} : { mcp_server_id: token.connectionId }),
-    };
-    const jwt = new SignJWT(claims)
-      .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: key.id })
-      .setIssuer(deps.issuer)
-      .setAudience(deps.issuer)
-      .setSubject(token.accountId)
-      .setJti(token.id)
-      .setIssuedAt(token.createdAt);
-    if (token.expiresAt !== undefined) jwt.setExpirationTime(token.expiresAt);
-    return jwt.sign(await importJWK(key.privateJwk, "ES256"));
-  }
   return {
     async create(account, { scope, name, connectionId, expiresInDays }) {
       if (account.disabledAt !== undefined)
@@ -100,15 +124,18 @@ export function createPersonalAccessTokens(deps: {
         createdAt: new Date(now),
         expiresAt: expiresInDays === undefined ? undefined : new Date(now + expiresInDays * DAY_SECONDS * 1_000),
         revokedAt: undefined,
+        lastUsedAt: undefined,
+        replacedBy: undefined,
       };
-      if (!(await deps.store.insert(token))) {
+      if (!(await deps.store.insert(token, MAX_PERSONAL_ACCESS_TOKENS, OPERATOR))) {
         throw new DomainError("not_found", `MCP server ${connectionId} not found or not accessible`);
       }
-      return { id: token.id, token: await sign(token) };
+      return { id: token.id, token: await signPersonalAccessToken(token, deps) };
     },
     list: (account) => deps.store.list(account.id),
     async revoke(id) {
-      if ((await deps.store.revoke(id)) === undefined) {
+      const accountId = await deps.store.findOwner(id);
+      if (accountId === undefined || !(await deps.store.revoke(accountId, id, OPERATOR))) {
         throw new DomainError("not_found", `There is no personal access token ${id} in use.`);
       }
     },

@@ -90,7 +90,7 @@ export function createTokenVerifier(deps: {
   readonly issuer: string;
   readonly keys: SigningKeys;
   readonly revocations: Revocations;
-  readonly personalAccessTokens: Pick<PersonalAccessTokenStore, "isHonoured">;
+  readonly personalAccessTokens: Pick<PersonalAccessTokenStore, "findUse">;
   readonly grants: Pick<GrantStore, "findReach">;
   readonly now?: () => number;
 }): TokenVerifier {
@@ -125,9 +125,13 @@ export function createTokenVerifier(deps: {
     const { principal, purpose } = await readToken(token);
     if (purpose === "personal_access_token") {
       const { accountId, tokenId, clientId } = principal;
-      if (!(await deps.personalAccessTokens.isHonoured(accountId, tokenId, clientId))) throw refused();
-      cache.set(cacheKey, principal, { ttl: PERSONAL_ACCESS_TOKEN_CACHE_MS });
-      return admit(principal, audiences);
+      const use = await deps.personalAccessTokens.findUse(accountId, tokenId, clientId);
+      if (use === undefined) throw refused();
+      // A token that was replaced ends before it says so itself.
+      const ending = use.expiresAt === undefined ? undefined : Math.floor(use.expiresAt.getTime() / 1_000);
+      const known = { ...principal, expiresAt: ending };
+      cache.set(cacheKey, known, { ttl: PERSONAL_ACCESS_TOKEN_CACHE_MS });
+      return admit(known, audiences);
     }
     const reaching = await reachOf(principal);
     cache.set(cacheKey, reaching);

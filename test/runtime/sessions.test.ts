@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import { createAccountStore } from "../../src/storage/stores/account.ts";
 import { createClientStore } from "../../src/storage/stores/client.ts";
 import { createPersonalAccessTokenStore } from "../../src/storage/stores/personal-access-token.ts";
@@ -193,15 +194,21 @@ describe("a session", () => {
     const accountId = account;
     const clients = createClientStore(world.pool);
     const tokens = createPersonalAccessTokenStore(world.pool);
-    await clients.insert({ accountId, id: "client_r", secretHash: Buffer.alloc(32), scopes: ["mcp.read"] });
-    await tokens.insert({
-      ...{ accountId, id: "pat_i", clientId: "pat_c", name: "", scopes: ["mcp.read"], connectionId: undefined },
-      ...{ createdAt: new Date(), expiresAt: undefined, revokedAt: undefined },
-    });
+    const registration = {
+      ...{ name: "", scopes: ["mcp.read" as const], redirectUris: [], grantTypes: ["client_credentials" as const] },
+      ...{ tokenEndpointAuthMethod: "client_secret_basic" as const, jwks: undefined, jwksUri: undefined },
+    };
+    await clients.insert({ ...registration, accountId, id: "client_r", secretHash: Buffer.alloc(32) }, 10, OPERATOR);
+    const token = {
+      ...{ accountId, id: "pat_i", clientId: "pat_c", name: "", scopes: ["mcp.read" as const] },
+      ...{ connectionId: undefined, createdAt: new Date(), expiresAt: undefined, revokedAt: undefined },
+      ...{ lastUsedAt: undefined, replacedBy: undefined },
+    };
+    await tokens.insert(token, 10, OPERATOR);
     for (const clientId of ["client_r", "pat_c", "client_1"]) await world.open(principal(account, { clientId }));
-    expect(await clients.revoke("client_r")).toBe(true);
+    expect(await clients.revoke(accountId, "client_r", OPERATOR)).toBe(true);
     expect(await stored(account)).toBe(2);
-    expect(await tokens.revoke("pat_i")).toEqual({ accountId });
+    expect(await tokens.revoke(accountId, "pat_i", OPERATOR)).toBe(true);
     expect(await stored(account)).toBe(1);
     expect(await createAccountStore(world.pool).disable(account)).toBe(true);
     expect(await stored(account)).toBe(0);

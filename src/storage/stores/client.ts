@@ -1,11 +1,10 @@
 import type pg from "pg";
 import type { ClientAuthMethod, ClientStore, TokenClient } from "../../auth/clients.ts";
+import type { OAuthClientStore } from "../../auth/oauth-client.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import type { JsonObject } from "../../json.ts";
-import { transaction } from "../transaction.ts";
-import { revoke } from "./revocation.ts";
+import { createOAuthClientStore } from "./oauth-client.ts";
 import { runStatement } from "./run-statement.ts";
-import { endSessionsOfClient } from "./session-ending.ts";
 
 interface TokenClientRow {
   account_id: string;
@@ -59,28 +58,20 @@ const FOR_TOKEN = `
   from oauth_client as client join account on account.id = client.account_id
   where client.id = $1 and client.revoked_at is null and account.disabled_at is null`;
 
-/** OAuth clients in PostgreSQL. */
-export function createClientStore(pool: pg.Pool): ClientStore {
+const OWNER = "select account_id from oauth_client where id = $1 and revoked_at is null";
+
+/** OAuth clients in PostgreSQL, as the token endpoint looks them up and as their owners use them. */
+export function createClientStore(pool: pg.Pool): ClientStore & OAuthClientStore {
   return {
-    async insert({ accountId, id, secretHash, scopes }) {
-      const text = "insert into oauth_client (account_id, id, secret_hash, scopes) values ($1, $2, $3, $4)";
-      await runStatement(pool, { name: "client_insert", text, values: [accountId, id, secretHash, scopes] });
-    },
+    ...createOAuthClientStore(pool),
     async findForToken(clientId) {
       const statement = { name: "client_for_token", text: FOR_TOKEN, values: [clientId] };
       const row = (await runStatement<TokenClientRow>(pool, statement)).rows[0];
       return row === undefined ? undefined : toTokenClient(row);
     },
-    async revoke(clientId) {
-      return transaction(pool, async (client) => {
-        const text =
-          "update oauth_client set revoked_at = now() where id = $1 and revoked_at is null returning account_id";
-        const accountId = (await client.query<{ account_id: string }>(text, [clientId])).rows[0]?.account_id;
-        if (accountId === undefined) return false;
-        await endSessionsOfClient(client, accountId, clientId);
-        await revoke(client, { accountId, kind: "client", subject: clientId });
-        return true;
-      });
+    async findOwner(clientId) {
+      const statement = { name: "client_owner", text: OWNER, values: [clientId] };
+      return (await runStatement<{ account_id: string }>(pool, statement)).rows[0]?.account_id;
     },
   };
 }
