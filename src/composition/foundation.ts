@@ -4,6 +4,7 @@ import { type Clients, createClients } from "../auth/clients.ts";
 import { createGrants, type Grants } from "../auth/grants.ts";
 import { createKeyRotation, type KeyRotation } from "../auth/key-rotation.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../auth/personal-access-tokens.ts";
+import type { RewrapSecrets } from "../auth/rewrap-secrets.ts";
 import { loadSigningKeys, type SigningKeys } from "../auth/signing-keys.ts";
 import type { Config } from "../config.ts";
 import { type Database, openDatabase } from "../storage/database.ts";
@@ -11,6 +12,7 @@ import { startEmbeddedPostgres } from "../storage/embedded-postgres.ts";
 import { openInstallation } from "../storage/installation.ts";
 import { loadOrCreateMasterKeys, parseMasterKeys } from "../storage/master-keys.ts";
 import { migrate } from "../storage/migrate.ts";
+import { rewrapSecrets } from "../storage/rewrap.ts";
 import { createSealer, type Sealer } from "../storage/sealing.ts";
 import { createAccountStore } from "../storage/stores/account.ts";
 import { createClientStore } from "../storage/stores/client.ts";
@@ -29,6 +31,7 @@ export interface Foundation {
   readonly pepper: Uint8Array;
   readonly keys: SigningKeys;
   readonly keyRotation: KeyRotation;
+  readonly rewrapSecrets: RewrapSecrets;
   readonly accountStore: ReturnType<typeof createAccountStore>;
   readonly accounts: Accounts;
   readonly clientStore: ReturnType<typeof createClientStore>;
@@ -72,6 +75,7 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
       pepper,
       keys,
       keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: config.signingKeyDays }),
+      rewrapSecrets: () => rewrapSecrets(database.pool, sealer),
       accountStore,
       accounts: createAccounts({ store: accountStore }),
       clientStore,

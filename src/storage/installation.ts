@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
+import type pg from "pg";
 import type { Database } from "./database.ts";
-import type { SealedPlace, Sealer } from "./sealing.ts";
+import { PEPPER_PLACE } from "./sealed-columns.ts";
+import { countSealedOutside } from "./sealed-counts.ts";
+import type { Sealer } from "./sealing.ts";
 import { transaction } from "./transaction.ts";
 
 /** What every replica of one installation shares. */
@@ -8,9 +11,6 @@ export interface Installation {
   /** 32 random bytes that key the hashes of high-entropy secrets. */
   readonly pepper: Buffer;
 }
-
-/** Where the pepper is sealed. */
-export const PEPPER_PLACE: SealedPlace = { table: "installation", column: "sealed_pepper", accountId: "", rowId: 1 };
 
 /** `version → hash` of a fingerprint. */
 function readFingerprint(fingerprint: string): ReadonlyMap<string, string> {
@@ -22,30 +22,47 @@ function readFingerprint(fingerprint: string): ReadonlyMap<string, string> {
   );
 }
 
+/** The first entry of a fingerprint: the key under which who offers it seals. */
+function newestOf(offered: string): string {
+  return offered.split(",", 1)[0] ?? "";
+}
+
 /**
- * What the installation remembers of its master keys after a replica with `offered` keys has joined.
+ * What the installation remembers of its master keys after a replica with `offered` keys has joined; `sealedUnder` tells how
+ * many secrets there are under keys that the replica lacks.
  *
- * The rule: a replica must hold every key under which the installation may have sealed something, and may bring newer
- * ones, which are remembered from then on. So a key is added by putting it in front of the others and restarting the
- * replicas, and a replica that was left behind is refused instead of failing at the first value it cannot open. A key
- * leaves the list only when everything has been wrapped anew (`keys rewrap`), never because a replica came without it.
+ * The rule: a replica must hold every key under which something may be sealed, that is, each that was the newest of some
+ * replica since the last complete `keys rewrap`. So a key is added by putting it in front of the others and restarting the
+ * replicas; it is taken away after `keys rewrap` has left nothing under it. A replica that was left behind, or lost a key, is
+ * refused instead of failing at the first value it cannot open.
  */
-export function admitFingerprint(remembered: string, offered: string): string {
+export function admitFingerprint(
+  remembered: string,
+  offered: string,
+  sealedUnder: ReadonlyMap<number, number> = new Map(),
+): string {
   const offeredKeys = readFingerprint(offered);
-  for (const [version, hash] of readFingerprint(remembered)) {
+  const rememberedKeys = readFingerprint(remembered);
+  for (const [version, hash] of rememberedKeys) {
     const offeredHash = offeredKeys.get(version);
-    if (offeredHash === undefined) {
-      throw new Error(
-        `this database is sealed with master key version ${version}, which PATCHBAY_KEYS (or DATA_DIR) does not hold`,
-      );
-    }
-    if (offeredHash !== hash) {
+    if (offeredHash !== undefined && offeredHash !== hash) {
       throw new Error(
         `master key version ${version} is not the one this database is sealed with; check PATCHBAY_KEYS (or DATA_DIR)`,
       );
     }
   }
-  return offered;
+  const needed = new Set([...rememberedKeys.keys(), ...[...sealedUnder.keys()].map(String)]);
+  for (const version of needed) {
+    if (offeredKeys.has(version)) continue;
+    const count = sealedUnder.get(Number(version)) ?? 0;
+    const secrets = `${count} ${count === 1 ? "secret" : "secrets"}`;
+    throw new Error(
+      `this database is sealed with master key version ${version}, which PATCHBAY_KEYS (or DATA_DIR) does not hold: ` +
+        `without it ${secrets} would be lost`,
+    );
+  }
+  const entries = [newestOf(offered), ...[...rememberedKeys].map(([version, hash]) => `${version}:${hash}`)];
+  return [...new Set(entries)].join(",");
 }
 
 /**
@@ -57,17 +74,30 @@ export async function openInstallation(database: Pick<Database, "pool">, sealer:
   return await transaction(database.pool, async (client) => {
     await client.query(
       "insert into installation (id, master_key_fingerprint, sealed_pepper) values (1, $1, $2) on conflict do nothing",
-      [sealer.fingerprint, sealer.seal(randomBytes(32).toString("base64"), PEPPER_PLACE)],
+      [newestOf(sealer.fingerprint), sealer.seal(randomBytes(32).toString("base64"), PEPPER_PLACE)],
     );
     const { rows } = await client.query<{ master_key_fingerprint: string; sealed_pepper: Buffer }>(
       "select master_key_fingerprint, sealed_pepper from installation where id = 1 for update",
     );
     const [row] = rows;
     if (row === undefined) throw new Error("the installation's row is missing");
-    const admitted = admitFingerprint(row.master_key_fingerprint, sealer.fingerprint);
+    const lost = await countSealedOutside(client, sealer.versions);
+    const admitted = admitFingerprint(row.master_key_fingerprint, sealer.fingerprint, lost);
     if (admitted !== row.master_key_fingerprint) {
       await client.query("update installation set master_key_fingerprint = $1 where id = 1", [admitted]);
     }
     return { pepper: Buffer.from(sealer.open(row.sealed_pepper, PEPPER_PLACE), "base64") };
   });
+}
+
+/** Asks for no key but the newest from now on, if nothing is sealed under another; gives how many secrets are. */
+export async function forgetOtherKeys(client: pg.ClientBase, sealer: Sealer): Promise<number> {
+  await client.query("select 1 from installation where id = 1 for update");
+  const others = await countSealedOutside(client, [sealer.newestVersion]);
+  const remaining = [...others.values()].reduce((sum, count) => sum + count, 0);
+  if (remaining === 0) {
+    const newest = newestOf(sealer.fingerprint);
+    await client.query("update installation set master_key_fingerprint = $1 where id = 1", [newest]);
+  }
+  return remaining;
 }

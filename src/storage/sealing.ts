@@ -20,6 +20,10 @@ export interface Sealer {
   rewrap(sealed: Uint8Array, place: SealedPlace): Buffer | undefined;
   /** `version:hash` of every master key held, newest first, comma separated; reveals nothing of the keys. */
   readonly fingerprint: string;
+  /** The version under which it seals. */
+  readonly newestVersion: number;
+  /** The versions that it can open, newest first. */
+  readonly versions: readonly number[];
 }
 
 /** A sealed value that does not open. The message names the place and never the content. */
@@ -126,5 +130,7 @@ export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
       return Buffer.concat([newestHeader, wrapped, sealed.subarray(TEXT_START)]);
     },
     fingerprint: masterKeys.map(fingerprintOf).join(","),
+    newestVersion: newest.version,
+    versions: masterKeys.map(({ version }) => version),
   };
 }

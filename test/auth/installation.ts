@@ -7,12 +7,14 @@ import { type Clients, createClients, type CreatedClient } from "../../src/auth/
 import { createOAuthServer } from "../../src/auth/oauth/server.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../../src/auth/personal-access-tokens.ts";
 import { createKeyRotation, type KeyRotation } from "../../src/auth/key-rotation.ts";
+import type { RewrapSecrets } from "../../src/auth/rewrap-secrets.ts";
 import { createRevocations, type RevocationListener, type Revocations } from "../../src/auth/revocations.ts";
 import { loadSigningKeys, type SigningKeys } from "../../src/auth/signing-keys.ts";
 import { createTokenVerifier, type TokenVerifier } from "../../src/auth/verifier.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
 import { openInstallation } from "../../src/storage/installation.ts";
 import { createListener } from "../../src/storage/listener.ts";
+import { rewrapSecrets } from "../../src/storage/rewrap.ts";
 import { createSealer, type Sealer } from "../../src/storage/sealing.ts";
 import { createAccountStore } from "../../src/storage/stores/account.ts";
 import { createClientStore } from "../../src/storage/stores/client.ts";
@@ -43,6 +45,7 @@ export interface Installation {
   readonly pepper: Buffer;
   readonly keys: SigningKeys;
   readonly keyRotation: KeyRotation;
+  readonly rewrapSecrets: RewrapSecrets;
   readonly accounts: Accounts;
   readonly clients: Clients;
   readonly personalAccessTokens: PersonalAccessTokens;
@@ -88,6 +91,7 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
     pepper,
     keys,
     keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: 30 }),
+    rewrapSecrets: () => rewrapSecrets(database.pool, sealer),
     accounts,
     clients: createClients({ store: clientStore, pepper }),
     personalAccessTokens: createPersonalAccessTokens({ store: personalAccessTokenStore, keys, issuer }),

@@ -35,5 +35,9 @@ export const ConnectionEntity = defineEntity({
   }),
   indexes: [
     { name: "connection_verify_due", expression: `create index connection_verify_due on connection (verify_due_at)` },
+    {
+      name: "connection_sealed_version",
+      expression: `create index connection_sealed_version on connection (substring(sealed_secrets from 2 for 4))`,
+    },
   ],
 });

@@ -19,6 +19,7 @@ import { ExtendOauthClient } from "./0019-extend-oauth-client.ts";
 import { CreateAuditEvent } from "./0020-create-audit-event.ts";
 import { ExtendSigningKey } from "./0021-extend-signing-key.ts";
 import { CreateAccountSetting } from "./0025-create-account-setting.ts";
+import { IndexSealedVersion } from "./0022-index-sealed-version.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
 const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAccount>> = {
@@ -43,6 +44,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0020_create_audit_event": CreateAuditEvent,
   "0021_extend_signing_key": ExtendSigningKey,
   "0025_create_account_setting": CreateAccountSetting,
+  "0022_index_sealed_version": IndexSealedVersion,
 };
 
 /** Every migration with its class, in the order of running. */

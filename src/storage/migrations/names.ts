@@ -25,4 +25,5 @@ export const MIGRATION_NAMES = [
   "0020_create_audit_event",
   "0021_extend_signing_key",
   "0025_create_account_setting",
+  "0022_index_sealed_version",
 ] as const;

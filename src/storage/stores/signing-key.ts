@@ -32,8 +32,8 @@ const LAG = "10 minutes";
 
 const ANNOUNCE = `select pg_notify('${SIGNING_KEY_CHANNEL}', '')`;
 
-/** Signing keys belong to the installation, so the place of the seal names no account. */
-function placeOf(id: string): SealedPlace {
+/** Where a signing key's private half is sealed: keys belong to the installation, so the place of the seal names no account. */
+export function signingKeyPlace(id: string): SealedPlace {
   return { table: "signing_key", column: "sealed_private_jwk", accountId: "", rowId: id };
 }
 
@@ -46,7 +46,7 @@ function parseJwk(text: string): JWK {
 /** Signing keys in PostgreSQL, their private halves sealed. */
 export function createSigningKeyStore(pool: pg.Pool, sealer: Sealer): KeyRotationStore {
   function sealed({ id, privateJwk }: NewSigningKey): Buffer {
-    return sealer.seal(JSON.stringify(privateJwk), placeOf(id));
+    return sealer.seal(JSON.stringify(privateJwk), signingKeyPlace(id));
   }
   function toKey(row: KeyRow): StoredSigningKey {
     return {
@@ -55,7 +55,9 @@ export function createSigningKeyStore(pool: pg.Pool, sealer: Sealer): KeyRotatio
       state: row.state,
       publicJwk: row.public_jwk,
       privateJwk:
-        row.sealed_private_jwk === null ? undefined : parseJwk(sealer.open(row.sealed_private_jwk, placeOf(row.id))),
+        row.sealed_private_jwk === null
+          ? undefined
+          : parseJwk(sealer.open(row.sealed_private_jwk, signingKeyPlace(row.id))),
       createdAt: row.created_at,
       readyAt: row.ready_at,
       currentSince: row.current_since ?? undefined,

@@ -3,6 +3,7 @@ import type { Accounts } from "../../auth/accounts.ts";
 import type { Clients } from "../../auth/clients.ts";
 import type { KeyRotation } from "../../auth/key-rotation.ts";
 import type { PersonalAccessTokens } from "../../auth/personal-access-tokens.ts";
+import type { RewrapSecrets } from "../../auth/rewrap-secrets.ts";
 import type { JsonObject } from "../../json.ts";
 
 /** What commands act on: the database of the installation, which a running server may share. */
@@ -11,6 +12,7 @@ export interface CommandServices {
   readonly clients: Clients;
   readonly personalAccessTokens: PersonalAccessTokens;
   readonly keyRotation: KeyRotation;
+  readonly rewrapSecrets: RewrapSecrets;
   close(): Promise<void>;
 }
 

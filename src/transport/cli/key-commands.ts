@@ -1,7 +1,9 @@
 import type { SigningKeySummary } from "../../auth/key-rotation.ts";
 import { KEY_PURPOSES, type KeyPurpose } from "../../auth/signing-keys.ts";
+import type { RewrapReport } from "../../auth/rewrap-secrets.ts";
+import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
-import { type Command, type GivenOptions, UsageError, withServices } from "./command.ts";
+import { type Command, type CommandAnswer, type GivenOptions, UsageError, withServices } from "./command.ts";
 
 function toJson(key: SigningKeySummary): JsonObject {
   return {
@@ -24,8 +26,25 @@ function toLine({ id, purpose, state, readyAt, currentSince, retiredAt }: Signin
   return `${id}  ${purpose}  ${state}, ${since[state]}`;
 }
 
-function answerOf(keys: readonly SigningKeySummary[]): { json: JsonObject; text: string } {
+function answerOf(keys: readonly SigningKeySummary[]): CommandAnswer {
   return { json: { keys: keys.map(toJson) }, text: keys.map(toLine).join("\n") };
+}
+
+function toAnswer({ masterKeyVersion, rewrapped, failed, remaining }: RewrapReport): CommandAnswer {
+  const total = Object.values(rewrapped).reduce((sum, count) => sum + count, 0);
+  const moved = `${total} secrets were moved to master key version ${masterKeyVersion}`;
+  if (Object.keys(failed).length > 0) {
+    const where = Object.entries(failed).map(([column, count]) => `${count} in ${column}`);
+    throw new DomainError("conflict", `${moved}; these cannot be opened and were left: ${where.join(", ")}.`);
+  }
+  if (remaining > 0) {
+    const advice = "Restart every replica with the newest key in front of the others, then run this again.";
+    throw new DomainError("conflict", `${moved}, but ${remaining} were sealed under an older one meanwhile. ${advice}`);
+  }
+  return {
+    json: { master_key_version: masterKeyVersion, rewrapped: { ...rewrapped }, total },
+    text: `${moved}. Older master keys can be taken away.`,
+  };
 }
 
 function purposeOf(given: GivenOptions): KeyPurpose {
@@ -54,5 +73,12 @@ export const keyCommands: readonly Command[] = [
       const request = { purpose: purposeOf(given), isForced: given.flag("force") };
       return withServices(deps, async ({ keyRotation }) => answerOf(await keyRotation.rotate(request)));
     },
+  },
+  {
+    name: "keys rewrap",
+    synopsis: "",
+    summary: "moves every stored secret to the newest master key; afterwards the older ones can be taken away",
+    options: {},
+    run: (_given, deps) => withServices(deps, async ({ rewrapSecrets }) => toAnswer(await rewrapSecrets())),
   },
 ];

@@ -242,6 +242,15 @@ test("keys rotate signs with the next key, and a second one so soon is refused",
   expect(keysIn(output).map(({ state }) => state)).toEqual(["next", "current", "retired"]);
 });
 
+test("keys rewrap says what it moved, by place, and may be repeated", async () => {
+  expect(await run("keys", "rewrap", "--json")).toBe(0);
+  expect(JSON.parse(output)).toEqual({
+    master_key_version: 1,
+    rewrapped: { "installation.sealed_pepper": 0, "signing_key.sealed_private_jwk": 0, "connection.sealed_secrets": 0 },
+    total: 0,
+  });
+});
+
 test("help names every command and nothing that does not exist yet", async () => {
   expect(await run("help")).toBe(0);
   for (const name of [
@@ -254,6 +263,7 @@ test("help names every command and nothing that does not exist yet", async () =>
     "pat revoke",
     "keys list",
     "keys rotate",
+    "keys rewrap",
     "migrate",
   ])
     expect(output).toContain(name);

@@ -1,0 +1,59 @@
+import type { SealedPlace } from "./sealing.ts";
+import { secretsPlace } from "./stores/connection-row.ts";
+import { signingKeyPlace } from "./stores/signing-key.ts";
+
+/** A column that holds sealed secrets. */
+export interface SealedColumn {
+  readonly table: string;
+  readonly column: string;
+  /** The primary key, in its order. */
+  readonly key: readonly { readonly name: string; readonly type: "text" | "integer" }[];
+  /** Where the value of the row with this key is sealed to. */
+  placeOf(key: readonly string[]): SealedPlace;
+}
+
+/** Where the installation's pepper is sealed. */
+export const PEPPER_PLACE: SealedPlace = { table: "installation", column: "sealed_pepper", accountId: "", rowId: 1 };
+
+const ID = { name: "id", type: "text" } as const;
+const NUMBER = { name: "id", type: "integer" } as const;
+const ACCOUNT = { name: "account_id", type: "text" } as const;
+
+/**
+ * Every column that holds sealed secrets: what `keys rewrap` moves to the newest master key, and what a start without an
+ * older one would lose. A test fails for a column of the schema that is missing here.
+ */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  { table: "installation", column: "sealed_pepper", key: [NUMBER], placeOf: () => PEPPER_PLACE },
+  { table: "signing_key", column: "sealed_private_jwk", key: [ID], placeOf: ([id = ""]) => signingKeyPlace(id) },
+  {
+    table: "connection",
+    column: "sealed_secrets",
+    key: [ACCOUNT, NUMBER],
+    placeOf: ([accountId = "", id = ""]) => secretsPlace(accountId, Number(id)),
+  },
+];
+
+/** SQL for the master key's version in a sealed value (bytes 2 to 5 of its header), which sorts as the number does. */
+export function versionOf({ column }: SealedColumn): string {
+  return `substring(${column} from 2 for 4)`;
+}
+
+/** A version as the header of a sealed value writes it, for SQL. */
+function versionLiteral(version: number): string {
+  return `'\\x${version.toString(16).padStart(8, "0")}'::bytea`;
+}
+
+/** SQL that holds for values sealed under none of the versions, written as ranges so that an index can serve it. */
+export function isSealedOutside(column: SealedColumn, versions: readonly number[]): string {
+  const sorted = versions.toSorted((a, b) => a - b);
+  const ranges = [undefined, ...sorted].map((above, index) => {
+    const below = sorted[index];
+    const bounds = [
+      ...(above === undefined ? [] : [`${versionOf(column)} > ${versionLiteral(above)}`]),
+      ...(below === undefined ? [] : [`${versionOf(column)} < ${versionLiteral(below)}`]),
+    ];
+    return `(${bounds.join(" and ")})`;
+  });
+  return `(${ranges.join(" or ")})`;
+}

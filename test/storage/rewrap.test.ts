@@ -1,0 +1,240 @@
+import { randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { loadSigningKeys } from "../../src/auth/signing-keys.ts";
+import { openDatabase, type Database } from "../../src/storage/database.ts";
+import { openInstallation } from "../../src/storage/installation.ts";
+import type { MasterKey } from "../../src/storage/master-keys.ts";
+import { rewrapSecrets } from "../../src/storage/rewrap.ts";
+import { SEALED_COLUMNS } from "../../src/storage/sealed-columns.ts";
+import { createSealer, type Sealer } from "../../src/storage/sealing.ts";
+import { secretsPlace } from "../../src/storage/stores/connection-row.ts";
+import { createSigningKeyStore } from "../../src/storage/stores/signing-key.ts";
+import { startChild } from "../support/child-process.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+
+const ACCOUNT = "acc_of_rewrap";
+const first: MasterKey = { version: 1, key: randomBytes(32) };
+const second: MasterKey = { version: 2, key: randomBytes(32) };
+const old = createSealer([first]);
+const both = createSealer([second, first]);
+const fresh = createSealer([second]);
+
+let testDatabase: TestDatabase;
+let database: Database;
+let pepper: Buffer;
+
+beforeEach(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 6 });
+  ({ pepper } = await openInstallation(database, old));
+  await loadSigningKeys(createSigningKeyStore(database.pool, old));
+  await database.pool.query("insert into account (id, email, password_hash) values ($1, 'a@example.com', '')", [
+    ACCOUNT,
+  ]);
+});
+afterEach(async () => {
+  await database.close();
+  await testDatabase.close();
+});
+
+const secretOf = (id: number): string => `the secret of connection ${id}`;
+
+/** Connections 1 to `count`, each with a secret that the given sealer sealed. */
+async function fill(count: number, sealer: Sealer = old): Promise<void> {
+  const ids = Array.from({ length: count }, (_, index) => index + 1);
+  await database.pool.query(
+    `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id, sealed_secrets)
+     select $1, id, 'mcp', 'a connection', 'write', '{}', 'pending', 'none', sealed from unnest($2::integer[], $3::bytea[]) as row(id, sealed)`,
+    [ACCOUNT, ids, ids.map((id) => sealer.seal(secretOf(id), secretsPlace(ACCOUNT, id)))],
+  );
+}
+
+async function secrets(sealer: Sealer): Promise<ReadonlyMap<number, string>> {
+  const { rows } = await database.pool.query<{ id: number; sealed_secrets: Buffer }>(
+    "select id, sealed_secrets from connection order by id",
+  );
+  return new Map(rows.map(({ id, sealed_secrets }) => [id, sealer.open(sealed_secrets, secretsPlace(ACCOUNT, id))]));
+}
+
+/** Connections whose secret is under a version. */
+async function countUnder(version: number): Promise<number> {
+  const { rows } = await database.pool.query<{ count: number }>(
+    "select count(*)::integer as count from connection where substring(sealed_secrets from 2 for 4) = $1",
+    [Buffer.from(version.toString(16).padStart(8, "0"), "hex")],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Bytes that anybody who may read the table may read. */
+const OPEN_BYTES = ["openapi_document.content"];
+
+test("every column that holds bytes is a registered sealed secret, a hash by its name, or known to be no secret", async () => {
+  const { rows } = await database.pool.query<{ place: string }>(
+    `select table_name || '.' || column_name as place from information_schema.columns
+     where table_schema = 'public' and data_type = 'bytea' and column_name not like '%\\_hash'`,
+  );
+  // A new sealed column belongs into SEALED_COLUMNS, or `keys rewrap` would leave it behind.
+  expect(rows.map(({ place }) => place).toSorted()).toEqual(
+    [...SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`), ...OPEN_BYTES].toSorted(),
+  );
+});
+
+test.each(SEALED_COLUMNS)("$table.$column is registered with its whole primary key, in order", async (column) => {
+  const { rows } = await database.pool.query<{ name: string; type: string }>(
+    `select attname as name, format_type(atttypid, null) as type from pg_index
+     join pg_attribute on attrelid = indrelid and attnum = any (indkey)
+     where indrelid = $1::regclass and indisprimary order by array_position(indkey::smallint[], attnum)`,
+    [column.table],
+  );
+  expect(column.key).toEqual(rows);
+});
+
+describe("keys rewrap", () => {
+  test("moves every secret to the newest key, so that the older one is needed for none of them", async () => {
+    await fill(1_201);
+    const report = await rewrapSecrets(database.pool, both);
+    expect(report).toEqual({
+      masterKeyVersion: 2,
+      rewrapped: {
+        "connection.sealed_secrets": 1_201,
+        "installation.sealed_pepper": 1,
+        "signing_key.sealed_private_jwk": 4,
+      },
+      failed: {},
+      remaining: 0,
+    });
+    const opened = await secrets(fresh);
+    expect(opened.size).toBe(1_201);
+    for (const [id, secret] of opened) expect(secret).toBe(secretOf(id));
+    expect((await openInstallation(database, fresh)).pepper).toEqual(pepper);
+    expect(await createSigningKeyStore(database.pool, fresh).list()).toHaveLength(4);
+  });
+
+  test("moves nothing the second time, and leaves what is under the newest key as it is", async () => {
+    await fill(10, both);
+    const before = await database.pool.query("select sealed_secrets from connection order by id");
+    await rewrapSecrets(database.pool, both);
+    expect((await database.pool.query("select sealed_secrets from connection order by id")).rows).toEqual(before.rows);
+    const again = await rewrapSecrets(database.pool, both);
+    expect(Object.values(again.rewrapped)).toEqual([0, 0, 0]);
+  });
+
+  test("moves a version above 2^31 as well", async () => {
+    await fill(3);
+    const huge = { version: 0xffff_ffff, key: randomBytes(32) };
+    await rewrapSecrets(database.pool, createSealer([huge, first]));
+    expect([...(await secrets(createSealer([huge]))).values()]).toEqual([1, 2, 3].map(secretOf));
+  });
+
+  test("leaves a value that does not open, says so, and goes on asking for the older key", async () => {
+    await fill(600);
+    await database.pool.query(
+      "update connection set sealed_secrets = (select sealed_secrets from connection where id = 1) where id = 300",
+    );
+    const report = await rewrapSecrets(database.pool, both);
+    expect(report).toMatchObject({ failed: { "connection.sealed_secrets": 1 }, remaining: 1 });
+    expect(report.rewrapped["connection.sealed_secrets"]).toBe(599);
+    await expect(openInstallation(database, fresh)).rejects.toThrow(/version 1, .* 1 secret would be lost/);
+  });
+
+  test("does not touch a connection's version, so that a change decided meanwhile still counts", async () => {
+    await fill(1);
+    const version = "select updated_at, key_version from connection";
+    const before = (await database.pool.query(version)).rows;
+    await rewrapSecrets(database.pool, both);
+    expect((await database.pool.query(version)).rows).toEqual(before);
+  });
+
+  test("loses no secret that is written while it runs, by replicas with the new key and with the old one alone", async () => {
+    const count = 1_500;
+    await fill(count);
+    const written = new Map<number, string>();
+    let isRunning = true;
+    const write = async (sealer: Sealer, offset: number): Promise<void> => {
+      for (let round = 0; isRunning; round += 1) {
+        const id = ((round * 97 + offset) % (count / 2)) * 2 + offset + 1;
+        const secret = `written in round ${round}`;
+        await database.pool.query("update connection set sealed_secrets = $2 where id = $1", [
+          id,
+          sealer.seal(secret, secretsPlace(ACCOUNT, id)),
+        ]);
+        written.set(id, secret);
+      }
+    };
+    // One writes the even ids and one the odd, so that each knows what it wrote last.
+    const writers = [write(both, 1), write(old, 0)];
+    await until(async () => written.size > 20);
+    await rewrapSecrets(database.pool, both);
+    isRunning = false;
+    await Promise.all(writers);
+    for (const [id, secret] of await secrets(both)) expect(secret).toBe(written.get(id) ?? secretOf(id));
+    expect(await rewrapSecrets(database.pool, both)).toMatchObject({ remaining: 0 });
+    for (const [id, secret] of await secrets(fresh)) expect(secret).toBe(written.get(id) ?? secretOf(id));
+  });
+
+  test("killed in the middle, loses nothing and goes on where it was", async () => {
+    const count = 20_000;
+    await fill(count);
+    const text = [second, first].map(({ version, key }) => `${version}:${key.toString("base64")}`).join(",");
+    const child = await startChild({
+      command: process.execPath,
+      args: [fileURLToPath(new URL("../support/rewrap-process.ts", import.meta.url)), testDatabase.url, text],
+    });
+    await until(async () => (await countUnder(2)) > 0, { everyMs: 1 });
+    await child.end("SIGKILL");
+    const left = await countUnder(1);
+    expect(left).toBeGreaterThan(0);
+    const opened = await secrets(both);
+    expect(opened.size).toBe(count);
+    for (const [id, secret] of opened) expect(secret).toBe(secretOf(id));
+    const report = await rewrapSecrets(database.pool, both);
+    expect(report).toMatchObject({ rewrapped: { "connection.sealed_secrets": left }, failed: {}, remaining: 0 });
+    expect((await secrets(fresh)).get(count)).toBe(secretOf(count));
+  });
+});
+
+describe("a start", () => {
+  test("without the key that secrets are under is refused with their count, and loses nothing", async () => {
+    await fill(41);
+    await openInstallation(database, both);
+    // 41 connections, 4 signing keys, the pepper.
+    await expect(openInstallation(database, fresh)).rejects.toThrow(
+      /^this database is sealed with master key version 1, which PATCHBAY_KEYS .* does not hold: without it 46 secrets would be lost$/,
+    );
+    expect((await openInstallation(database, both)).pepper).toEqual(pepper);
+  });
+
+  test("without a newer key that another replica brought is refused", async () => {
+    await openInstallation(database, both);
+    await expect(openInstallation(database, old)).rejects.toThrow(/version 2, .* 0 secrets would be lost/);
+  });
+
+  test("without the older key is admitted after keys rewrap, and one without the newer is not", async () => {
+    await openInstallation(database, both);
+    await rewrapSecrets(database.pool, both);
+    expect((await openInstallation(database, fresh)).pepper).toEqual(pepper);
+    await expect(openInstallation(database, old)).rejects.toThrow(/version 2/);
+  });
+
+  test("with the older key still beside the newer does not make it necessary again", async () => {
+    await rewrapSecrets(database.pool, both);
+    await openInstallation(database, both);
+    expect((await openInstallation(database, fresh)).pepper).toEqual(pepper);
+  });
+
+  test("is refused for a secret that a left-behind replica sealed after keys rewrap", async () => {
+    await rewrapSecrets(database.pool, both);
+    await fill(1, old);
+    await expect(openInstallation(database, fresh)).rejects.toThrow(/version 1, .* 1 secret would be lost/);
+    expect((await openInstallation(database, both)).pepper).toEqual(pepper);
+  });
+
+  test("with another key of the same version is refused, and shows no key", async () => {
+    const other = { version: 1, key: randomBytes(32) };
+    const failure = await openInstallation(database, createSealer([other])).catch(String);
+    expect(failure).toMatch(/version 1 is not the one/);
+    for (const { key } of [first, other]) expect(failure).not.toContain(key.toString("base64"));
+  });
+});

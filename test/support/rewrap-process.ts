@@ -1,0 +1,12 @@
+import { openDatabase } from "../../src/storage/database.ts";
+import { parseMasterKeys } from "../../src/storage/master-keys.ts";
+import { rewrapSecrets } from "../../src/storage/rewrap.ts";
+import { createSealer } from "../../src/storage/sealing.ts";
+
+// Moves every secret of the database it is given to the newest of its master keys, again and again until it is killed.
+const [url = "", keys = ""] = process.argv.slice(2);
+const database = await openDatabase({ url, poolSize: 2 });
+const sealer = createSealer(parseMasterKeys(keys));
+for (;;) {
+  await rewrapSecrets(database.pool, sealer);
+}
