@@ -24,6 +24,6 @@ export const MIGRATION_NAMES = [
   "0019_extend_oauth_client",
   "0020_create_audit_event",
   "0021_extend_signing_key",
-  "0025_create_account_setting",
   "0022_index_sealed_version",
+  "0025_create_account_setting",
 ] as const;
