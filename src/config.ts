@@ -31,8 +31,20 @@ export interface Config {
   readonly maxConnectionsPerAccount: number;
   /** Days for which calls stay in the history. */
   readonly historyDays: number;
+  /** Undefined means that people log in with a password alone. */
+  readonly oidc: OidcConfig | undefined;
   /** Days after which another key signs access tokens. */
   readonly signingKeyDays: number;
+}
+
+/** The external OpenID provider that people may log in through. */
+export interface OidcConfig {
+  /** As its metadata says it; https, or http on this machine. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Whether people of the provider who were not here before get an account. */
+  readonly createsAccounts: boolean;
 }
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -75,6 +87,7 @@ export function readConfig(environment: Environment = process.env): Config {
     workers: integer(environment, "WORKERS", 1, 1, 64),
     sessionIdleSeconds: integer(environment, "SESSION_IDLE_SECONDS", 86_400, 60, 31_536_000),
     maxConnectionsPerAccount: integer(environment, "MAX_CONNECTIONS_PER_ACCOUNT", 1_000, 1, 1_000_000),
+    oidc: oidc(environment),
     historyDays: integer(environment, "HISTORY_DAYS", 30, 1, 3_650),
     signingKeyDays: integer(environment, "SIGNING_KEY_DAYS", 30, 1, 3_650),
   });
@@ -148,6 +161,22 @@ function tlsFiles(environment: Environment): Config["tls"] {
   if (certFile === undefined && keyFile === undefined) return undefined;
   if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
   throw new ConfigError("TLS_CERT_FILE and TLS_KEY_FILE belong together; set both or neither.");
+}
+
+function oidc(environment: Environment): OidcConfig | undefined {
+  const [issuer, clientId, clientSecret] = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"].map((name) =>
+    text(environment, name),
+  );
+  const createsAccounts = flag(environment, "OIDC_CREATE_ACCOUNTS");
+  if (issuer === undefined && clientId === undefined && clientSecret === undefined) return undefined;
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
+    throw new ConfigError("OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET belong together; set all or none.");
+  }
+  const { protocol, hostname } = parsedUrl("OIDC_ISSUER", issuer, ["https:", "http:"]);
+  if (protocol === "http:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname)) {
+    throw new ConfigError("OIDC_ISSUER must start with https:// unless the provider is on this machine.");
+  }
+  return { issuer, clientId, clientSecret, createsAccounts };
 }
 
 function outboundAllow(environment: Environment): readonly string[] {

@@ -11,12 +11,11 @@ export interface PasswordLogin extends LoginTry {
 }
 
 /**
- * Judges an e-mail address and a password; gives the account and the hash that was right.
- *
- * Fails with `forbidden` alike for an unknown address, a wrong password, a disabled account and one without a password,
- * after the same work for each; with `exhausted` after too many tries.
+ * Judges an e-mail address and a password; gives the account and the hash that was right, or for the record alone the
+ * account that was meant. Whoever answers must not tell an unknown address, a wrong password, a disabled account and one
+ * without a password apart; each took the same work. Fails with `exhausted` after too many tries.
  */
-export type LogIn = (login: PasswordLogin) => Promise<Authenticated>;
+export type LogIn = (login: PasswordLogin) => Promise<Authenticated | { readonly refused: string | undefined }>;
 
 /** Nothing longer is an address or a password of ours; a longer text is not worth hashing. */
 const MAX_LENGTH = 1_024;
@@ -39,7 +38,7 @@ export function createLogIn(deps: {
     const stored = found === undefined || found.passwordHash === "" ? NO_PASSWORD_HASH : found.passwordHash;
     const isRight = await deps.hashing.run(() => verifyPassword(stored, isPossible ? password : ""));
     if (found === undefined || !isRight || found.isDisabled) {
-      throw new DomainError("forbidden", "The e-mail address or the password is wrong.");
+      return { refused: found?.accountId };
     }
     await deps.limits.forgive(login);
     return { accountId: found.accountId, passwordHash: found.passwordHash };

@@ -6,13 +6,12 @@ import { DomainError } from "../../domain-error.ts";
 import { type ChangePassword, PASSWORD_LENGTH } from "./change-password.ts";
 import type { CredentialStore } from "./credentials.ts";
 import type { Csrf } from "./csrf.ts";
-import type { RecordLogin } from "./login-events.ts";
+import { originOf, type RecordLogin } from "./login-events.ts";
 import type { LoginSession } from "./login-session.ts";
 import type { LoginSessions } from "./login-sessions.ts";
 import { type PageHandler, type PageRoute, toRefusal } from "./page-routes.ts";
 import { readBrowserForm } from "./read-form.ts";
 import { HOME_PATH, loginAddress } from "./return-to.ts";
-import { originOf } from "./serve-login.ts";
 
 /** What the account pages need. */
 export interface AccountPagesDeps {

@@ -1,6 +1,5 @@
 import { DomainError } from "../../domain-error.ts";
 import type { HttpRequest, HttpResponse } from "../oauth/http-exchange.ts";
-import { callerAddress } from "../oauth/peer.ts";
 import { loginPage } from "../pages/login-page.ts";
 import { logoutForm } from "../pages/logout-form.ts";
 import { messagePage } from "../pages/message-page.ts";
@@ -9,7 +8,7 @@ import { randomId } from "../random.ts";
 import type { Cookies } from "./cookies.ts";
 import type { Csrf } from "./csrf.ts";
 import type { LogIn } from "./log-in.ts";
-import type { LoginEvent, RecordLogin } from "./login-events.ts";
+import { originOf, type RecordLogin } from "./login-events.ts";
 import type { LoginSessions } from "./login-sessions.ts";
 import { type PageRoute, toRefusal } from "./page-routes.ts";
 import { readBrowserForm } from "./read-form.ts";
@@ -30,14 +29,6 @@ export interface LoginPagesDeps {
 /** Names a browser that is not logged in, so that another site cannot log it in with a form of its own. */
 const BROWSER_COOKIE = "browser";
 const BROWSER_ID = /^browser_[A-Za-z0-9_-]{22}$/;
-
-/** Where the request came from, for the record. */
-export function originOf(request: HttpRequest, trustProxy: boolean): Pick<LoginEvent, "address" | "userAgent"> {
-  return {
-    address: callerAddress(request, trustProxy),
-    userAgent: (request.headers["user-agent"] ?? "").slice(0, 256),
-  };
-}
 
 /** `/login` and `/logout`. */
 export function createLoginRoutes(deps: LoginPagesDeps): readonly PageRoute[] {
@@ -75,24 +66,22 @@ export function createLoginRoutes(deps: LoginPagesDeps): readonly PageRoute[] {
     const origin = originOf(request, trustProxy);
     try {
       csrf.check(browserOf(request, response), request, form);
-      const who = await deps.logIn({ email, password: form.get("password") ?? "", address: origin.address });
-      const session = await sessions.begin(request, response, who);
-      if (session === undefined) throw new DomainError("forbidden", "The e-mail address or the password is wrong.");
-      cookies.clear(response, BROWSER_COOKIE);
+      const result = await deps.logIn({ email, password: form.get("password") ?? "", address: origin.address });
+      const session = "refused" in result ? undefined : await sessions.begin(request, response, result);
       deps.record({
         ...origin,
         action: "login",
-        outcome: "success",
+        outcome: session === undefined ? "failure" : "success",
         method: "password",
-        accountId: who.accountId,
-        sessionId: session.id,
+        accountId: "refused" in result ? result.refused : result.accountId,
+        sessionId: session?.id,
       });
+      if (session === undefined) throw new DomainError("forbidden", "The e-mail address or the password is wrong.");
+      cookies.clear(response, BROWSER_COOKIE);
       sendRedirect(response, returnTo);
     } catch (error) {
       const { status, message, headers } = toRefusal(error);
       if (status >= 500 && status !== 503) throw error;
-      const unknown = { accountId: undefined, sessionId: undefined };
-      deps.record({ ...origin, ...unknown, action: "login", outcome: "failure", method: "password" });
       show(request, response, { returnTo, email: email.slice(0, 254), error: message }, status, headers);
     }
   }

@@ -4,6 +4,7 @@ import { AccountSettingEntity } from "./account-setting.ts";
 import { CallRecordEntity } from "./call-record.ts";
 import { ConnectionEntity } from "./connection.ts";
 import { ConnectionTombstoneEntity } from "./connection-tombstone.ts";
+import { ExternalIdentityEntity } from "./external-identity.ts";
 import { InstallationEntity } from "./installation.ts";
 import { LoginFailureEntity } from "./login-failure.ts";
 import { LoginSessionEntity } from "./login-session.ts";
@@ -28,6 +29,7 @@ export const entities = [
   CallRecordEntity,
   ConnectionEntity,
   ConnectionTombstoneEntity,
+  ExternalIdentityEntity,
   InstallationEntity,
   LoginFailureEntity,
   LoginSessionEntity,

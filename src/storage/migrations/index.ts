@@ -15,6 +15,7 @@ import { AddVerifyDueAt } from "./0014-add-verify-due-at.ts";
 import { CreateOauthGrant } from "./0015-create-oauth-grant.ts";
 import { TieTokensToGrants } from "./0016-tie-tokens-to-grants.ts";
 import { CreateLoginSession } from "./0017-create-login-session.ts";
+import { CreateExternalIdentity } from "./0018-create-external-identity.ts";
 import { ExtendOauthClient } from "./0019-extend-oauth-client.ts";
 import { CreateAuditEvent } from "./0020-create-audit-event.ts";
 import { ExtendSigningKey } from "./0021-extend-signing-key.ts";
@@ -40,6 +41,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0015_create_oauth_grant": CreateOauthGrant,
   "0016_tie_tokens_to_grants": TieTokensToGrants,
   "0017_create_login_session": CreateLoginSession,
+  "0018_create_external_identity": CreateExternalIdentity,
   "0019_extend_oauth_client": ExtendOauthClient,
   "0020_create_audit_event": CreateAuditEvent,
   "0021_extend_signing_key": ExtendSigningKey,

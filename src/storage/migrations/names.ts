@@ -21,6 +21,7 @@ export const MIGRATION_NAMES = [
   "0015_create_oauth_grant",
   "0016_tie_tokens_to_grants",
   "0017_create_login_session",
+  "0018_create_external_identity",
   "0019_extend_oauth_client",
   "0020_create_audit_event",
   "0021_extend_signing_key",

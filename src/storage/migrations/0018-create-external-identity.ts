@@ -1,0 +1,20 @@
+import { Migration } from "@mikro-orm/migrations";
+
+/** Brings who may log in to an account through an external OpenID provider. */
+export class CreateExternalIdentity extends Migration {
+  override up(): void {
+    this.addSql(`
+      create table external_identity (
+        account_id text not null references account (id) on delete cascade,
+        issuer text not null,
+        subject text not null,
+        linked_at timestamptz not null default now(),
+        primary key (account_id, issuer, subject)
+      )
+    `);
+    // One person of a provider logs in to one account.
+    this.addSql(`
+      create unique index external_identity_subject on external_identity (issuer, subject)
+    `);
+  }
+}
