@@ -4,6 +4,18 @@ import { NotFound } from "./shell/not-found.tsx";
 import { PageError } from "./shell/page-error.tsx";
 import { PageSkeleton } from "./parts/skeletons.tsx";
 
+/** A part of the address that is a text or a number; anything else counts as left out. */
+function textIn<Name extends string>(
+  search: Record<string, unknown>,
+  name: Name,
+): { readonly [each in Name]?: string } {
+  const value = search[name];
+  if (typeof value !== "string" && typeof value !== "number") return {};
+  const found: { [each in Name]?: string } = {};
+  found[name] = String(value);
+  return found;
+}
+
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: PageError });
 
 const home = createRoute({
@@ -24,10 +36,21 @@ const connections = createRoute({
 const connect = createRoute({
   getParentRoute: () => root,
   path: "/connections/new",
+  validateSearch: (search): { readonly type?: string; readonly created?: string } => ({
+    ...textIn(search, "type"),
+    ...textIn(search, "created"),
+  }),
   component: lazyRouteComponent(() => import("./pages/connect/connect-page.tsx"), "ConnectPage"),
 });
 
-const routeTree = root.addChildren([home, connections, connect]);
+const connection = createRoute({
+  getParentRoute: () => root,
+  path: "/connections/$id",
+  validateSearch: (search): { readonly tab?: string } => textIn(search, "tab"),
+  component: lazyRouteComponent(() => import("./pages/connection/connection-page.tsx"), "ConnectionPage"),
+});
+
+const routeTree = root.addChildren([home, connections, connect, connection]);
 
 /** The console's addresses and the page behind each, loaded when it is first shown. */
 export function createConsoleRouter() {

@@ -33,6 +33,11 @@ export default defineConfig(({ command }) => {
     plugins: [react(), precompress(fileURLToPath(new URL("dist", import.meta.url)))],
     // The server puts a fresh nonce in its place, for the styles that the component library makes as it goes.
     ...(command === "build" && { html: { cspNonce: "{{nonce}}" } }),
+    resolve: {
+      alias: {
+        "@rjsf/validator-ajv8": fileURLToPath(new URL("parts/schema-form/no-validator.js", import.meta.url)),
+      },
+    },
     build: {
       outDir: "dist",
       emptyOutDir: true,

@@ -1,4 +1,5 @@
 import { Group, Stack, Table, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/schemas.ts";
 import { accessInWords, KeyBadge, StatusBadge } from "../../parts/connection-badges.tsx";
 import { Initials } from "../../parts/initials.tsx";
@@ -26,9 +27,9 @@ export function ConnectionsTable({ connections }: { readonly connections: readon
                 <Group gap="sm" wrap="nowrap">
                   <Initials name={each.mcp_server_name} size="sm" />
                   <Stack gap={0}>
-                    <a href={`/connections/${each.id}`} className="row-link">
+                    <Link to="/connections/$id" params={{ id: String(each.id) }} className="row-link">
                       {each.mcp_server_name}
-                    </a>
+                    </Link>
                     <Text size="xs" c="dimmed">
                       {each.server_type}
                     </Text>

@@ -1,0 +1,108 @@
+import { Anchor, Button, Group, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
+import { useState } from "react";
+import type { Schemas } from "../../api/schemas.ts";
+import { accessInWords } from "../../parts/connection-badges.tsx";
+import { ErrorNotice } from "../../parts/error-notice.tsx";
+import { LazySchemaForm } from "../../parts/schema-form/lazy-schema-form.tsx";
+import { TrialReport } from "./trial-report.tsx";
+import { useConnect, useTrial } from "./use-connect.ts";
+
+type Access = Schemas["Connection"]["access_type"];
+
+const ACCESS: readonly Access[] = ["read", "write", "individual"];
+
+function toAccess(word: string): Access {
+  return ACCESS.find((each) => each === word) ?? "read";
+}
+
+/** The second step: where to connect, with which key, and how far. */
+export function Configure({
+  integration,
+  onCreated,
+  onBack,
+}: {
+  readonly integration: Schemas["Integration"];
+  readonly onCreated: (id: string) => void;
+  readonly onBack: () => void;
+}) {
+  const [name, setName] = useState(integration.title);
+  const [access, setAccess] = useState<Access>("read");
+  const [configuration, setConfiguration] = useState<Readonly<Record<string, unknown>>>({});
+  const trial = useTrial(integration.server_type);
+  const connect = useConnect();
+
+  function submit(value: Readonly<Record<string, unknown>>): void {
+    connect.mutate(
+      { server_type: integration.server_type, name, access_type: access, configuration: value },
+      {
+        onSuccess: ({ server_id }) => {
+          onCreated(server_id);
+        },
+      },
+    );
+  }
+  return (
+    <Stack maw={620}>
+      <TextInput
+        label="Name"
+        description="What you and your agents will call it."
+        value={name}
+        maxLength={255}
+        required
+        onChange={(event) => {
+          setName(event.currentTarget.value);
+        }}
+      />
+      <div>
+        <Text size="sm" fw={500} id="access">
+          How far agents may go
+        </Text>
+        <SegmentedControl
+          aria-labelledby="access"
+          value={access}
+          onChange={(word) => {
+            setAccess(toAccess(word));
+          }}
+          data={ACCESS.map((value) => ({ value, label: accessInWords(value) }))}
+        />
+      </div>
+      <LazySchemaForm
+        schema={integration.configuration_schema}
+        value={configuration}
+        onChange={setConfiguration}
+        onSubmit={submit}
+        disabled={connect.isPending}
+      >
+        <Stack mt="md">
+          {trial.data !== undefined && <TrialReport report={trial.data} />}
+          {trial.error !== null && <ErrorNotice error={trial.error} />}
+          {connect.error !== null && <ErrorNotice error={connect.error} />}
+          <Group>
+            <Button type="submit" loading={connect.isPending}>
+              Connect
+            </Button>
+            <Button
+              variant="default"
+              loading={trial.isPending}
+              onClick={() => {
+                trial.mutate(configuration);
+              }}
+            >
+              Try it first
+            </Button>
+            <Button variant="subtle" onClick={onBack}>
+              Choose another
+            </Button>
+          </Group>
+          {integration.documentation_url !== undefined && (
+            <Text size="sm">
+              <Anchor href={integration.documentation_url} target="_blank" rel="noreferrer">
+                Where {integration.title} explains its API and keys
+              </Anchor>
+            </Text>
+          )}
+        </Stack>
+      </LazySchemaForm>
+    </Stack>
+  );
+}

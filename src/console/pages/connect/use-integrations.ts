@@ -1,0 +1,13 @@
+import { useQuery } from "@tanstack/react-query";
+import { bodyOf } from "../../api/client.ts";
+import { useApi } from "../../api/context.ts";
+
+/** The catalog; it changes with a new version of the service alone. */
+export function useIntegrations() {
+  const { client } = useApi();
+  return useQuery({
+    queryKey: ["integrations"],
+    queryFn: async () => (await bodyOf(client.GET("/api/v1/integrations"))).data,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}

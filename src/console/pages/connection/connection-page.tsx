@@ -1,0 +1,70 @@
+import { Group, Switch, Tabs, Text } from "@mantine/core";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { KeyBadge, StatusBadge } from "../../parts/connection-badges.tsx";
+import { ErrorNotice } from "../../parts/error-notice.tsx";
+import { PageHeader } from "../../parts/page-header.tsx";
+import { PageSkeleton } from "../../parts/skeletons.tsx";
+import { AccessLevel } from "./access-level.tsx";
+import { DeleteConnection } from "./delete-connection.tsx";
+import { ReplaceKey } from "./replace-key.tsx";
+import { ToolsTable } from "./tools-table.tsx";
+import { useConnection } from "./use-connection.ts";
+import { useUpdate } from "./use-update.ts";
+
+/** One connection: its tools, how far agents may go, its key, and its end. The open tab is in the address. */
+export function ConnectionPage() {
+  const { id } = useParams({ from: "/connections/$id" });
+  const { tab } = useSearch({ from: "/connections/$id" });
+  const navigate = useNavigate({ from: "/connections/$id" });
+  const { data, error, refetch } = useConnection(id);
+  const update = useUpdate(id);
+  if (error !== null) return <ErrorNotice error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <PageSkeleton />;
+  const { listed, details } = data;
+  return (
+    <>
+      <PageHeader
+        title={details.name}
+        about={details.status_reason ?? details.description}
+        actions={
+          <Switch
+            label="Agents may use it"
+            checked={update.isPending ? (update.variables.agent_enabled ?? listed.agent_enabled) : listed.agent_enabled}
+            onChange={(event) => {
+              update.mutate({ agent_enabled: event.currentTarget.checked });
+            }}
+          />
+        }
+      />
+      {update.error !== null && <ErrorNotice error={update.error} />}
+      <Group mb="lg">
+        <Text size="sm" c="dimmed">
+          {details.server_type}
+        </Text>
+        <StatusBadge status={details.status} />
+        <KeyBadge status={listed.api_key_verification_status} />
+      </Group>
+      <Tabs
+        value={tab ?? "tools"}
+        onChange={(next) => void navigate({ search: next === null ? {} : { tab: next } })}
+        keepMounted={false}
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="tools">Tools</Tabs.Tab>
+          <Tabs.Tab value="access">Access</Tabs.Tab>
+          <Tabs.Tab value="settings">Settings</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="tools">
+          <ToolsTable id={id} disabledTools={listed.disabled_tools} />
+        </Tabs.Panel>
+        <Tabs.Panel value="access">
+          <AccessLevel id={id} current={listed.access_type} disabledTools={listed.disabled_tools} />
+        </Tabs.Panel>
+        <Tabs.Panel value="settings">
+          <ReplaceKey id={id} details={details} />
+          <DeleteConnection id={id} name={details.name} />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}

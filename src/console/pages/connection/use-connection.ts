@@ -1,0 +1,20 @@
+import { useQuery } from "@tanstack/react-query";
+import { bodyOf } from "../../api/client.ts";
+import { useApi } from "../../api/context.ts";
+
+/** One connection in both of its shapes. Kept fresh by the watch. */
+export function useConnection(id: string) {
+  const { client } = useApi();
+  return useQuery({
+    queryKey: ["connections", "one", id],
+    queryFn: async () => {
+      const path = { server_id: id };
+      const [listed, details] = await Promise.all([
+        bodyOf(client.GET("/api/v1/mcp-servers/{server_id}", { params: { path } })),
+        bodyOf(client.GET("/api/v1/mcp-servers/{server_id}", { params: { path, query: { view: "detailed" } } })),
+      ]);
+      if (!("data" in listed) || !("connection" in details)) throw new TypeError("The shapes are not those asked for.");
+      return { listed: listed.data, details: details.connection };
+    },
+  });
+}

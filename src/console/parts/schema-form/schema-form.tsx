@@ -1,0 +1,49 @@
+import Form from "@rjsf/mantine";
+import type { RJSFSchema } from "@rjsf/utils";
+import type { ReactNode } from "react";
+import { uiSchemaOf } from "./ui-schema.ts";
+import { validator } from "./validator.ts";
+
+/** A form made from a JSON Schema (Draft 7). The children are its buttons. */
+export function SchemaForm({
+  schema,
+  value,
+  onChange,
+  onSubmit,
+  children,
+  disabled = false,
+}: {
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly onChange: (value: Readonly<Record<string, unknown>>) => void;
+  readonly onSubmit: (value: Readonly<Record<string, unknown>>) => void;
+  readonly children: ReactNode;
+  readonly disabled?: boolean;
+}) {
+  const formSchema: RJSFSchema = { ...schema, $schema: undefined };
+  return (
+    <Form
+      schema={formSchema}
+      uiSchema={uiSchemaOf(formSchema)}
+      formData={value}
+      validator={validator}
+      disabled={disabled}
+      noHtml5Validate
+      showErrorList={false}
+      focusOnFirstError
+      omitExtraData
+      onChange={({ formData }: { formData?: unknown }) => {
+        onChange(asObject(formData));
+      }}
+      onSubmit={({ formData }: { formData?: unknown }) => {
+        onSubmit(asObject(formData));
+      }}
+    >
+      {children}
+    </Form>
+  );
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,35 @@
+import type { RJSFSchema, UiSchema } from "@rjsf/utils";
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function ofProperty(schema: unknown): UiSchema {
+  if (!isObject(schema)) return {};
+  const { examples } = schema;
+  const example: unknown = Array.isArray(examples) ? examples[0] : undefined;
+  return {
+    ...(typeof example === "string" && { "ui:placeholder": example }),
+    ...widgetOf(schema),
+    ...(isObject(schema["properties"]) && ofProperties(schema["properties"])),
+  };
+}
+
+/** From how many characters on a text gets more than a line. */
+const LONG_TEXT = 5_000;
+
+function widgetOf({ type, writeOnly, maxLength, format }: Record<string, unknown>): UiSchema {
+  if (type !== "string") return {};
+  if (writeOnly === true) return { "ui:widget": "password", "ui:options": { autocomplete: "new-password" } };
+  const isLong = typeof maxLength === "number" && maxLength >= LONG_TEXT && format === undefined;
+  return isLong ? { "ui:widget": "textarea" } : {};
+}
+
+function ofProperties(properties: Record<string, unknown>): UiSchema {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, ofProperty(schema)]));
+}
+
+/** How a form for a schema looks: secrets masked and never completed by the browser, long texts in a larger field. */
+export function uiSchemaOf(schema: RJSFSchema): UiSchema {
+  return { "ui:submitButtonOptions": { norender: true }, ...ofProperties(schema.properties ?? {}) };
+}
