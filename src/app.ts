@@ -28,6 +28,7 @@ import { createCallHistory } from "./runtime/call-history.ts";
 import { createCircuits } from "./runtime/circuits.ts";
 import { createToolCaller } from "./runtime/call-tool.ts";
 import { createInFlight } from "./runtime/in-flight.ts";
+import { createManyTools } from "./runtime/many-tools.ts";
 import { createOpenStreams } from "./runtime/open-streams.ts";
 import { createPastCalls } from "./runtime/past-calls.ts";
 import { createRuntime } from "./runtime/runtime.ts";
@@ -157,6 +158,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const serverInfo = { name: "patchbay", version: await ownVersion() };
   const rechecks = createRechecks({ pool, jobs, log });
   const toolUse = createToolUse({
+    manyTools: createManyTools({ settings: discovery.settingsView, ranking: discovery.ranking, validator }),
     sessions,
     views: createToolViews({ connections: view, tools }),
     caller: createToolCaller({
@@ -169,7 +171,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     }),
   });
   const runtime = createRuntime({ sessions, tools: toolUse, serverInfo });
-  const toolChanges = createToolChanges({ tools: toolUse, feed, log });
+  const toolChanges = createToolChanges({ tools: toolUse, feed, settingsFeed: discovery.settingsFeed, log });
   building.defer(() => {
     toolChanges.close();
   });

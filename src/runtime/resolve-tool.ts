@@ -53,13 +53,20 @@ export function ambiguousResult(name: string, candidates: readonly OfferedTool[]
   );
 }
 
+/** A name that means nothing here. */
+export class UnknownTool extends DomainError {
+  constructor(message: string) {
+    super("not_found", message);
+  }
+}
+
 /** The refusal of a name that means nothing here; says what may have been meant, nothing of what the caller cannot see. */
-export function unknownTool(name: string, candidates: readonly OfferedTool[] = []): DomainError {
+export function unknownTool(name: string, candidates: readonly OfferedTool[] = []): UnknownTool {
   const advice =
     candidates.length === 0
       ? "List the tools of this session to see which can be called."
       : `The connection it meant in this session no longer offers it. Others do, under these names: ${nameCandidates(candidates)}.`;
-  return new DomainError("not_found", `Unknown tool "${printable(name)}". ${advice}`);
+  return new UnknownTool(`Unknown tool "${printable(name)}". ${advice}`);
 }
 
 function nameCandidates(candidates: readonly OfferedTool[]): string {

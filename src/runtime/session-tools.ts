@@ -1,3 +1,4 @@
+import type { ToolDefinition } from "../integrations/tool.ts";
 import type { Session } from "./session.ts";
 import { looksQualified } from "./tool-name.ts";
 import type { OfferedTool, ToolView } from "./tools-in-view.ts";
@@ -5,16 +6,22 @@ import type { OfferedTool, ToolView } from "./tools-in-view.ts";
 /** What decides the names of tools beside the view. Without a session nothing is remembered. */
 export type NameMemory = Pick<Session, "bareNameOwners">;
 
-/** A tool under the name that a session knows it by. */
+/** A tool as it is listed. */
 export interface ListedTool {
+  /** The name to call it by. */
   readonly name: string;
+  readonly definition: ToolDefinition;
+}
+
+/** A tool of a connection under the name that a session knows it by. */
+export interface ListedOffer extends ListedTool {
   readonly offer: OfferedTool;
 }
 
 /** All tools in view of a session. */
 export interface ToolListing {
   /** By name, ascending by UTF-16 units. The same array for all sessions that never saw a name elsewhere. */
-  readonly tools: readonly ListedTool[];
+  readonly tools: readonly ListedOffer[];
   /** Bare names among them that the session does not remember yet: connection ids by tool id. */
   readonly unclaimed: ReadonlyMap<number, number>;
 }
@@ -41,7 +48,7 @@ export const NO_MEMORY: NameMemory = { bareNameOwners: new Map() };
 /** Listings per session and view. */
 export function createSessionTools(): SessionTools {
   const bySession = new WeakMap<NameMemory, { readonly view: ToolView; readonly listing: ToolListing }>();
-  const withoutMemory = new WeakMap<ToolView, readonly ListedTool[]>();
+  const withoutMemory = new WeakMap<ToolView, readonly ListedOffer[]>();
 
   function compute(memory: NameMemory, view: ToolView): ToolListing {
     let tools = withoutMemory.get(view);
@@ -71,9 +78,13 @@ export function createSessionTools(): SessionTools {
   };
 }
 
-function listTools(memory: NameMemory, view: ToolView): readonly ListedTool[] {
+function listTools(memory: NameMemory, view: ToolView): readonly ListedOffer[] {
   return [...view.byBareName.values()]
     .flat()
-    .map((offer) => ({ name: isBare(memory, view, offer) ? offer.bareName : offer.qualifiedName, offer }))
+    .map((offer) => ({
+      name: isBare(memory, view, offer) ? offer.bareName : offer.qualifiedName,
+      definition: offer.tool.definition,
+      offer,
+    }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Principal } from "../auth/principal.ts";
 import type { ChangeFeed } from "../connections/change-feed.ts";
+import type { SettingsFeed } from "../connections/settings-view.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
 import { isJsonObject } from "../json.ts";
 import type { Session } from "./session.ts";
@@ -34,6 +35,8 @@ export interface ToolChanges {
 export function createToolChanges(deps: {
   readonly tools: Pick<ToolUse, "all">;
   readonly feed: ChangeFeed;
+  /** Settings decide what is listed in place of very many tools. */
+  readonly settingsFeed: Pick<SettingsFeed, "onChange">;
   readonly log: { warn(fields: object, message: string): void };
 }): ToolChanges {
   const byAccount = new Map<string, Map<Watcher, string>>();
@@ -55,7 +58,7 @@ export function createToolChanges(deps: {
     let known = digests.get(listed);
     if (known === undefined) {
       const hash = createHash("sha256");
-      for (const { name, offer } of listed) hash.update(`${name}\n${digestOfDefinition(offer.tool.definition)}\n`);
+      for (const { name, definition } of listed) hash.update(`${name}\n${digestOfDefinition(definition)}\n`);
       known = hash.digest("base64url").slice(0, 22);
       digests.set(listed, known);
     }
@@ -89,6 +92,7 @@ export function createToolChanges(deps: {
   }
 
   const stopChanges = deps.feed.onChange(({ accountId }) => lookSoon(accountId));
+  const stopSettings = deps.settingsFeed.onChange(lookSoon);
   const stopGaps = deps.feed.onGap(lookAtAll);
   const timer = setInterval(lookAtAll, LOOK_MS).unref();
 
@@ -108,6 +112,7 @@ export function createToolChanges(deps: {
     },
     close() {
       stopChanges();
+      stopSettings();
       stopGaps();
       clearInterval(timer);
       for (const waiting of gathering.values()) clearTimeout(waiting);

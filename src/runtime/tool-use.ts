@@ -1,13 +1,16 @@
 import type { Principal } from "../auth/principal.ts";
 import { invalid } from "../domain-error.ts";
 import type { Relay } from "../integrations/relay.ts";
-import type { CallResult } from "../integrations/tool.ts";
+import { errorResult, type CallResult } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
 import type { ToolCaller } from "./call-tool.ts";
+import { foundResult } from "./found-tools.ts";
 import { createToolPages, type ToolPage } from "./list-tools.ts";
-import { ambiguousResult, resolveTool, unknownTool } from "./resolve-tool.ts";
+import type { ManyTools } from "./many-tools.ts";
+import { FIND_TOOLS, isMetaToolName, META_TOOLS } from "./meta-tools.ts";
+import { ambiguousResult, resolveTool, UnknownTool, unknownTool } from "./resolve-tool.ts";
 import type { Session } from "./session.ts";
-import { createSessionTools, type ListedTool, NO_MEMORY } from "./session-tools.ts";
+import { createSessionTools, isBare, type ListedTool, type NameMemory, NO_MEMORY } from "./session-tools.ts";
 import type { Sessions } from "./sessions.ts";
 import type { OfferedTool, ToolView, ToolViews } from "./tools-in-view.ts";
 
@@ -48,11 +51,12 @@ export interface ToolUseDeps {
   readonly sessions: Sessions;
   readonly views: ToolViews;
   readonly caller: ToolCaller;
+  readonly manyTools: ManyTools;
 }
 
 /** The use of tools. A warm call asks the database nothing: session, view and compiled schema are in memory. */
 export function createToolUse(deps: ToolUseDeps): ToolUse {
-  const { sessions, views, caller } = deps;
+  const { sessions, views, caller, manyTools } = deps;
   const sessionTools = createSessionTools();
   const pages = createToolPages();
 
@@ -71,13 +75,70 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     return claimed !== undefined && (!bare || claimed.bareNameOwners.get(tool.id) === connection.id);
   }
 
-  const listed = (session: Session | undefined, view: ToolView): readonly ListedTool[] =>
-    sessionTools.listing(session ?? NO_MEMORY, view).tools;
+  /** What is listed now: the tools in view, or in place of very many of them the two that find and call them. */
+  function listed(
+    principal: Principal,
+    session: Session | undefined,
+    view: ToolView,
+  ): readonly ListedTool[] | Promise<readonly ListedTool[]> {
+    const { tools } = sessionTools.listing(session ?? NO_MEMORY, view);
+    const searched = manyTools.areSearched(principal, tools);
+    if (searched instanceof Promise) return searched.then((are) => (are ? META_TOOLS : tools));
+    return searched ? META_TOOLS : tools;
+  }
 
-  return {
+  /** Has the session remember the bare names among those just found; answers what decides names from then on. */
+  async function rememberFound(
+    session: Session | undefined,
+    view: ToolView,
+    found: readonly OfferedTool[],
+  ): Promise<NameMemory> {
+    if (session === undefined || session.connectionId !== undefined) return session ?? NO_MEMORY;
+    const { unclaimed } = sessionTools.listing(session, view);
+    const fresh = found.filter(({ tool, connection }) => unclaimed.get(tool.id) === connection.id);
+    if (fresh.length === 0) return session;
+    const bareNameOwners = new Map(fresh.map(({ tool, connection }) => [tool.id, connection.id]));
+    return (await sessions.claim(session, { bareNameOwners, calledConnectionId: undefined })) ?? session;
+  }
+
+  async function find(session: Session | undefined, view: ToolView, args: JsonObject): Promise<CallResult> {
+    const wish = manyTools.readWish(args);
+    if (wish.kind === "refused") return wish.result;
+    const { tools } = sessionTools.listing(session ?? NO_MEMORY, view);
+    const { items, totalCount } = await manyTools.find(tools, wish);
+    const offers = items.map(({ offer }) => offer);
+    const memory = await rememberFound(session, view, offers);
+    const found = offers.map((offer) => {
+      const { bareName, qualifiedName } = offer;
+      return { offer, name: isBare(memory, view, offer) && !isMetaToolName(bareName) ? bareName : qualifiedName };
+    });
+    return foundResult(found, totalCount);
+  }
+
+  /** Calls what the arguments name like any other call; a name that means nothing is for the model to mend. */
+  async function callInner(
+    principal: Principal,
+    session: Session | undefined,
+    args: JsonObject,
+    options: UseOptions,
+  ): Promise<CallResult> {
+    const inner = manyTools.readInnerCall(args);
+    if (inner.kind === "refused") return inner.result;
+    try {
+      // `inspect` is about the tool that the client named, which is `call_tool`.
+      return await use.call(principal, session, inner.name, inner.args, { ...options, inspect: undefined });
+    } catch (thrown) {
+      if (!(thrown instanceof UnknownTool)) throw thrown;
+      return errorResult(`${thrown.message} ${FIND_TOOLS.name} finds tools by what they do.`);
+    }
+  }
+
+  const use: ToolUse = {
     async list(principal, session, cursor) {
       const view = await views.of(principal, LISTING_PATIENCE_MS);
-      if (session === undefined) return pages.page(listed(undefined, view), cursor);
+      const now = listed(principal, session, view);
+      const shown = now instanceof Promise ? await now : now;
+      if (session === undefined || shown === META_TOOLS) return pages.page(shown, cursor);
       let listing = sessionTools.listing(session, view);
       if (listing.unclaimed.size > 0 && session.connectionId === undefined) {
         const claimed = await sessions.claim(session, {
@@ -91,13 +152,20 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
 
     all(principal, session) {
       const seen = views.of(principal, LISTING_PATIENCE_MS);
-      return seen instanceof Promise ? seen.then((view) => listed(session, view)) : listed(session, seen);
+      return seen instanceof Promise
+        ? seen.then((view) => listed(principal, session, view))
+        : listed(principal, session, seen);
     },
 
-    async call(principal, session, name, args, { signal, relay, inspect }) {
+    async call(principal, session, name, args, options) {
+      const { signal, relay, inspect } = options;
       if (name === "") throw invalid("name", "name is required: the name of the tool to call.");
       const seen = views.of(principal, CALLING_PATIENCE_MS);
       const view = seen instanceof Promise ? await seen : seen;
+
+      if (isMetaToolName(name) && (await listed(principal, session, view)) === META_TOOLS) {
+        return name === FIND_TOOLS.name ? find(session, view, args) : callInner(principal, session, args, options);
+      }
 
       const resolution = resolveTool(session ?? NO_MEMORY, view, name);
       if (resolution.kind === "unknown") throw unknownTool(name);
@@ -117,4 +185,5 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
       return refusal;
     },
   };
+  return use;
 }

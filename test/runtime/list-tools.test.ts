@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ListedTool } from "../../src/runtime/session-tools.ts";
+import type { ListedOffer } from "../../src/runtime/session-tools.ts";
 import { createToolPages } from "../../src/runtime/list-tools.ts";
 import { createWorld, principal, toolNamed, type World } from "./world.ts";
 
@@ -10,14 +10,18 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const connection = { id: 1, name: "Acme" } as ListedTool["offer"]["connection"];
+const connection = { id: 1, name: "Acme" } as ListedOffer["offer"]["connection"];
 
-function listed(names: Iterable<string>): ListedTool[] {
+function listed(names: Iterable<string>): ListedOffer[] {
   return [...names]
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map((name) => {
       const tool = { id: 1, definition: toolNamed(name), enabled: true };
-      return { name, offer: { connection, tool, bareName: name, qualifiedName: `${name}__1` } };
+      return {
+        name,
+        definition: tool.definition,
+        offer: { connection, tool, bareName: name, qualifiedName: `${name}__1` },
+      };
     });
 }
 

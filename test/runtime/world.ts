@@ -7,19 +7,24 @@ import { createCachedView } from "../../src/connections/cached-view.ts";
 import type { Connection } from "../../src/connections/connection.ts";
 import { createToolLists } from "../../src/connections/tool-lists.ts";
 import type { Integration, Verification } from "../../src/integrations/integration.ts";
+import { createToolRanking } from "../../src/connections/rank-tools.ts";
+import { createSettingsView } from "../../src/connections/settings-view.ts";
 import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
 import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { createCallHistory } from "../../src/runtime/call-history.ts";
 import { createCircuits } from "../../src/runtime/circuits.ts";
 import { createToolCaller } from "../../src/runtime/call-tool.ts";
+import { createManyTools } from "../../src/runtime/many-tools.ts";
 import { createRuntime } from "../../src/runtime/runtime.ts";
 import { createSessions } from "../../src/runtime/sessions.ts";
+import { createToolChanges } from "../../src/runtime/tool-changes.ts";
 import { createToolUse } from "../../src/runtime/tool-use.ts";
 import { createToolViews } from "../../src/runtime/tools-in-view.ts";
 import { openDatabase } from "../../src/storage/database.ts";
 import { createListener } from "../../src/storage/listener.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
+import { createAccountSettingsStore, createSettingsFeed } from "../../src/storage/stores/account-settings.ts";
 import { createCallRecordStore } from "../../src/storage/stores/call-record.ts";
 import { createChangeFeed } from "../../src/storage/stores/connection-event.ts";
 import { createConnectionStore } from "../../src/storage/stores/connection.ts";
@@ -129,6 +134,7 @@ export async function createWorld(
   });
   const lists = createToolListStore(pool);
   const names = createToolNames(pool);
+  const settingsStore = createAccountSettingsStore(pool);
   const closing: (() => Promise<void>)[] = [];
   const refusedKeys: number[] = [];
 
@@ -142,27 +148,34 @@ export async function createWorld(
     const sessions = createSessions({ store: sessionStore, idleSeconds: options.idleSeconds ?? 86_400, log });
     const history = createCallHistory({ store: createCallRecordStore(pool), log });
     const views = createToolViews({ connections: view, tools });
+    const validator = createSchemaValidator();
+    const settingsFeed = await createSettingsFeed(listener);
+    const settings = createSettingsView({ store: settingsStore, feed: settingsFeed });
     const caller = createToolCaller({
       connections: view,
       catalog,
-      validator: createSchemaValidator(),
+      validator,
       history,
       circuits: createCircuits({ now: options.now ?? Date.now }),
       onRefusedKey: (connection) => void refusedKeys.push(connection.id),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
       ...(options.maxInFlight === undefined ? {} : { maxInFlight: options.maxInFlight }),
     });
+    const manyTools = createManyTools({ settings, ranking: createToolRanking(), validator });
+    const toolUse = createToolUse({ sessions, views, caller, manyTools });
+    const toolChanges = createToolChanges({ tools: toolUse, feed, settingsFeed, log });
     const runtime = createRuntime({
       sessions,
-      tools: createToolUse({ sessions, views, caller }),
+      tools: toolUse,
       serverInfo: { name: "patchbay", version: "0.0.0" },
     });
     closing.push(async () => {
+      toolChanges.close();
       await history.close();
       await listener.close();
     });
     await eventually(() => listener.isHealthy());
-    return { runtime, sessions, history, view, feed, tools, listener };
+    return { runtime, sessions, history, view, feed, tools, listener, settings, toolChanges };
   }
 
   const replica = await createReplica();
@@ -175,6 +188,7 @@ export async function createWorld(
     catalog,
     party,
     createReplica,
+    settingsStore,
     /** Connections whose key was refused in a call. */
     refusedKeys,
 

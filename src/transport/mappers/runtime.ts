@@ -48,8 +48,8 @@ export function createToolListMapper(): (page: ToolPage) => ListToolsResponse {
   };
 }
 
-function isRound({ offer }: ListedTool): boolean {
-  const { inputSchema, outputSchema = {} } = offer.tool.definition;
+function isRound({ definition }: ListedTool): boolean {
+  const { inputSchema, outputSchema = {} } = definition;
   return roundNumbers(inputSchema) === inputSchema && roundNumbers(outputSchema) === outputSchema;
 }
 
@@ -60,13 +60,13 @@ function toWireToolList({ tools, nextCursor }: ToolPage): ListToolsResponse {
   });
 }
 
-function toWireRuntimeTool({ name, offer }: ListedTool): RuntimeTool {
-  const { description, inputSchema, outputSchema } = offer.tool.definition;
+function toWireRuntimeTool({ name, definition }: ListedTool): RuntimeTool {
+  const { description, inputSchema, outputSchema } = definition;
   return create(RuntimeToolSchema, {
     name,
     description,
     inputSchema,
-    annotations: toWireAnnotations(offer.tool.definition),
+    annotations: toWireAnnotations(definition),
     ...(outputSchema === undefined ? {} : { outputSchema }),
   });
 }

@@ -28,8 +28,8 @@ export function createToolPrinter(): ToolPrinter {
 }
 
 /** A tool as MCP lists it. What an MCP server says of its own tool goes on as it came. */
-function toWireTool({ name, offer }: ListedTool, isLegacy: boolean): JsonObject {
-  const { description, inputSchema, outputSchema, readOnly, hints = {}, listed } = offer.tool.definition;
+function toWireTool({ name, definition }: ListedTool, isLegacy: boolean): JsonObject {
+  const { description, inputSchema, outputSchema, readOnly, hints = {}, listed } = definition;
   const { destructive, idempotent, openWorld } = hints;
   return {
     annotations: {
