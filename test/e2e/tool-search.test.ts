@@ -1,0 +1,140 @@
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { describeTool, startUpstream, type Upstream } from "../support/upstream.ts";
+import { until } from "../support/until.ts";
+import { createMcpWorld, type McpWorld } from "../transport/mcp/world.ts";
+
+let controls: Upstream;
+let world: McpWorld;
+let id: string;
+beforeAll(async () => {
+  controls = await startUpstream();
+  const names = Array.from({ length: 119 }, (_, index) => `press_button_${index}`);
+  controls.tools = [...names.map((name) => describeTool(name)), describeTool("forecast_weather")];
+  world = await createMcpWorld({}, [controls.host]);
+  await world.owner.call("DeleteConnection", { server_id: world.id });
+  id = await world.owner.create({ server_type: "mcp", name: "Controls", configuration: { url: controls.url } });
+  await world.owner.waitFor(id, "verified");
+}, 90_000);
+afterAll(async () => {
+  await world?.close();
+  await controls?.close();
+});
+
+interface Listed {
+  readonly name: string;
+  readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
+}
+
+interface Connected {
+  readonly list: () => Promise<readonly Listed[]>;
+  readonly call: (name: string, args: Record<string, unknown>) => Promise<unknown>;
+  readonly told: () => number;
+}
+
+const requestInit = () => ({ headers: { authorization: `Bearer ${world.token}` } });
+
+async function connectLegacy(): Promise<Connected> {
+  const client = new Client({ name: "test", version: "1" });
+  let told = 0;
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+    told += 1;
+  });
+  const transport = new StreamableHTTPClientTransport(new URL(`${world.service.url}/mcp`), {
+    requestInit: requestInit(),
+  });
+  await client.connect(transport as Parameters<Client["connect"]>[0]);
+  onTestFinished(() => client.close());
+  return {
+    list: async () => (await client.listTools()).tools,
+    call: (name, args) => client.callTool({ name, arguments: args }),
+    told: () => told,
+  };
+}
+
+async function connectModern(): Promise<Connected> {
+  let told = 0;
+  const onChanged = (): void => {
+    told += 1;
+  };
+  const client = new ModernClient(
+    { name: "test", version: "1" },
+    { versionNegotiation: { mode: { pin: "2026-07-28" } }, listChanged: { tools: { autoRefresh: false, onChanged } } },
+  );
+  await client.connect(new ModernTransport(new URL(`${world.service.url}/mcp`), { requestInit: requestInit() }));
+  onTestFinished(() => client.close());
+  return {
+    list: async () => (await client.listTools()).tools,
+    call: (name, args) => client.callTool({ name, arguments: args }),
+    told: () => told,
+  };
+}
+
+test.each([
+  ["v1 SDK", connectLegacy],
+  ["v2 SDK, modern", connectModern],
+] as const)(
+  "a client of the %s is given two tools in place of 120, and finds and calls with them",
+  async (_, connect) => {
+    await world.owner.call("UpdateAccountSettings", { tool_search: false });
+    const client = await connect();
+    await until(async () => (await client.list()).length === 120);
+    // The stream is opened behind the client's back.
+    await sleep(300);
+    await world.owner.call("UpdateAccountSettings", { tool_search: true });
+    await until(async () => client.told() === 1);
+
+    const listed = await client.list();
+    expect(listed.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
+      ["call_tool", false],
+      ["find_tools", true],
+    ]);
+    // Both SDKs hold the answer against the output schema that was listed.
+    expect(await client.call("find_tools", { query: "weather forecast" })).toMatchObject({
+      structuredContent: {
+        tools: [{ name: "forecast_weather", connection: "Controls", inputSchema: { type: "object" } }],
+        total_count: 1,
+      },
+    });
+    const args = { text: "tomorrow" };
+    expect(await client.call("call_tool", { name: "forecast_weather", arguments: args })).toMatchObject({
+      content: [{ type: "text", text: JSON.stringify({ name: "forecast_weather", args }) }],
+    });
+    expect(await client.call("call_tool", { name: "forecast_whether" })).toMatchObject({ isError: true });
+    expect(await client.call("press_button_7", {})).not.toMatchObject({ isError: true });
+  },
+);
+
+test("the REST runtime gives the same two, and management goes on listing and searching them all", async () => {
+  await world.owner.call("UpdateAccountSettings", { tool_search: true });
+  const authorization = `Bearer ${world.token}`;
+  const post = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${world.service.url}/mcp/${path}`, {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Record<string, unknown>;
+  };
+  const { sessionId } = await post("initialize", { protocolVersion: "2025-03-26" });
+  const session = { "x-session-id": String(sessionId) };
+  expect(await post("tools/list", {}, session)).toMatchObject({
+    tools: [{ name: "call_tool" }, { name: "find_tools" }],
+  });
+  expect(await post("tools/call", { name: "find_tools", arguments: { query: "forecast" } }, session)).toMatchObject({
+    isError: false,
+    structuredContent: { tools: [{ name: "forecast_weather" }] },
+  });
+  expect(
+    await post("tools/call", { name: "call_tool", arguments: { name: "forecast_weather" } }, session),
+  ).toMatchObject({ isError: false });
+
+  const listed = await world.owner.call("ListConnectionTools", { server_id: id });
+  expect(listed).toMatchObject({ data: { total_count: 120 } });
+  const found = await world.owner.call("SearchTools", { q: "press button 7", limit: 1 });
+  expect(found).toMatchObject({ data: [{ tool: { name: "press_button_7" } }] });
+});
