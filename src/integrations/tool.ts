@@ -35,9 +35,9 @@ export interface ToolDefinition {
 
 /**
  * How the upstream, not the tool, failed a call: it was `down` (no answer, or one that says that it cannot work), `busy` (too
- * many requests), it `refused_key`, or failed in some `other` way.
+ * many requests), it `refused_key`, or failed in some `other` way. `held_back`: nothing was sent, so as not to be too many.
  */
-export type UpstreamFault = "down" | "busy" | "refused_key" | "other";
+export type UpstreamFault = "down" | "busy" | "held_back" | "refused_key" | "other";
 
 /** The outcome of a call in MCP's terms. What a tool or its upstream did wrong is `isError`, never a throw. */
 export interface CallResult {

@@ -168,7 +168,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
 /** What a call tells of its upstream. What we failed at, and what a caller did not wait for, tells nothing. */
 function endingOf(outcome: Outcome<CallResult>): Ending {
   if (outcome.kind === "timed_out") return "failed";
-  if (outcome.kind !== "done") return "unknown";
+  if (outcome.kind !== "done" || outcome.result.upstreamFault === "held_back") return "unknown";
   return outcome.result.upstreamFault === "down" ? "failed" : "answered";
 }
 
@@ -181,6 +181,7 @@ function circuitRefusal(name: string, nextAttemptAt: Date): string {
 
 function outcomeOf({ isError, upstreamFault }: CallResult): CallOutcome {
   if (!isError) return "ok";
+  if (upstreamFault === "held_back") return "refused";
   return upstreamFault === undefined ? "tool_error" : "upstream_error";
 }
 

@@ -128,6 +128,21 @@ describe("calls through a connection whose upstream fails", () => {
     expect(await world.call(me, session, "echo")).toBe(`echo of ${broken.id}`);
   });
 
+  it("that were held back say nothing of it: the trial is handed on", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const broken = await world.connect(account, ["echo"]);
+    const session = await world.open(me);
+    world.party.answer = () => Promise.resolve(errorResult("Acme answered 500.", "down"));
+    for (let count = 0; count < 5; count += 1) await world.call(me, session, "echo");
+    clock += 10_000;
+    world.party.answer = () => Promise.resolve(errorResult("Acme takes no more calls.", "held_back"));
+    for (let count = 0; count < 2; count += 1)
+      expect(await world.call(me, session, "echo")).toBe("error: Acme takes no more calls.");
+    world.party.answer = answerAtFirst;
+    expect(await world.call(me, session, "echo")).toBe(`echo of ${broken.id}`);
+  });
+
   it("that the tool itself fails open no circuit", async () => {
     const account = await world.createAccount();
     const me = principal(account);

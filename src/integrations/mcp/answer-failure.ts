@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { retryAfterMs } from "../retry-after.ts";
 import type { Scrubber } from "../scrub.ts";
 import { quote, type Endpoint } from "./endpoint.ts";
 import type { Answer } from "./exchange.ts";
@@ -28,7 +29,7 @@ export function answerFailure(answer: Answer, error: JsonObject | undefined, ses
   const server = `The MCP server at ${endpoint.label}`;
   const said = saying(error, endpoint);
   const failure = (kind: UpstreamFailure["kind"], message: string): UpstreamFailure =>
-    new UpstreamFailure(kind, message, code === undefined ? {} : { code });
+    new UpstreamFailure(kind, message, { ...(code !== undefined && { code }), retryAfterMs: askedWaitMs(answer) });
 
   if (status === 401 || status === 403) {
     const advice = endpoint.hasToken
@@ -70,6 +71,10 @@ function scrubbed(value: JsonValue, scrubber: Scrubber): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, scrubbed(item, scrubber)]));
 }
 
+function askedWaitMs({ status, retryAfter }: Answer): number | undefined {
+  return status === 429 ? retryAfterMs(retryAfter) : undefined;
+}
+
 /** The rest of a sentence that begins with the server. */
 function statusSentence(answer: Answer, said: string, endpoint: Endpoint): string {
   const { status, location, contentType } = answer;
@@ -82,7 +87,11 @@ function statusSentence(answer: Answer, said: string, endpoint: Endpoint): strin
     return `redirects elsewhere${to}, and redirects are not followed. Set url to the final address.`;
   }
   if (status >= 500) return `failed (HTTP ${status})${said}. Try again later, or check the server.`;
-  if (status === 429) return `is called too often (HTTP 429)${said}. Try again later.`;
+  if (status === 429) {
+    const waitMs = askedWaitMs(answer);
+    const when = waitMs === undefined ? "later" : `in ${Math.ceil(waitMs / 1_000)} seconds`;
+    return `is called too often (HTTP 429)${said}. Try again ${when}.`;
+  }
   if (status === 404 || status === 405 || status === 410) {
     return `has no MCP endpoint at this address (HTTP ${status})${said}. Check url.`;
   }

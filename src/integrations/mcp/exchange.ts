@@ -35,6 +35,7 @@ export interface Answer {
   readonly contentType: string;
   readonly sessionId: string | undefined;
   readonly location: string | undefined;
+  readonly retryAfter: string | undefined;
   readonly body: Buffer;
   /** How many bytes came, a stream's included. */
   readonly bytes: number;
@@ -88,6 +89,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
         contentType: mediaType(headers),
         sessionId: single(headers["mcp-session-id"]),
         location: single(headers.location),
+        retryAfter: single(headers["retry-after"]),
         body: events === undefined ? Buffer.concat(chunks, size) : Buffer.alloc(0),
         bytes: size,
         resume: lastEventId === undefined ? undefined : { lastEventId, afterMs: events?.retryMs() ?? 1_000 },

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
 import type { UpstreamNews } from "../features.ts";
 import { RpcError } from "../../runtime/rpc-error.ts";
 import type { Integration } from "../integration.ts";
+import { createPace, heldBack, LONGEST_WAIT_MS, NO_LIMITS, UNTOLD_WAIT_MS } from "../pace.ts";
 import { errorResult, type UpstreamFault } from "../tool.ts";
 import { MISSING_CAPABILITY } from "./answer-failure.ts";
 import { readCallResult } from "./call-result.ts";
@@ -38,6 +40,7 @@ export interface McpIntegrationDeps {
 export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { close(): void } {
   const { timeoutMs = 30_000, sessionIdleMs = 10 * 60_000 } = deps;
   const requester = createRequester(deps);
+  const pace = createPace();
   const sessions = createSessions(requester, { openTimeoutMs: timeoutMs, idleMs: sessionIdleMs });
   const hearers: ((connectionId: number, news: UpstreamNews) => void)[] = [];
   const onNews = (connectionId: number, news: UpstreamNews): void => {
@@ -79,6 +82,10 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     callTool: async (target, tool, args, options) => {
       const { signal } = options;
       const deadlineMs = performance.now() + timeoutMs;
+      const waitMs = pace.take(target, NO_LIMITS, args);
+      if (waitMs > LONGEST_WAIT_MS)
+        return heldBack(`The MCP server at ${endpointOf(target.configuration).label}`, waitMs);
+      if (waitMs > 0) await sleep(waitMs, undefined, { signal });
       try {
         return await sessions.use(target, { repeatable: tool.readOnly, signal }, async (session) => {
           if (options.logLevel !== undefined) await levels.ensure(session, options);
@@ -99,6 +106,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
         });
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
+        if (error.kind === "busy") pace.hold(target, error.retryAfterMs ?? UNTOLD_WAIT_MS);
         // What the tool wants of its client is for the client to hear, not for the model.
         if (error.answer?.code === MISSING_CAPABILITY) {
           throw new RpcError(MISSING_CAPABILITY, error.answer.message, error.answer.data);
@@ -128,6 +136,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     features: createFeatures({ sessions, requester, levels, watcher, listStreams, log: deps.log, timeoutMs, onNews }),
 
     forget: (connectionId) => {
+      pace.forget(connectionId);
       listStreams.forget(connectionId);
       sessions.forget(connectionId);
     },

@@ -34,16 +34,24 @@ export class UpstreamFailure extends Error {
   readonly code: number | undefined;
   /** For kind `rpc`: what the upstream answered, its secrets struck out. */
   readonly answer: RpcAnswer | undefined;
+  /** For kind `busy`: how long the upstream asks to wait, in milliseconds, where it says so. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(
     kind: FailureKind,
     message: string,
-    options: { cause?: unknown; code?: number; answer?: RpcAnswer | undefined } = {},
+    options: {
+      cause?: unknown;
+      code?: number;
+      answer?: RpcAnswer | undefined;
+      retryAfterMs?: number | undefined;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "UpstreamFailure";
     this.kind = kind;
     this.code = options.code;
     this.answer = options.answer;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }

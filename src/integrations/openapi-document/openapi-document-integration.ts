@@ -3,6 +3,7 @@ import { DomainError, invalid } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Integration, Target, Verification } from "../integration.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
+import { createPace } from "../pace.ts";
 import { callOperation } from "../openapi/call.ts";
 import type { CallContext, CallOutcome } from "../openapi/call-context.ts";
 import type { Operation } from "../openapi/operation.ts";
@@ -38,6 +39,7 @@ export interface OpenApiDocumentIntegrationDeps {
 export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegrationDeps): Integration {
   const { documents } = deps;
   const tokens = createAccessTokens();
+  const pace = createPace();
 
   function contextFor(document: LoadedDocument): CallContext {
     return {
@@ -48,6 +50,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
       errorHeaders: [],
       baseUrl: undefined,
       tokens,
+      pace,
     };
   }
 
@@ -145,7 +148,11 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
       }
     },
 
-    forget: (connectionId) => tokens.forget(connectionId),
+    forget(connectionId) {
+      tokens.forget(connectionId);
+
+      pace.forget(connectionId);
+    },
 
     toolChanges: ({ spec_url: url }, limit) =>
       typeof url === "string" ? deps.changes.listChanges(url, limit) : Promise.resolve([]),

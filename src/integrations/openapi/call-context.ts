@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { ExchangeLimits } from "../exchange.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";
+import type { Pace } from "../pace.ts";
 import type { CallResult } from "../tool.ts";
 import type { ErrorAnswers } from "./error-answers.ts";
 
@@ -17,6 +18,7 @@ export interface CallContext {
   /** An operator's stand-in for the server's address. */
   readonly baseUrl: string | undefined;
   readonly tokens: AccessTokens;
+  readonly pace: Pace;
   readonly limits?: ExchangeLimits;
 }
 

@@ -29,7 +29,10 @@ export async function callWithToken(
     if (outcome.status !== 401) return outcome;
     return await call(await tokens.renewed(target, source, token, signal));
   } catch (error) {
-    if (error instanceof TokenFailure) return withoutToken(error);
+    if (error instanceof TokenFailure) {
+      if (error.retryAfterMs !== undefined) context.pace.hold(target, error.retryAfterMs);
+      return withoutToken(error);
+    }
     const outcome = unsendable(error);
     if (outcome === undefined) throw error;
     return outcome;

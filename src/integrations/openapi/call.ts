@@ -1,27 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Dispatcher } from "undici";
 import type { JsonObject } from "../../json.ts";
-import { exchange, type Answer, type ExchangeLimits, type Failure, type Outcome } from "../exchange.ts";
+import type { Answer, ExchangeLimits, Failure } from "../exchange.ts";
 import type { Target } from "../integration.ts";
 import { createScrubber, type Scrubber } from "../scrub.ts";
+import { heldBack, LONGEST_WAIT_MS, NO_LIMITS } from "../pace.ts";
 import { errorResult } from "../tool.ts";
 import { contentOf } from "./answer-content.ts";
+import { statusMeant } from "./asked-wait.ts";
 import type { CallContext, CallOutcome } from "./call-context.ts";
 import { callWithToken } from "./call-with-token.ts";
 import { decompress } from "./decompress.ts";
 import { errorAnswer } from "./error-answers.ts";
 import type { Operation } from "./operation.ts";
 import { buildRequest, type OutgoingRequest } from "./request.ts";
+import { sendRequest } from "./send-request.ts";
 import { serverAddress } from "./server-address.ts";
 import { unsendable } from "./unsendable.ts";
-import { codeOf, failureResult, refusal } from "./upstream-error.ts";
+import { failureResult, refusal } from "./upstream-error.ts";
 
 /** DESIGN §8 «upstream answer». */
 const DEFAULT_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: 30_000 };
-/** Grown by a random share, so that many calls do not come back together. */
-const RETRY_DELAY_MS = 150;
-const RETRY_STATUSES = new Set([502, 503, 504]);
-const RETRY_CODES = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /** Calls an operation with arguments that fit its schema. Throws only when `signal` aborts. */
 export async function callOperation(
@@ -31,26 +29,28 @@ export async function callOperation(
   target: Target,
   signal: AbortSignal,
 ): Promise<CallOutcome> {
+  const waitMs = context.pace.take(target, operation.rateLimits ?? NO_LIMITS, args);
+  if (waitMs > LONGEST_WAIT_MS) return { status: undefined, result: heldBack(context.title, waitMs) };
+  if (waitMs > 0) await sleep(waitMs, undefined, { signal });
   const plan = operation.credentials.find((each) => each.kind === "client_credentials");
-  if (plan === undefined) return send(context, operation, args, target.configuration, signal);
-  return callWithToken(context, plan, target, signal, (token) =>
-    send(context, operation, args, target.configuration, signal, token),
-  );
+  if (plan === undefined) return send(context, operation, args, target, signal);
+  return callWithToken(context, plan, target, signal, (token) => send(context, operation, args, target, signal, token));
 }
 
 async function send(
   context: CallContext,
   operation: Operation,
   args: JsonObject,
-  configuration: JsonObject,
+  target: Target,
   signal: AbortSignal,
   token?: string,
 ): Promise<CallOutcome> {
+  const { configuration } = target;
   const request = prepare(context, operation, args, configuration, token);
   if ("result" in request) return request;
   const limits = context.limits ?? DEFAULT_LIMITS;
   const scrubber = createScrubber(configuration, context.secretProperties, request.secrets);
-  const outcome = await exchangeWithRetry(context.dispatcher, request, limits, operation, signal);
+  const outcome = await sendRequest(context, request, operation.tool, target, limits, signal);
   if ("failure" in outcome) return failed(context, outcome.failure, operation, limits, scrubber);
   const { answer } = outcome;
   const encoding = answer.headers["content-encoding"];
@@ -66,7 +66,7 @@ async function send(
 
 function outcomeOf(context: CallContext, operation: Operation, answer: Answer, scrubber: Scrubber): CallOutcome {
   const { title, errorAnswers } = context;
-  const { status } = answer;
+  const status = statusMeant(answer);
   if (status < 200 || status >= 300) return { status, result: refusal(title, answer, context.errorHeaders, scrubber) };
   const failure = errorAnswers === undefined ? undefined : errorAnswer(title, errorAnswers, answer, scrubber);
   if (failure !== undefined) return failure;
@@ -91,30 +91,6 @@ function prepare(
     if (outcome === undefined) throw error;
     return outcome;
   }
-}
-
-/** Reads are repeated once after what a moment's wait may mend; changes never are. */
-async function exchangeWithRetry(
-  dispatcher: Dispatcher,
-  request: OutgoingRequest,
-  limits: ExchangeLimits,
-  operation: Operation,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const startedMs = performance.now();
-  const first = await exchange(dispatcher, request, limits, signal);
-  if (!operation.tool.readOnly || !isPassing(first)) return first;
-  const leftMs = limits.timeoutMs - (performance.now() - startedMs) - RETRY_DELAY_MS;
-  if (leftMs <= 0) return first;
-  await sleep(RETRY_DELAY_MS * (1 + Math.random()), undefined, { signal });
-  return exchange(dispatcher, request, { ...limits, timeoutMs: leftMs }, signal);
-}
-
-function isPassing(outcome: Outcome): boolean {
-  // A server that says when to come back does not want to be asked at once.
-  if ("answer" in outcome)
-    return RETRY_STATUSES.has(outcome.answer.status) && outcome.answer.headers["retry-after"] === undefined;
-  return outcome.failure.kind === "broken" && RETRY_CODES.has(codeOf(outcome.failure.error) ?? "");
 }
 
 function failed(

@@ -7,6 +7,7 @@ import type { CallContext } from "./call-context.ts";
 import type { IntegrationContract } from "./contract.ts";
 import type { ExchangeLimits } from "../exchange.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
+import { createPace } from "../pace.ts";
 import { serverAddress, tokenAddress } from "./server-address.ts";
 
 /** What an integration needs of the world. */
@@ -26,6 +27,7 @@ export function createOpenApiIntegration(
 ): Integration {
   const { serverType, title, operations, verification, configurationSchema } = contract;
   const tokens = createAccessTokens();
+  const pace = createPace();
   const context: CallContext = {
     dispatcher: options.dispatcher,
     serverType,
@@ -35,6 +37,7 @@ export function createOpenApiIntegration(
     errorAnswers: contract.errorAnswers,
     baseUrl: options.baseUrl,
     tokens,
+    pace,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   };
   const tools = operations.map(({ tool }) => tool);
@@ -74,6 +77,9 @@ export function createOpenApiIntegration(
       const reason = typeof text === "string" ? text : `${title} gave no usable answer.`;
       return { outcome: status === 401 || status === 403 ? "failed" : "retry", reason };
     },
-    forget: (connectionId) => tokens.forget(connectionId),
+    forget(connectionId) {
+      tokens.forget(connectionId);
+      pace.forget(connectionId);
+    },
   };
 }

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../../json.ts";
+import type { RateLimit } from "../pace.ts";
 import type { ToolDefinition } from "../tool.ts";
 
 /** Where an argument goes in the request and how it is written there (OpenAPI «Parameter Object»). */
@@ -85,6 +86,8 @@ export interface Operation {
   readonly accept: string;
   /** What to send for the first security requirement that can be met; empty when none is asked for. */
   readonly credentials: readonly CredentialPlan[];
+  /** How often it may be called; the limits of its document first. */
+  readonly rateLimits?: readonly RateLimit[];
   /** The names of the schemes in each of its security requirements; undefined where the document says nothing about it. */
   readonly requirements?: readonly (readonly string[])[] | undefined;
 }

@@ -5,6 +5,7 @@ import { credentialsOf, requirementsOf } from "./security.ts";
 import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./document.ts";
 import { inputOf } from "./input.ts";
 import type { Operation } from "./operation.ts";
+import { rateLimitsOf } from "./rate-limits.ts";
 import { createSchemaConverter } from "./schema.ts";
 import { serverOf } from "./server-plan.ts";
 import { toolNames, type NamedOperation } from "./tool-name.ts";
@@ -35,7 +36,8 @@ interface RawOperation extends NamedOperation {
  * Every operation of a document as a tool that can be called.
  *
  * Extensions of an operation: `x-patchbay-read-only`, `x-patchbay-destructive`, `x-patchbay-idempotent` and
- * `x-patchbay-open-world`, over what the method says; `x-patchbay-category`, `x-patchbay-audience`, and
+ * `x-patchbay-open-world`, over what the method says; `x-patchbay-category`, `x-patchbay-audience`,
+ * `x-patchbay-rate-limits` (see `rate-limits.ts`; at the document's root for all operations together), and
  * `x-patchbay-hidden` for one that is no tool. Throws OpenApiError for dangling references.
  */
 export function operationsOf(document: OpenApiDocument, defaults: OperationDefaults): readonly Operation[] {
@@ -43,6 +45,7 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
   const names = toolNames(raw);
   const inputs = createSchemaConverter(document, "input");
   const outputs = createSchemaConverter(document, "output");
+  const shared = rateLimitsOf(document.root["x-patchbay-rate-limits"], "");
   return raw.map((entry, index): Operation => {
     const { operation, item, method, path } = entry;
     const input = inputOf(document, inputs, { path, shared: arrayOf(item.parameters), operation });
@@ -69,7 +72,19 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
     const { parameters, body } = input;
     const accept = acceptOf(document, operation);
     const requirements = requirementsOf(document, operation);
-    return { tool, method, path, server, parameters, body, accept, credentials, requirements };
+    const rateLimits = [...shared, ...rateLimitsOf(operation["x-patchbay-rate-limits"], tool.name)];
+    return {
+      tool,
+      method,
+      path,
+      server,
+      parameters,
+      body,
+      accept,
+      credentials,
+      ...(rateLimits.length > 0 && { rateLimits }),
+      requirements,
+    };
   });
 }
 

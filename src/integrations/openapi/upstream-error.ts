@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../json.ts";
-import { retryAfterMs } from "../retry-after.ts";
 import { errorResult, type CallResult, type UpstreamFault } from "../tool.ts";
 import { decode } from "./answer-content.ts";
+import { askedWaitMs, statusMeant } from "./asked-wait.ts";
 import type { Answer, ExchangeLimits, Failure } from "../exchange.ts";
 import { isJsonType } from "./media-type.ts";
 import type { Operation } from "./operation.ts";
@@ -20,10 +20,9 @@ export function refusal(
 ): CallResult {
   const message = clip(scrubber.text(messageOf(answer, errorHeaders)));
   const said = message === "" ? "" : ` It says: ${/[.!?]$/.test(message) ? message : `${message}.`}`;
-  return errorResult(
-    `${title} answered ${answer.status}.${said} ${scrubber.text(adviceOn(title, answer))}`.trim(),
-    faultIn(answer.status),
-  );
+  const status = statusMeant(answer);
+  const advice = adviceOn(title, { ...answer, status });
+  return errorResult(`${title} answered ${answer.status}.${said} ${scrubber.text(advice)}`.trim(), faultIn(status));
 }
 
 /** Whose fault a status is: the upstream's as said, or undefined for what the call itself got wrong. */
@@ -35,7 +34,8 @@ export function faultIn(status: number): UpstreamFault | undefined {
 }
 
 /** What a person can do about a status. */
-export function adviceOn(title: string, { status, headers }: Answer): string {
+export function adviceOn(title: string, answer: Answer): string {
+  const { status, headers } = answer;
   if (status >= 300 && status < 400) {
     const target = headers.location;
     return `That is a redirect${target === undefined ? "" : ` to ${clip(target)}`}; redirects are not followed, so that the key stays where it was meant to go.`;
@@ -46,7 +46,7 @@ export function adviceOn(title: string, { status, headers }: Answer): string {
     return `The connection's key is not allowed to do this. Ask for the permission in ${title}, or have the owner replace the key.`;
   if (status === 404) return "There is nothing there, or the key may not see it: check the ids in the arguments.";
   if (status === 429) {
-    const waitMs = retryAfterMs(headers["retry-after"]);
+    const waitMs = askedWaitMs(answer);
     return waitMs === undefined
       ? "That is its rate limit: wait a minute, then try again."
       : `That is its rate limit: try again in ${Math.ceil(waitMs / 1_000)} seconds.`;

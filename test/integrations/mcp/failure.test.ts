@@ -128,6 +128,20 @@ describe("a failing upstream becomes a result that says what to do", () => {
     expect((await call(subject)).upstreamFault).toBe(fault);
   });
 
+  it("429 with a time is left alone until then, and calls are answered at once", async () => {
+    const subject = await upstream({ "tools/call": status(429, "", { "retry-after": "60" }) });
+    const connection = target(subject.server.url);
+    const ask = () => subject.integration.callTool(connection, tool("work"), {}, patient());
+    const first = await ask();
+    expect(textOf(first)).toMatch(/called too often \(HTTP 429\)\. Try again in 60 seconds\./);
+    const second = await ask();
+    expect(second.upstreamFault).toBe("held_back");
+    expect(textOf(second)).toMatch(/Nothing was sent\. Try again in \d+ seconds, at /);
+    expect(textOf(second)).toContain(new URL(subject.server.url).host);
+    expect(subject.server.of("tools/call")).toHaveLength(1);
+    expect((await call(subject)).upstreamFault).toBe("busy");
+  });
+
   it.each([401, 403])("%i without a key asks for one", async (code) => {
     const subject = await upstream({ "tools/call": status(code) });
     expect(textOf(await call(subject))).toMatch(/asks for credentials.*api_key/);

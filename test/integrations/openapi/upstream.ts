@@ -23,7 +23,7 @@ export type Behaviour = (response: ServerResponse, request: IncomingMessage, cou
 
 /** Upstreams that misbehave as they are told, and the integration that calls them. */
 export interface Upstreams {
-  readonly start: (behave: Behaviour, limits?: ExchangeLimits) => Promise<Subject>;
+  readonly start: (behave: Behaviour, limits?: ExchangeLimits, contract?: string) => Promise<Subject>;
   readonly stop: () => Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export function createUpstreams(): Upstreams {
   let server: Server | undefined;
   let subject: Subject | undefined;
   return {
-    async start(behave, limits = LIMITS) {
+    async start(behave, limits = LIMITS, contract = CONTRACT) {
       let count = 0;
       const started = createServer((request, response) => {
         count += 1;
@@ -42,7 +42,7 @@ export function createUpstreams(): Upstreams {
       server = started;
       await new Promise<void>((resolve) => started.listen(0, "127.0.0.1", resolve));
       const { port } = started.address() as AddressInfo;
-      subject = createSubject(CONTRACT, `http://127.0.0.1:${port}`, { limits });
+      subject = createSubject(contract, `http://127.0.0.1:${port}`, { limits });
       return subject;
     },
     async stop() {
