@@ -102,7 +102,7 @@ function scan(text: string, { maxDepth, uniqueKeys = false }: ParseLimits): void
           throw new SyntaxError(`The JSON is nested deeper than ${String(maxDepth)} levels.`);
         }
         const isObject = text.charCodeAt(at) === 0x7b;
-        keysOfOpen.push(isObject ? new Set() : undefined);
+        keysOfOpen.push(isObject && uniqueKeys ? new Set() : undefined);
         expectKey = isObject;
         break;
       }

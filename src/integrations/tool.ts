@@ -48,6 +48,8 @@ export interface CallResult {
   readonly structuredContent?: JsonObject;
   /** What an MCP server says beside the result, `_meta`. For MCP clients alone. */
   readonly meta?: JsonObject;
+  /** About how large it was when it came, where that is known; never sent out. */
+  readonly bytes?: number;
   /** With `isError`: that it was the upstream's fault. For the history and the connection's health; never sent out. */
   readonly upstreamFault?: UpstreamFault;
 }

@@ -1,7 +1,7 @@
 import { DomainError } from "../domain-error.ts";
 import type { Connection } from "../connections/connection.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
-import type { Catalog, Integration } from "../integrations/integration.ts";
+import type { Catalog, Integration, Target } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { Relay } from "../integrations/relay.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
@@ -9,7 +9,7 @@ import { roundNumbers, type JsonObject } from "../json.ts";
 import type { CallHistory } from "./call-history.ts";
 import type { CallOutcome } from "./call-record.ts";
 import { createCallSlots } from "./call-slots.ts";
-import type { Admission, Circuits, Ending } from "./circuits.ts";
+import type { Circuits, Ending } from "./circuits.ts";
 import { connectionRefusal } from "./connection-refusal.ts";
 import { withDeadline, type Outcome } from "./deadline.ts";
 import { jsonSize } from "./json-size.ts";
@@ -72,7 +72,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       durationMs: Math.max(0, Date.now() - startedAt),
       outcome,
       requestBytes: jsonSize(call.args),
-      responseBytes: result === undefined ? 0 : resultSize(result),
+      responseBytes: result === undefined ? 0 : (result.bytes ?? resultSize(result)),
     });
   }
 
@@ -84,10 +84,12 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     return rounded === args ? problem : deps.validator.validate(schema, rounded);
   }
 
-  async function send(integration: Integration, call: ToolCall, signal: AbortSignal): Promise<CallResult> {
-    const opened = deps.connections.target(call.offer.connection);
-    const target = opened instanceof Promise ? await opened : opened;
-    return integration.callTool(target, call.offer.tool.definition, call.args, { ...call.relay, signal });
+  function send(integration: Integration, call: ToolCall, signal: AbortSignal): Promise<CallResult> {
+    const { offer, args, relay } = call;
+    const sendTo = (target: Target): Promise<CallResult> =>
+      integration.callTool(target, offer.tool.definition, args, { ...relay, signal });
+    const target = deps.connections.target(offer.connection);
+    return target instanceof Promise ? target.then(sendTo) : sendTo(target);
   }
 
   function conclude(call: ToolCall, startedAt: number, outcome: Outcome<CallResult>): CallResult {
@@ -115,16 +117,10 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     }
   }
 
-  async function goOut(integration: Integration, call: ToolCall, admission: Admission): Promise<CallResult> {
-    const startedAt = Date.now();
-    let ending: Ending = "unknown";
-    try {
-      const outcome = await withDeadline(call.signal, timeoutMs, (signal) => send(integration, call, signal));
-      ending = endingOf(outcome);
-      return conclude(call, startedAt, outcome);
-    } finally {
-      deps.circuits.ended(call.offer.connection, admission, ending);
-    }
+  function refuse(call: ToolCall, reason: string): CallResult {
+    const result = errorResult(reason);
+    record(call, Date.now(), "refused", result);
+    return result;
   }
 
   return {
@@ -145,21 +141,18 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       if (integration === undefined) {
         throw new DomainError("internal", `connections of type ${connection.serverType} are not served here.`);
       }
-      if (!slots.take(connection.id)) {
-        const result = errorResult(
-          `Too many calls are in flight: the connection "${connection.name}" takes ${maxInFlight} at a time. Wait for some to end, then call again.`,
-        );
-        record(call, Date.now(), "refused", result);
-        return result;
-      }
+      if (!slots.take(connection.id)) return refuse(call, slotRefusal(connection.name, maxInFlight));
+      const admission = deps.circuits.admit(connection);
+      let ending: Ending = "unknown";
       try {
-        const admission = deps.circuits.admit(connection);
-        if (admission.kind !== "open") return await goOut(integration, call, admission);
-        const result = errorResult(circuitRefusal(connection.name, admission.nextAttemptAt));
-        record(call, Date.now(), "refused", result);
-        return result;
+        if (admission.kind === "open") return refuse(call, circuitRefusal(connection.name, admission.nextAttemptAt));
+        const startedAt = Date.now();
+        const outcome = await withDeadline(call.signal, timeoutMs, (signal) => send(integration, call, signal));
+        ending = endingOf(outcome);
+        return conclude(call, startedAt, outcome);
       } finally {
         slots.release(connection.id);
+        if (admission.kind !== "open") deps.circuits.ended(connection, admission, ending);
       }
     },
   };
@@ -170,6 +163,10 @@ function endingOf(outcome: Outcome<CallResult>): Ending {
   if (outcome.kind === "timed_out") return "failed";
   if (outcome.kind !== "done" || outcome.result.upstreamFault === "held_back") return "unknown";
   return outcome.result.upstreamFault === "down" ? "failed" : "answered";
+}
+
+function slotRefusal(name: string, maxInFlight: number): string {
+  return `Too many calls are in flight: the connection "${name}" takes ${maxInFlight} at a time. Wait for some to end, then call again.`;
 }
 
 function circuitRefusal(name: string, nextAttemptAt: Date): string {

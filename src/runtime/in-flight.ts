@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { createRing } from "../ring.ts";
 import { SessionNotFound } from "./session.ts";
 
 /** Tells every replica that a request is no longer awaited. */
@@ -42,20 +43,27 @@ export interface FlyingRequest {
   readonly end: () => void;
 }
 
+interface Flying {
+  readonly sessionId: string;
+  readonly requestId: string;
+  readonly controller: AbortController;
+}
+
 /** Requests in flight, and word between replicas for those that are not in flight here. */
 export function createInFlight(deps: {
   readonly feed: CancellationFeed;
   readonly log: { warn(fields: object, message: string): void };
 }): InFlight {
-  const bySession = new Map<string, Map<string, AbortController>>();
+  const flying = createRing<Flying>();
 
   deps.feed.onCancelled(({ session, request }) => {
-    for (const [sessionId, requests] of bySession) {
-      if (digest(sessionId) !== session) continue;
-      if (request === undefined) abortAll(requests);
-      for (const [requestId, controller] of requests) {
-        if (digest(requestId) === request) controller.abort(new RequestCancelled());
-      }
+    const digests = new Map<string, string>();
+    for (const { sessionId, requestId, controller } of flying.values()) {
+      const own = digests.get(sessionId) ?? digest(sessionId);
+      digests.set(sessionId, own);
+      if (own !== session) continue;
+      if (request === undefined) controller.abort(new SessionNotFound());
+      else if (digest(requestId) === request) controller.abort(new RequestCancelled());
     }
   });
 
@@ -68,35 +76,23 @@ export function createInFlight(deps: {
   return {
     begin(sessionId, requestId) {
       const controller = new AbortController();
-      const requests = bySession.get(sessionId) ?? new Map<string, AbortController>();
-      if (requests.size === 0) bySession.set(sessionId, requests);
-      requests.set(requestId, controller);
-      const end = (): void => {
-        // A client that uses an id twice at once took the place of the first.
-        if (requests.get(requestId) === controller) requests.delete(requestId);
-        if (requests.size === 0 && bySession.get(sessionId) === requests) bySession.delete(sessionId);
-      };
-      return { signal: controller.signal, end };
+      return { signal: controller.signal, end: flying.add({ sessionId, requestId, controller }) };
     },
 
     cancel(sessionId, requestId) {
-      const controller = bySession.get(sessionId)?.get(requestId);
-      if (controller !== undefined) {
-        controller.abort(new RequestCancelled());
-        return;
-      }
+      const here = flying.values().filter((one) => one.sessionId === sessionId && one.requestId === requestId);
+      for (const { controller } of here) controller.abort(new RequestCancelled());
+      if (here.length > 0) return;
       announce({ session: digest(sessionId), request: digest(requestId) });
     },
 
     endSession(sessionId) {
-      abortAll(bySession.get(sessionId));
+      for (const one of flying.values()) {
+        if (one.sessionId === sessionId) one.controller.abort(new SessionNotFound());
+      }
       announce({ session: digest(sessionId), request: undefined });
     },
   };
-}
-
-function abortAll(requests: ReadonlyMap<string, AbortController> | undefined): void {
-  for (const controller of requests?.values() ?? []) controller.abort(new SessionNotFound());
 }
 
 function digest(text: string): string {

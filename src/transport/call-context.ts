@@ -77,6 +77,13 @@ export class CallContext implements HandlerContext {
     return (this.#requestHeader ??= toHeaders(this.#exchange.rawHeaders));
   }
 
+  /** One header by its name in lower case, without making `requestHeader` for it. */
+  header(name: string): string | null {
+    if (this.#requestHeader !== undefined) return this.#requestHeader.get(name);
+    const value = this.#exchange.headers[name];
+    return Array.isArray(value) ? value.join(", ") : (value ?? null);
+  }
+
   get responseHeader(): Headers {
     return (this.#responseHeader ??= new Headers());
   }

@@ -1,8 +1,8 @@
 import { isJsonObject, printJson, type JsonObject } from "../../json.ts";
 import { errorResult, type CallResult } from "../tool.ts";
 
-/** The result of `tools/call` as it came: every kind of content, known or not, stays what it is. */
-export function readCallResult(result: JsonObject): CallResult {
+/** The result of `tools/call` as it came, in an answer of so many bytes: every kind of content, known or not, stays what it is. */
+export function readCallResult(result: JsonObject, bytes: number): CallResult {
   if (result.resultType === "input_required") {
     return errorResult("The tool asks for further input from a person, which is not supported here.");
   }
@@ -15,6 +15,7 @@ export function readCallResult(result: JsonObject): CallResult {
         ? blocks
         : [{ type: "text", text: structuredContent === undefined ? "" : printJson(structuredContent) }],
     isError: isError === true,
+    bytes,
     ...(isJsonObject(structuredContent) ? { structuredContent } : {}),
     ...(isJsonObject(meta) ? { meta } : {}),
   };

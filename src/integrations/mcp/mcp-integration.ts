@@ -92,7 +92,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
           // Without a handshake nothing is asked, and changes are told to everybody who listens.
           const opening = hasOwnStream(session) ? listStreams.touch(target) : undefined;
           if (opening !== undefined) await opening;
-          const { result } = await requester.request(session, {
+          const { result, bytes } = await requester.request(session, {
             method: "tools/call",
             params: { name: tool.name, arguments: args },
             name: tool.name,
@@ -102,7 +102,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
             deadlineMs,
             signal,
           });
-          return readCallResult(result);
+          return readCallResult(result, bytes);
         });
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;

@@ -8,6 +8,7 @@ import {
   toWireOpenedSession,
 } from "../mappers/runtime.ts";
 import { principalOf } from "../principal.ts";
+import { requestHeader } from "../request-header.ts";
 
 /** The header, and over RPC the metadata, that names a session after Initialize. */
 const SESSION_HEADER = "x-session-id";
@@ -21,13 +22,13 @@ export function createRuntimeHandlers(runtime: Runtime): ServiceImpl<typeof Runt
     },
 
     async listTools({ cursor }, context) {
-      const sessionId = context.requestHeader.get(SESSION_HEADER);
+      const sessionId = requestHeader(context, SESSION_HEADER);
       return toWireToolList(await runtime.listTools(principalOf(context), sessionId, cursor));
     },
 
     async callTool({ name, arguments: args = {} }, context) {
-      const { requestHeader, signal } = context;
-      const sessionId = requestHeader.get(SESSION_HEADER);
+      const { signal } = context;
+      const sessionId = requestHeader(context, SESSION_HEADER);
       return toWireCallResult(await runtime.callTool(principalOf(context), sessionId, name, args, { signal }));
     },
   };

@@ -26,8 +26,8 @@ export interface Exchange {
   readonly hasAnswered: boolean;
   /** Headers that every answer of this exchange carries besides its own. */
   alwaysSend: HeaderFields | undefined;
-  /** The whole body. Throws `too_large` past the limit, and ConnectionLost when the caller goes away first. */
-  readBody(maxBytes: number): Promise<Buffer>;
+  /** The whole body. Throws or rejects with `too_large` past the limit, rejects with ConnectionLost when the caller goes away first. */
+  readBody(maxBytes: number): Buffer | Promise<Buffer>;
   /** Tells a caller that waits for it (`Expect: 100-continue`) to send the body. `readBody` does so itself. */
   sendContinue(): void;
   /** Answers in one piece; adds `content-length`. The body is left out for HEAD. */

@@ -53,11 +53,11 @@ export class H1Exchange implements Exchange {
     return this.#response.headersSent;
   }
 
-  async readBody(maxBytes: number): Promise<Buffer> {
+  readBody(maxBytes: number): Buffer | Promise<Buffer> {
     if (!this.hasBody) return EMPTY_BODY;
     if (Number(this.#request.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
     this.sendContinue();
-    return await collectBody(this.#request, maxBytes);
+    return collectBody(this.#request, maxBytes);
   }
 
   sendContinue(): void {

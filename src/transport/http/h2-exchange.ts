@@ -48,11 +48,11 @@ export class H2Exchange implements Exchange {
     return this.#stream.headersSent;
   }
 
-  async readBody(maxBytes: number): Promise<Buffer> {
+  readBody(maxBytes: number): Buffer | Promise<Buffer> {
     if (!this.hasBody) return EMPTY_BODY;
     if (Number(this.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
     this.sendContinue();
-    return await collectBody(this.#stream, maxBytes);
+    return collectBody(this.#stream, maxBytes);
   }
 
   sendContinue(): void {

@@ -150,7 +150,7 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
         if (!accepted.json && !accepted.events) {
           throw new RpcFault(CODES.server, "Accept must be application/json, text/event-stream.", { httpStatus: 406 });
         }
-        body = await readBody(exchange);
+        body = parseBody(await readJsonBytes(exchange, MAX_BODY_BYTES));
         await post(admitted, body);
       }
     } catch (thrown) {
@@ -176,8 +176,7 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
   };
 }
 
-async function readBody(exchange: Exchange): Promise<JsonValue> {
-  const bytes = await readJsonBytes(exchange, MAX_BODY_BYTES);
+function parseBody(bytes: Buffer | undefined): JsonValue {
   if (bytes === undefined || !isUtf8(bytes)) {
     throw new RpcFault(CODES.parse, "The request body must be JSON.", { httpStatus: 400 });
   }

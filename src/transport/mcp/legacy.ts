@@ -59,27 +59,29 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     return sessions.require(principal, id);
   }
 
-  async function answer(admitted: Admitted, session: Session, request: RpcRequest, reply: Reply): Promise<string> {
+  function answer(admitted: Admitted, session: Session, request: RpcRequest, reply: Reply): string | Promise<string> {
     const { method, params } = request;
-    const { principal } = admitted;
     switch (method) {
       case "ping":
         return "{}";
       case "initialize":
         throw new RpcFault(CODES.invalidRequest, "The session is initialized already.");
-      case "logging/setLevel": {
-        if ((await features.capabilities(principal)).logging === undefined) throw methodNotFound(method);
-        const logLevel = readLogLevel(params.level);
-        if (logLevel === undefined) throw invalidParams("level must be one of MCP's log levels.");
-        await sessions.keep(session, { logLevel });
-        return "{}";
-      }
+      case "logging/setLevel":
+        return setLogLevel(admitted, session, params.level);
       case "resources/subscribe":
       case "resources/unsubscribe":
         return subscribe(admitted, session, method, requiredText(params, "uri"));
       default:
         return callMethod(admitted, session, request, reply);
     }
+  }
+
+  async function setLogLevel({ principal }: Admitted, session: Session, level: JsonValue | undefined): Promise<string> {
+    if ((await features.capabilities(principal)).logging === undefined) throw methodNotFound("logging/setLevel");
+    const logLevel = readLogLevel(level);
+    if (logLevel === undefined) throw invalidParams("level must be one of MCP's log levels.");
+    await sessions.keep(session, { logLevel });
+    return "{}";
   }
 
   async function subscribe(admitted: Admitted, session: Session, method: string, uri: string): Promise<string> {

@@ -15,7 +15,14 @@ describe("a result is relayed as it came", () => {
       { type: "hologram", depth: [1, { two: null }] },
     ];
     const subject = await upstream({ "tools/call": result({ content, structuredContent: { a: [1] }, isError: true }) });
-    expect(await call(subject)).toEqual({ content, structuredContent: { a: [1] }, isError: true });
+    const answer = await call(subject);
+    expect(answer).toEqual({
+      content,
+      structuredContent: { a: [1] },
+      isError: true,
+      bytes: expect.any(Number) as number,
+    });
+    expect(answer.bytes).toBeGreaterThan(JSON.stringify(content).length);
   });
 
   it("integers beyond 2^53 included, both ways", async () => {
@@ -38,6 +45,7 @@ describe("a result is relayed as it came", () => {
       content: [{ type: "text", text: '{"a":1}' }],
       structuredContent: { a: 1 },
       isError: false,
+      bytes: expect.any(Number) as number,
     });
   });
 });

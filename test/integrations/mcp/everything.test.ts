@@ -36,7 +36,7 @@ describe("the reference MCP server as an upstream", () => {
     const connection = target(server.url);
     const { integration } = subject;
     const echo = await integration.callTool(connection, tool("echo"), { message: "grüß 🌍" }, patient());
-    expect(echo).toEqual({ content: [{ type: "text", text: "Echo: grüß 🌍" }], isError: false });
+    expect(echo).toMatchObject({ content: [{ type: "text", text: "Echo: grüß 🌍" }], isError: false });
     const sum = await integration.callTool(connection, tool("get-sum"), { a: 2, b: 40 }, patient());
     expect(textOf(sum)).toContain("42");
   });
