@@ -59,6 +59,7 @@ import { createRuntimeHandlers } from "./transport/handlers/runtime.ts";
 import { createToolHandlers } from "./transport/handlers/tools.ts";
 import { createPort } from "./transport/port.ts";
 import type { NodeRoute } from "./transport/router.ts";
+import { RATE_LIMITS } from "./transport/gate/rates.ts";
 import { createTransport } from "./transport/transport.ts";
 
 /** The service, built and not yet listening. */
@@ -204,6 +205,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     verifier,
     publicUrl: config.publicUrl,
     corsOrigins: config.corsOrigins,
+    limits: { rates: { ...RATE_LIMITS, ...config.rateLimits } },
     trustProxy: config.trustProxy,
     log,
     extraRoutes: [

@@ -33,6 +33,8 @@ export interface Config {
   readonly historyDays: number;
   /** Undefined means that people log in with a password alone. */
   readonly oidc: OidcConfig | undefined;
+  /** How often one caller may ask, a minute and replica. */
+  readonly rateLimits: Readonly<Partial<Record<RateName, number>>>;
   /** Days after which another key signs access tokens. */
   readonly signingKeyDays: number;
 }
@@ -46,6 +48,11 @@ export interface OidcConfig {
   /** Whether people of the provider who were not here before get an account. */
   readonly createsAccounts: boolean;
 }
+
+const RATE_NAMES = ["account", "address", "token"] as const;
+
+/** What requests are counted by. */
+export type RateName = (typeof RATE_NAMES)[number];
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
@@ -89,6 +96,7 @@ export function readConfig(environment: Environment = process.env): Config {
     maxConnectionsPerAccount: integer(environment, "MAX_CONNECTIONS_PER_ACCOUNT", 1_000, 1, 1_000_000),
     oidc: oidc(environment),
     historyDays: integer(environment, "HISTORY_DAYS", 30, 1, 3_650),
+    rateLimits: rateLimits(environment),
     signingKeyDays: integer(environment, "SIGNING_KEY_DAYS", 30, 1, 3_650),
   });
 }
@@ -196,6 +204,19 @@ function integrationBaseUrls(environment: Environment): ReadonlyMap<string, stri
       return [type, parsedUrl("INTEGRATION_BASE_URLS", address, ["http:", "https:"]).href.replace(/\/$/, "")];
     }),
   );
+}
+
+function rateLimits(environment: Environment): Config["rateLimits"] {
+  const limits: Partial<Record<RateName, number>> = {};
+  for (const item of list(environment, "RATE_LIMITS")) {
+    const [, word, number] = /^([a-z]+)=(\d{1,9})$/.exec(item) ?? [];
+    const named = RATE_NAMES.filter((name) => name === word || item === "off");
+    for (const name of named) limits[name] = Number(number ?? 0);
+    if (named.length > 0) continue;
+    const names = RATE_NAMES.map((name) => `${name}=number`).join(", ");
+    throw new ConfigError(`RATE_LIMITS holds ${JSON.stringify(item)}; it is "off" or some of: ${names}.`);
+  }
+  return limits;
 }
 
 function corsOrigins(environment: Environment): readonly string[] {

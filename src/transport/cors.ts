@@ -10,9 +10,10 @@ const REQUEST_HEADERS = [
   "Content-Encoding",
   ...MCP_HEADERS,
 ].join(", ");
-const RESPONSE_HEADERS = [...cors.exposedHeaders, "Location", "Retry-After", "WWW-Authenticate", "Mcp-Session-Id"].join(
-  ", ",
-);
+const RESPONSE_HEADERS = [
+  ...cors.exposedHeaders,
+  ...["Location", "Retry-After", "RateLimit", "RateLimit-Policy", "WWW-Authenticate", "Mcp-Session-Id"],
+].join(", ");
 
 /** How long a browser may keep the answer to a preflight, in seconds. */
 const MAX_AGE_SECONDS = "7200";

@@ -17,6 +17,7 @@ import { clientAddress } from "./gate/client-address.ts";
 import { hasDoubledHeader } from "./gate/doubled-header.ts";
 import { createFailureLimit, FAILURE_LIMITS, type FailureLimits } from "./gate/failure-limit.ts";
 import { createGate, type Verifier } from "./gate/gate.ts";
+import { createRates, RATE_LIMITS, type RateLimits } from "./gate/rates.ts";
 import { createHealthService } from "./health/grpc-health.ts";
 import { answerProbe } from "./health/probes.ts";
 import { createReflectionService } from "./health/reflection.ts";
@@ -38,6 +39,7 @@ export interface TransportLimits {
   /** Calls that mostly wait for a third party. */
   readonly upstreamCalls: LaneLimits;
   readonly failures: FailureLimits;
+  readonly rates: RateLimits;
   /** How long a request may take, in milliseconds. Streams are exempt. */
   readonly requestTimeMs: number;
 }
@@ -47,6 +49,7 @@ export const TRANSPORT_LIMITS: TransportLimits = {
   calls: { maxInFlight: 64, maxWaiting: 128, maxWaitMs: 20 },
   upstreamCalls: { maxInFlight: 512, maxWaiting: 1_000, maxWaitMs: 50 },
   failures: FAILURE_LIMITS,
+  rates: RATE_LIMITS,
   requestTimeMs: 40_000,
 };
 
@@ -95,11 +98,14 @@ export function createTransport(deps: TransportDeps): Transport {
   // Every open stream listens.
   setMaxListeners(0, shutdown.signal);
   const { log } = deps;
+  const addressOf = (exchange: Exchange): string => clientAddress(exchange, deps.trustProxy);
+  const rates = createRates(limits.rates, addressOf);
   const faceDeps = {
     gate: createGate({
       verifier: deps.verifier,
       failureLimit: createFailureLimit(limits.failures),
-      clientAddress: (exchange) => clientAddress(exchange, deps.trustProxy),
+      rates,
+      clientAddress: addressOf,
     }),
     clock: createRequestClock(limits.requestTimeMs),
     log,
@@ -146,6 +152,7 @@ export function createTransport(deps: TransportDeps): Transport {
       answerDetail(exchange, 404, "Not found.");
       return;
     }
+    if (rates.refuseAddress(exchange, path)) return;
     exchange.sendContinue();
     const { request, response } = exchange.toNode();
     return nodeRoute.handle(request, response);

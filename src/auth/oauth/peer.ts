@@ -32,13 +32,18 @@ export function isConfidential(request: HttpRequest, trustProxy: boolean): boole
   return isLoopback(request.socket.remoteAddress);
 }
 
-/** The caller's address for counting attempts; IPv6 by the /64 that one customer commonly holds. */
+/** What attempts from an address are counted by: IPv6 by the /64 that one customer commonly holds. */
+export function addressGroup(address: string): string {
+  const plain = withoutMapping(address);
+  return isIP(plain) === 6 ? ipv6Prefix(plain) : plain;
+}
+
+/** The caller's address for counting attempts, as `addressGroup` has it. */
 export function callerAddress(request: HttpRequest, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-for") : undefined;
-  const address = withoutMapping(
+  return addressGroup(
     forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : (request.socket.remoteAddress ?? ""),
   );
-  return isIP(address) === 6 ? ipv6Prefix(address) : address;
 }
 
 function ipv6Prefix(address: string): string {

@@ -102,6 +102,8 @@ async function passGate(rpc: ServedRpc, context: HandlerContext, deps: StockDeps
   } catch (thrown) {
     throw toConnectError(toFault(thrown, rpc, deps.log));
   }
+  // Node's own response was made before the gate said what goes with every answer.
+  for (const [name, value] of Object.entries(exchange.alwaysSend ?? {})) context.responseHeader.set(name, value);
   exchange.sendContinue();
 }
 

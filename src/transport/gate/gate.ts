@@ -5,6 +5,7 @@ import { TransportError } from "../fault.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Rpc } from "../rpc.ts";
 import type { FailureLimit } from "./failure-limit.ts";
+import type { Rates } from "./rates.ts";
 
 /** Turns an `Authorization` header into who acts. Throws DomainError `unauthenticated` with the text for the caller. */
 export interface Verifier {
@@ -27,13 +28,14 @@ export type Gate = (access: Access, exchange: Exchange) => Principal | undefined
 export interface GateDeps {
   readonly verifier: Verifier;
   readonly failureLimit: FailureLimit;
+  readonly rates: Pick<Rates, "countAccount">;
   /** The address that limits are counted for. */
   readonly clientAddress: (exchange: Exchange) => string;
 }
 
-/** Makes the gate: 401 with a challenge, 403 with the specification's text, 429 for addresses that keep failing. */
+/** Makes the gate: 401 with a challenge, 403 with the specification's text, 429 for addresses that keep failing and for accounts that ask too often. */
 export function createGate(deps: GateDeps): Gate {
-  const { verifier, failureLimit } = deps;
+  const { verifier, failureLimit, rates } = deps;
 
   const refuse = (thrown: unknown, access: Access, exchange: Exchange): never => {
     if (!(thrown instanceof DomainError) || thrown.kind !== "unauthenticated") throw thrown;
@@ -48,8 +50,11 @@ export function createGate(deps: GateDeps): Gate {
     });
   };
 
-  const admit = (principal: Principal, access: Access): Principal => {
-    if (satisfies(principal.scopes, access.requiredScopes)) return principal;
+  const admit = (principal: Principal, access: Access, exchange: Exchange): Principal => {
+    if (satisfies(principal.scopes, access.requiredScopes)) {
+      rates.countAccount(exchange, principal.accountId);
+      return principal;
+    }
     const scopes = access.challengedScopes ?? access.requiredScopes;
     const parameters = { error: "insufficient_scope", scope: scopes.join(" ") };
     throw new TransportError("forbidden", access.texts.forbidden, {
@@ -71,9 +76,9 @@ export function createGate(deps: GateDeps): Gate {
     } catch (thrown) {
       return refuse(thrown, access, exchange);
     }
-    if (!(verified instanceof Promise)) return admit(verified, access);
+    if (!(verified instanceof Promise)) return admit(verified, access, exchange);
     return verified.then(
-      (principal) => admit(principal, access),
+      (principal) => admit(principal, access, exchange),
       (thrown: unknown) => refuse(thrown, access, exchange),
     );
   };
