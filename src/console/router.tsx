@@ -50,7 +50,31 @@ const connection = createRoute({
   component: lazyRouteComponent(() => import("./pages/connection/connection-page.tsx"), "ConnectionPage"),
 });
 
-const routeTree = root.addChildren([home, connections, connect, connection]);
+const agents = createRoute({
+  getParentRoute: () => root,
+  path: "/agents",
+  validateSearch: (search): { readonly connection?: string; readonly client?: string } => ({
+    ...textIn(search, "connection"),
+    ...textIn(search, "client"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/agents/agents-page.tsx"), "AgentsPage"),
+});
+
+const activity = createRoute({
+  getParentRoute: () => root,
+  path: "/activity",
+  validateSearch: (
+    search,
+  ): { readonly days?: string; readonly connection?: string; readonly tool?: string; readonly outcome?: string } => ({
+    ...textIn(search, "days"),
+    ...textIn(search, "connection"),
+    ...textIn(search, "tool"),
+    ...textIn(search, "outcome"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/activity/activity-page.tsx"), "ActivityPage"),
+});
+
+const routeTree = root.addChildren([home, connections, connect, connection, agents, activity]);
 
 /** The console's addresses and the page behind each, loaded when it is first shown. */
 export function createConsoleRouter() {

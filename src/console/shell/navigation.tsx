@@ -1,7 +1,11 @@
 import { NavLink } from "@mantine/core";
 import { Link, useLocation } from "@tanstack/react-router";
 
-const PLACES = [{ to: "/connections", label: "Connections" }] as const;
+const PLACES = [
+  { to: "/connections", label: "Connections" },
+  { to: "/agents", label: "Connect an agent" },
+  { to: "/activity", label: "Activity" },
+] as const;
 
 /** Where one can go. */
 export function Navigation() {

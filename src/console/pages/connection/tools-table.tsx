@@ -10,11 +10,13 @@ import {
   Table,
   Text,
   TextInput,
+  VisuallyHidden,
 } from "@mantine/core";
 import { useState } from "react";
 import type { Schemas } from "../../api/schemas.ts";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
+import { TryTool } from "./try-tool.tsx";
 import { useTools } from "./use-tools.ts";
 import { useUpdate } from "./use-update.ts";
 
@@ -37,6 +39,7 @@ export function ToolsTable({ id, disabledTools }: { readonly id: string; readonl
   const [kind, setKind] = useState<string | null>(null);
   const [category, setCategory] = useState<string | null>(null);
   const [page, setPage] = useState(1);
+  const [tried, setTried] = useState<Tool>();
   const [marked, setMarked] = useState<ReadonlySet<number>>(new Set());
   if (error !== null) return <ErrorNotice error={error} onRetry={() => void refetch()} />;
   if (tools === undefined) return <RowsSkeleton />;
@@ -158,6 +161,9 @@ export function ToolsTable({ id, disabledTools }: { readonly id: string; readonl
               <Table.Th w={130}>Category</Table.Th>
               <Table.Th w={100}>Does</Table.Th>
               <Table.Th w={70}>On</Table.Th>
+              <Table.Th w={70}>
+                <VisuallyHidden>Try</VisuallyHidden>
+              </Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -195,6 +201,18 @@ export function ToolsTable({ id, disabledTools }: { readonly id: string; readonl
                     }}
                   />
                 </Table.Td>
+                <Table.Td>
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    aria-label={`Try ${tool.name}`}
+                    onClick={() => {
+                      setTried(tool);
+                    }}
+                  >
+                    Try
+                  </Button>
+                </Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -206,6 +224,16 @@ export function ToolsTable({ id, disabledTools }: { readonly id: string; readonl
           value={page}
           onChange={setPage}
           getControlProps={(control) => ({ "aria-label": `${control} page` })}
+        />
+      )}
+      {tried !== undefined && (
+        <TryTool
+          key={tried.id}
+          connectionId={id}
+          tool={tried}
+          onClose={() => {
+            setTried(undefined);
+          }}
         />
       )}
     </Stack>
