@@ -69,9 +69,12 @@ export function cookiePieces(value: JsonValue, style: Style): readonly string[] 
   return queryPieces(value, { ...style, style: "form" });
 }
 
-/** `filter[status]=active`; lists repeat their key. */
+/**
+ * `filter[status]=active`. OpenAPI leaves lists open; they are numbered, `items[0][price]=…`, as Stripe's SDK does and as
+ * PHP and qs read them: a repeated key would lose all but the last, and mix up the fields of objects.
+ */
 function deepPieces(key: string, value: JsonValue, text: Encode): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap((item) => deepPieces(key, item, text));
+  if (Array.isArray(value)) return value.flatMap((item, index) => deepPieces(`${key}%5B${index}%5D`, item, text));
   if (!isJsonObject(value)) return [`${key}=${text(plainText(value))}`];
   return Object.entries(value).flatMap(([property, inner]) =>
     deepPieces(`${key}%5B${encode(property)}%5D`, inner, text),

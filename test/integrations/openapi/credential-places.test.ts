@@ -52,11 +52,32 @@ describe("each vendor gets the key where it looks for it, and its version", () =
     ],
     ["notion", "/v1/users/me", { token: KEY }, { authorization: `Bearer ${KEY}`, "notion-version": "2025-09-03" }],
     ["slack", "/api/auth.test", { token: KEY }, { authorization: `Bearer ${KEY}` }],
+    ["hubspot", "/account-info/v3/details", { token: KEY }, { authorization: `Bearer ${KEY}` }],
+    [
+      "stripe",
+      "/v1/balance",
+      { api_key: "rk_test_0123456789" },
+      { authorization: "Bearer rk_test_0123456789", "stripe-version": "2026-10-28.endive" },
+    ],
+    ["airtable", "/v0/meta/whoami", { token: KEY }, { authorization: `Bearer ${KEY}` }],
+    ["asana", "/api/1.0/users/me", { token: KEY }, { authorization: `Bearer ${KEY}` }],
+    [
+      "bamboohr",
+      "/api/v1/company_information",
+      { company_domain: "acme", api_token: KEY },
+      { authorization: `Basic ${Buffer.from(`${KEY}:x`).toString("base64")}` },
+    ],
   ])("%s", async (name, path, configuration, headers) => {
     const subject = createSubject(textFor(name), url, { configuration });
     expect(await subject.verify()).toEqual({ outcome: "verified" });
     expect(seen?.request.url).toBe(path);
     expect(seen?.request.headers).toMatchObject(headers);
+    // In one place, and in no other.
+    const [[place, value] = ["", ""]] = Object.entries(headers);
+    const { [place]: _, ...others } = seen?.request.headers ?? {};
+    const key = String(value).replace(/^(Bearer|Basic) /, "");
+    for (const secret of [key, KEY])
+      expect(`${JSON.stringify(others)}${seen?.request.url ?? ""}${seen?.body ?? ""}`).not.toContain(secret);
     await subject.close();
   });
 });

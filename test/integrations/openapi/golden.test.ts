@@ -17,6 +17,8 @@ import { textOf } from "./subject.ts";
 const FOLDER = "openapi/integrations";
 const SEED = 20_261_121;
 const RUNS = 12;
+/** Requests that Prism cannot read: it takes `items[0][price]` for an object. See deep-object.test.ts for what they say. */
+const UNREADABLE = new Set(["create_subscription"]);
 const never = new AbortController().signal;
 const dispatcher = new Agent();
 const validator = createSchemaValidator();
@@ -51,7 +53,7 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
     expect(await integration.verify(target, { signal: never })).toEqual({ outcome: "verified" });
   });
 
-  it.each(tools.map((tool): [string, ToolDefinition] => [tool.name, tool]))(
+  it.each(tools.filter(({ name }) => !UNREADABLE.has(name)).map((tool): [string, ToolDefinition] => [tool.name, tool]))(
     "whatever arguments the input schema allows, the request of %s fits the contract",
     async (_name, tool) => {
       let sent = 0;

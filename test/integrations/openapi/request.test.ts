@@ -58,7 +58,8 @@ describe("parameters are written in their style (the tables of OpenAPI 3.1 «Sty
     ["pipeDelimited", false, array, "color=blue%7Cblack%7Cbrown"],
     ["spaceDelimited", true, array, "color=blue&color=black&color=brown"],
     ["deepObject", true, object, "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"],
-    ["deepObject", true, { a: { b: [1, 2] } }, "color%5Ba%5D%5Bb%5D=1&color%5Ba%5D%5Bb%5D=2"],
+    ["deepObject", true, { a: { b: [1, 2] } }, "color%5Ba%5D%5Bb%5D%5B0%5D=1&color%5Ba%5D%5Bb%5D%5B1%5D=2"],
+    ["deepObject", true, ["x", { y: [3] }], "color%5B0%5D=x&color%5B1%5D%5By%5D%5B0%5D=3"],
     ["form", true, [], ""],
   ])("query %s explode=%s %j", (style, explode, value, expected) => {
     const parameters = [{ name: "color", in: "query", style, explode, schema: {} }];
