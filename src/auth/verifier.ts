@@ -1,8 +1,8 @@
-import { hash } from "node:crypto";
 import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import { DomainError } from "../domain-error.ts";
 import type { GrantStore } from "./grants.ts";
+import { createHeaderDigest } from "./header-digest.ts";
 import type { PersonalAccessTokenStore } from "./personal-access-tokens.ts";
 import type { Principal } from "./principal.ts";
 import type { Revocations } from "./revocations.ts";
@@ -14,8 +14,13 @@ export interface TokenVerifier {
   /**
    * Synchronous for a token seen before, while notifications can be trusted.
    * Fails with `unauthenticated`, or with `unavailable` when a revocation can be neither confirmed nor ruled out.
+   * `connection` is the object that stands for what the header came over, where there is one.
    */
-  verify(authorization: string | undefined, audiences: readonly string[]): Principal | Promise<Principal>;
+  verify(
+    authorization: string | undefined,
+    audiences: readonly string[],
+    connection?: object,
+  ): Principal | Promise<Principal>;
 }
 
 /** "Bearer " and a token of at most 8 KiB. */
@@ -96,6 +101,7 @@ export function createTokenVerifier(deps: {
 }): TokenVerifier {
   const now = deps.now ?? Date.now;
   const cache = new LRUCache<string, Principal>({ max: CACHED_TOKENS, perf: { now } });
+  const digest = createHeaderDigest();
 
   async function readToken(token: string): Promise<{ principal: Principal; purpose: KeyPurpose }> {
     try {
@@ -159,10 +165,10 @@ export function createTokenVerifier(deps: {
   }
 
   return {
-    verify(authorization, audiences) {
+    verify(authorization, audiences, connection) {
       if (authorization === undefined || authorization === "") throw missing();
       if (authorization.length > MAX_HEADER_LENGTH) throw refused();
-      const cacheKey = hash("sha256", authorization, "base64url");
+      const cacheKey = digest(authorization, connection);
       const known = cache.get(cacheKey);
       return known === undefined ? verifyNew(authorization, cacheKey, audiences) : admit(known, audiences);
     },

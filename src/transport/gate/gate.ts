@@ -9,7 +9,11 @@ import type { Rates } from "./rates.ts";
 
 /** Turns an `Authorization` header into who acts. Throws DomainError `unauthenticated` with the text for the caller. */
 export interface Verifier {
-  verify(authorization: string | undefined, audiences: readonly string[]): Principal | Promise<Principal>;
+  verify(
+    authorization: string | undefined,
+    audiences: readonly string[],
+    connection?: object,
+  ): Principal | Promise<Principal>;
 }
 
 /** What the gate must know of what is called. */
@@ -72,7 +76,7 @@ export function createGate(deps: GateDeps): Gate {
     }
     let verified: Principal | Promise<Principal>;
     try {
-      verified = verifier.verify(exchange.headers.authorization, access.audiences);
+      verified = verifier.verify(exchange.headers.authorization, access.audiences, exchange.connection);
     } catch (thrown) {
       return refuse(thrown, access, exchange);
     }

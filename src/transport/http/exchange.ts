@@ -18,6 +18,8 @@ export interface Exchange {
   readonly rawHeaders: readonly string[];
   /** The address of the peer of the socket. Empty when it is gone. */
   readonly peerAddress: string;
+  /** What it came over: the same object for all exchanges over one connection. Undefined when that is gone. */
+  readonly connection: object | undefined;
   /** Whether the request announces a body. */
   readonly hasBody: boolean;
   /** Whether the answer can still reach the caller. */

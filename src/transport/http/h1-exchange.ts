@@ -39,6 +39,10 @@ export class H1Exchange implements Exchange {
     return this.#request.socket.remoteAddress ?? "";
   }
 
+  get connection(): object {
+    return this.#request.socket;
+  }
+
   get hasBody(): boolean {
     const { headers } = this.#request;
     const length = headers["content-length"];

@@ -39,6 +39,10 @@ export class H2Exchange implements Exchange {
     return this.#stream.session?.socket.remoteAddress ?? "";
   }
 
+  get connection(): object | undefined {
+    return this.#stream.session;
+  }
+
   get isOpen(): boolean {
     const stream = this.#stream;
     return !stream.destroyed && !stream.closed && !stream.writableEnded;
