@@ -3,11 +3,13 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { createServer } from "vite";
 
-const mock =
-  process.env["API_URL"] === undefined
-    ? spawn("npm", ["run", "-s", "mock"], { cwd: fileURLToPath(new URL("../..", import.meta.url)), stdio: "inherit" })
-    : undefined;
-process.once("exit", () => mock?.kill());
+if (process.env["API_URL"] === undefined) {
+  const cwd = fileURLToPath(new URL("../..", import.meta.url));
+  const { pid } = spawn("npm", ["run", "-s", "mock"], { cwd, stdio: "inherit", detached: true });
+  // The whole group: npm starts the mock as a process of its own.
+  process.once("exit", () => pid !== undefined && process.kill(-pid));
+}
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit());
 const server = await createServer({ configFile: fileURLToPath(new URL("vite.config.ts", import.meta.url)) });
 await server.listen();
 server.printUrls();

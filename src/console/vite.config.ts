@@ -24,13 +24,33 @@ function precompress(folder: string): Plugin {
   };
 }
 
+/** Who is logged in while the mock stands for the API: it knows the contract alone, and browser sessions are not in it. */
+const mockSession: Plugin = {
+  name: "mock-session",
+  apply: "serve",
+  configureServer({ middlewares }) {
+    middlewares.use("/session", (request, response) => {
+      const body =
+        request.method === "GET"
+          ? { account_id: "acc_mock", email: "ada@acme.example", is_admin: true }
+          : { access_token: "mock", expires_in: 600, scope: "mgmt.read mgmt.write mgmt.admin" };
+      response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+    });
+  },
+};
+
 /** The console's static files. While developing, the API is the mock's, or that of `API_URL`. */
 export default defineConfig(({ command }) => {
-  const api = { target: process.env["API_URL"] ?? MOCK, changeOrigin: true };
+  const service = process.env["API_URL"];
+  const api = { target: service ?? MOCK, changeOrigin: true };
   return {
     root: fileURLToPath(new URL(".", import.meta.url)),
     base: "/",
-    plugins: [react(), precompress(fileURLToPath(new URL("dist", import.meta.url)))],
+    plugins: [
+      react(),
+      service === undefined && mockSession,
+      precompress(fileURLToPath(new URL("dist", import.meta.url))),
+    ],
     // The server puts a fresh nonce in its place, for the styles that the component library makes as it goes.
     ...(command === "build" && { html: { cspNonce: "{{nonce}}" } }),
     resolve: {
@@ -49,7 +69,12 @@ export default defineConfig(({ command }) => {
     server: {
       port: 4020,
       strictPort: true,
-      proxy: { "/api": api, "/mcp": api, "/session": api, "/oauth2": api, "/patchbay.v1": api },
+      proxy: {
+        "/api/v1": api,
+        "/mcp": api,
+        "/patchbay.v1": api,
+        ...(service !== undefined && { "/session": api, "/login": api, "/assets/pages.css": api }),
+      },
     },
   };
 });
