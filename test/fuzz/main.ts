@@ -1,0 +1,170 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { Agent, request as sendRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { readUsage } from "../../bench/process-usage.ts";
+import { readDocument } from "../contract/document.ts";
+import { openAccounts } from "../support/accounts.ts";
+import { createMasterKeys, startService } from "../support/service.ts";
+import { startUpstream } from "../support/upstream.ts";
+import { createRandom } from "./random.ts";
+import { createRequests, type FuzzRequest } from "./requests.ts";
+
+// Sends an hour's worth of requests, good and bad, to every operation of a service of its own. Fails for an answer of 500 or
+// an unanswered request, for a service that ended, and for memory that keeps growing. The seed repeats the requests.
+const { values: given } = parseArgs({
+  options: {
+    seed: { type: "string", default: String(Date.now() % 2 ** 31) },
+    requests: { type: "string", default: "360000" },
+    callers: { type: "string", default: "8" },
+  },
+});
+const total = Number(given.requests);
+const random = createRandom(Number(given.seed));
+
+const dataDir = await mkdtemp(join(tmpdir(), "patchbay-fuzz-"));
+const upstream = await startUpstream();
+const service = await startService({
+  env: {
+    DATA_DIR: dataDir,
+    PATCHBAY_KEYS: createMasterKeys(),
+    OUTBOUND_ALLOW: upstream.host,
+    LOG_LEVEL: "error",
+    MAX_CONNECTIONS_PER_ACCOUNT: "50",
+    RATE_LIMITS: "off",
+  },
+});
+const accounts = await openAccounts(service.env);
+const tokens: string[] = [];
+const seen: string[] = [];
+const statuses = new Map<string, number>();
+const faults: string[] = [];
+const memory: number[] = [];
+
+/** Answers disable accounts and revoke tokens now and then; a fresh account goes on. */
+async function renewTokens(): Promise<void> {
+  const account = await accounts.create();
+  const fresh = [
+    await account.token("mgmt.read mgmt.write mgmt.admin mcp.read mcp.write"),
+    await account.token("mgmt.read"),
+    await account.token("mcp.write"),
+    await accounts.forge(account, { exp: 1 }),
+    await accounts.forge(account, { scopes: "mgmt.read" }),
+    await accounts.forge(account, { aud: "https://elsewhere.example" }),
+  ];
+  tokens.splice(0, tokens.length, ...fresh);
+}
+
+/** Remembers what an answer mentions, for later requests to use. */
+function remember(body: string): void {
+  for (const [, id = ""] of body.matchAll(
+    /"(?:id|server_id|sessionId|client_id|next_cursor|name|connection_id)":"?([\w.-]{1,80})/g,
+  )) {
+    if (seen.length >= 500) seen[random.below(500)] = id;
+    else seen.push(id);
+  }
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: Number(given.callers) });
+const { hostname, port } = new URL(service.url);
+
+function send({ method, target, headers, body }: FuzzRequest): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? {} : { "content-length": String(body.length) };
+    const outgoing = sendRequest({ hostname, port, agent, method, path: target, headers: { ...headers, ...length } });
+    const bound = setTimeout(() => outgoing.destroy(new Error("no answer within 45 s")), 45_000);
+    outgoing.once("error", (error) => {
+      clearTimeout(bound);
+      reject(error);
+    });
+    outgoing.once("response", (answer) => {
+      const chunks: Buffer[] = [];
+      const end = (): void => {
+        clearTimeout(bound);
+        resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
+      };
+      // A stream has no end; its beginning is enough.
+      if (
+        answer.headers["content-type"]?.startsWith("text/event-stream") === true ||
+        answer.headers["content-type"]?.includes("connect+") === true
+      ) {
+        end();
+        answer.on("error", () => undefined).destroy();
+        return;
+      }
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.once("end", end);
+      answer.once("error", reject);
+    });
+    outgoing.end(body);
+  });
+}
+
+async function caller(make: () => FuzzRequest, next: () => boolean): Promise<void> {
+  while (next()) {
+    const request = make();
+    try {
+      const { status, text } = await send(request);
+      const key = `${request.operation} ${status}`;
+      statuses.set(key, (statuses.get(key) ?? 0) + 1);
+      remember(text);
+      if (status >= 500) faults.push(`${status} ${describe(request)} → ${text.slice(0, 300)}`);
+      if (status === 401 && request.headers["authorization"] === `Bearer ${tokens[0] ?? ""}`) await renewTokens();
+    } catch (error) {
+      faults.push(`${error instanceof Error ? error.message : String(error)} ${describe(request)}`);
+    }
+  }
+}
+
+function describe({ method, target, headers, body }: FuzzRequest): string {
+  return `${method} ${target.slice(0, 300)} ${JSON.stringify({ ...headers, authorization: undefined })} ${body?.toString().slice(0, 500) ?? ""}`;
+}
+
+await renewTokens();
+const configuration = { url: upstream.url };
+const connections = [
+  { server_type: "mcp", name: "Fuzz", configuration },
+  { server_type: "mcp", name: "Read", configuration, access_type: "read" },
+  { server_type: "mcp", name: "Some", configuration: { ...configuration, api_token: "t" }, access_type: "individual" },
+];
+const make = createRequests({ document: await readDocument(), random, tokens, seen, connections });
+const startedAt = performance.now();
+let sent = 0;
+let renewedAt = 0;
+const next = (): boolean => {
+  if (faults.length >= 50 || sent >= total) return false;
+  sent += 1;
+  if (sent % Math.ceil(total / 200) === 0) {
+    void readUsage(service.pid()).then(({ rssMb }) => memory.push(rssMb));
+    if (sent - renewedAt >= total / 20) {
+      renewedAt = sent;
+      void renewTokens();
+      process.stdout.write(`${sent} sent, ${memory.at(-1)?.toFixed(0) ?? "?"} MB, ${faults.length} faults\n`);
+    }
+  }
+  return true;
+};
+await Promise.all(Array.from({ length: Number(given.callers) }, () => caller(make, next)));
+
+const seconds = (performance.now() - startedAt) / 1_000;
+const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+const [early, late] = [mean(memory.slice(50, 100)), mean(memory.slice(-50))];
+// What leaks shows as growth between the second and the last quarter of a run that is long enough.
+const grows = memory.length >= 190 && late > early * 1.15;
+const byStatus = Map.groupBy(statuses, ([key]) => key.split(" ").at(-1) ?? "");
+const counts = [...byStatus]
+  .map(([status, all]) => `${status}: ${all.reduce((sum, [, count]) => sum + count, 0)}`)
+  .toSorted();
+const covered = new Set([...statuses.keys()].map((key) => key.split(" ")[0])).size;
+process.stdout.write(
+  `seed ${given.seed}: ${sent} requests in ${seconds.toFixed(0)} s over ${covered} operations\n${counts.join("  ")}\n` +
+    `memory, second quarter ${early.toFixed(0)} MB, last quarter ${late.toFixed(0)} MB${grows ? ": it grows" : ""}\n`,
+);
+for (const fault of faults) process.stdout.write(`${fault}\n`);
+agent.destroy();
+await accounts.close();
+const exit = await service.stop();
+await upstream.close();
+await rm(dataDir, { recursive: true, force: true });
+process.exitCode = faults.length > 0 || grows || exit !== 0 ? 1 : 0;
