@@ -33,6 +33,8 @@ export type NewGrant = Omit<Grant, "createdAt" | "lastUsedAt">;
 export interface TokenGrant extends Grant {
   /** The moment at which its token counts as issued: after every revocation that this reading has seen. */
   readonly moment: Micros;
+  /** Whether the account administers the installation at present. */
+  readonly isAdmin: boolean;
 }
 
 /** Where grants are kept. A revoked one, and one of a disabled account, is as good as none. */
@@ -42,6 +44,8 @@ export interface GrantStore {
   /** Newest first. */
   list(accountId: string): Promise<readonly Grant[]>;
   listOfClient(accountId: string, clientId: string): Promise<readonly Grant[]>;
+  /** Whether anybody allows the client anything. */
+  hasClient(clientId: string): Promise<boolean>;
   /** By id alone: for the token endpoint, where what the client presents names the grant, and the grant the account. */
   findForToken(id: string): Promise<TokenGrant | undefined>;
   /** The connections that a grant's tokens see; undefined when it is not in use. */

@@ -6,6 +6,15 @@ declare module "oidc-provider/lib/provider.js" {
 
 declare module "oidc-provider/lib/helpers/errors.js" {
   import { errors } from "oidc-provider";
+  export import AccessDenied = errors.AccessDenied;
+  export import InvalidClientAuth = errors.InvalidClientAuth;
   export import InvalidGrant = errors.InvalidGrant;
+  export import InvalidScope = errors.InvalidScope;
   export import InvalidTarget = errors.InvalidTarget;
+}
+
+declare module "oidc-provider/lib/helpers/interaction_policy/index.js" {
+  import { interactionPolicy } from "oidc-provider";
+  export import Check = interactionPolicy.Check;
+  export import Prompt = interactionPolicy.Prompt;
 }

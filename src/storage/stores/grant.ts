@@ -19,6 +19,11 @@ interface GrantRow {
   last_used_at: Date | null;
 }
 
+interface TokenGrantRow extends GrantRow {
+  moment: number;
+  is_admin: boolean;
+}
+
 function toGrant(row: GrantRow): Grant {
   return {
     accountId: row.account_id,
@@ -56,6 +61,11 @@ const LIST_OF_CLIENT = {
     order by created_at desc, id`,
 };
 
+const HAS_CLIENT = {
+  name: "grant_has_client",
+  text: "select from oauth_grant where client_id = $1 and revoked_at is null limit 1",
+};
+
 // The moment: see `findForToken` in `client.ts`.
 const FOR_TOKEN = {
   name: "grant_for_token",
@@ -65,7 +75,7 @@ const FOR_TOKEN = {
         (select (extract(epoch from max(issued_before)) * 1000000)::bigint + 1 from revocation
           where revocation.account_id = oauth_grant.account_id and (kind, subject) in
             (('grant', oauth_grant.id), ('client', oauth_grant.client_id), ('account', oauth_grant.account_id)))
-      ) as moment
+      ) as moment, is_admin
     from oauth_grant join account on account.id = oauth_grant.account_id
     where oauth_grant.id = $1 and revoked_at is null and disabled_at is null`,
 };
@@ -94,9 +104,12 @@ export function createGrantStore(pool: pg.Pool): GrantStore {
       const { rows } = await runStatement<GrantRow>(pool, { ...LIST_OF_CLIENT, values: [accountId, clientId] });
       return rows.map(toGrant);
     },
+    async hasClient(clientId) {
+      return (await runStatement(pool, { ...HAS_CLIENT, values: [clientId] })).rowCount === 1;
+    },
     async findForToken(id) {
-      const { rows } = await runStatement<GrantRow & { moment: number }>(pool, { ...FOR_TOKEN, values: [id] });
-      return rows[0] && { ...toGrant(rows[0]), moment: rows[0].moment };
+      const { rows } = await runStatement<TokenGrantRow>(pool, { ...FOR_TOKEN, values: [id] });
+      return rows[0] && { ...toGrant(rows[0]), moment: rows[0].moment, isAdmin: rows[0].is_admin };
     },
     async findReach(accountId, id) {
       const { rows } = await runStatement<Pick<GrantRow, "connection_ids">>(pool, {
