@@ -11,6 +11,7 @@ import {
   VERIFY_QUEUE,
 } from "./composition/background.ts";
 import { composeAuth } from "./composition/auth.ts";
+import { composeAuthorizationServer } from "./composition/authorization-server.ts";
 import { composeLogin } from "./composition/login.ts";
 import { composeIntegrations } from "./composition/integrations.ts";
 import { composeToolDiscovery } from "./composition/tool-discovery.ts";
@@ -90,7 +91,9 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const feed = await createChangeFeed(listener);
 
   const login = composeLogin(config, foundation, log);
-  const { revocations, verifier, oauthServer, isHonoured } = await composeAuth(config, foundation, listener, log);
+  const auth = await composeAuth(config, foundation, listener);
+  const { revocations, verifier, isHonoured } = auth;
+  const oauthServer = composeAuthorizationServer(config, foundation, login, auth, log);
   building.defer(() => {
     revocations.close();
   });

@@ -29,6 +29,8 @@ export interface Config {
   readonly workers: number;
   readonly sessionIdleSeconds: number;
   readonly maxConnectionsPerAccount: number;
+  /** For whose redirects OAuth clients may register themselves; undefined for nobody's. */
+  readonly dynamicRegistration: RegistrationRule | undefined;
   /** Days for which calls stay in the history. */
   readonly historyDays: number;
   /** Undefined means that people log in with a password alone. */
@@ -47,6 +49,14 @@ export interface OidcConfig {
   readonly clientSecret: string;
   /** Whether people of the provider who were not here before get an account. */
   readonly createsAccounts: boolean;
+/** Redirects of clients that may register themselves. */
+export interface RegistrationRule {
+  /** Hosts of https addresses, with their port unless it is https' own. */
+  readonly hosts: ReadonlySet<string>;
+  /** Schemes of applications, with their colon. */
+  readonly schemes: ReadonlySet<string>;
+  /** Whether programs on a person's own machine may. */
+  readonly allowsLoopback: boolean;
 }
 
 const RATE_NAMES = ["account", "address", "token"] as const;
@@ -97,6 +107,7 @@ export function readConfig(environment: Environment = process.env): Config {
     oidc: oidc(environment),
     historyDays: integer(environment, "HISTORY_DAYS", 30, 1, 3_650),
     rateLimits: rateLimits(environment),
+    dynamicRegistration: registrationRule(environment),
     signingKeyDays: integer(environment, "SIGNING_KEY_DAYS", 30, 1, 3_650),
   });
 }
@@ -227,4 +238,21 @@ function corsOrigins(environment: Environment): readonly string[] {
       `CORS_ORIGINS holds ${JSON.stringify(item)}; each item must be an origin such as https://app.example.com.`,
     );
   });
+}
+
+function registrationRule(environment: Environment): RegistrationRule | undefined {
+  const items = list(environment, "DYNAMIC_REGISTRATION").map((item) => item.toLowerCase());
+  if (items.length === 0) return undefined;
+  const wrong = items.find((item) => !/^([a-z][a-z0-9+.-]*:|[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?)$/.test(item));
+  if (wrong !== undefined || items.includes("https:") || items.includes("http:")) {
+    throw new ConfigError(
+      `DYNAMIC_REGISTRATION holds ${JSON.stringify(wrong ?? "http")}; each item must be a host such as app.example.com, an application's scheme such as cursor:, or loopback.`,
+    );
+  }
+  const isScheme = (item: string): boolean => item.endsWith(":");
+  return {
+    hosts: new Set(items.filter((item) => !isScheme(item) && item !== "loopback")),
+    schemes: new Set(items.filter(isScheme)),
+    allowsLoopback: items.includes("loopback"),
+  };
 }

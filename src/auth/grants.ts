@@ -39,7 +39,7 @@ export interface TokenGrant extends Grant {
 
 /** Where grants are kept. A revoked one, and one of a disabled account, is as good as none. */
 export interface GrantStore {
-  /** False when the account is gone or disabled. */
+  /** False when the account is gone or disabled, or has 1,000 grants in use. */
   insert(grant: NewGrant): Promise<boolean>;
   /** Newest first. */
   list(accountId: string): Promise<readonly Grant[]>;

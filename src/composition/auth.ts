@@ -1,5 +1,3 @@
-import type { Logger } from "pino";
-import { createOAuthServer, type OAuthServer } from "../auth/oauth/server.ts";
 import type { Principal } from "../auth/principal.ts";
 import { createRevocations, type Revocations } from "../auth/revocations.ts";
 import { createTokenVerifier, type TokenVerifier } from "../auth/verifier.ts";
@@ -8,23 +6,17 @@ import type { Foundation } from "./foundation.ts";
 import type { Listener } from "../storage/listener.ts";
 import { createRevocationStore } from "../storage/stores/revocation.ts";
 
-/** Who may do what: tokens issued, verified and revoked. */
+/** Who may do what: tokens verified and revoked. */
 export interface Auth {
   readonly revocations: Revocations;
   readonly verifier: TokenVerifier;
-  readonly oauthServer: OAuthServer;
   /** Whether a principal's token still holds: neither expired nor revoked. */
   readonly isHonoured: (principal: Principal) => Promise<boolean>;
 }
 
 /** Builds the auth part; resolves once the revocations in force are known. */
-export async function composeAuth(
-  config: Config,
-  foundation: Foundation,
-  listener: Listener,
-  log: Logger,
-): Promise<Auth> {
-  const { keys, pepper, clientStore, personalAccessTokenStore, grantStore } = foundation;
+export async function composeAuth(config: Config, foundation: Foundation, listener: Listener): Promise<Auth> {
+  const { keys, personalAccessTokenStore, grantStore } = foundation;
   const revocations = createRevocations({ store: createRevocationStore(foundation.database.pool), listener });
   await Promise.all([revocations.start(), keys.follow(listener)]);
   return {
@@ -35,16 +27,6 @@ export async function composeAuth(
       revocations,
       personalAccessTokens: personalAccessTokenStore,
       grants: grantStore,
-    }),
-    oauthServer: createOAuthServer({
-      issuer: config.publicUrl,
-      pepper,
-      clients: clientStore,
-      keys,
-      trustProxy: config.trustProxy,
-      onError: (error) => {
-        log.error({ err: error }, "the token endpoint failed");
-      },
     }),
     isHonoured: async (principal) =>
       (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) &&

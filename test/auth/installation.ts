@@ -4,13 +4,18 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { type Account, type Accounts, createAccounts } from "../../src/auth/accounts.ts";
 import { type Clients, createClients, type CreatedClient } from "../../src/auth/clients.ts";
-import { createOAuthServer } from "../../src/auth/oauth/server.ts";
+import { createGrants, type Grants } from "../../src/auth/grants.ts";
+import { createCookies } from "../../src/auth/login/cookies.ts";
+import { createCsrf } from "../../src/auth/login/csrf.ts";
+import { createLoginSessions, type LoginSessions } from "../../src/auth/login/login-sessions.ts";
+import { createOAuthServer, type OAuthServerDeps } from "../../src/auth/oauth/server.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../../src/auth/personal-access-tokens.ts";
 import { createKeyRotation, type KeyRotation } from "../../src/auth/key-rotation.ts";
 import type { RewrapSecrets } from "../../src/auth/rewrap-secrets.ts";
 import { createRevocations, type RevocationListener, type Revocations } from "../../src/auth/revocations.ts";
 import { loadSigningKeys, type SigningKeys } from "../../src/auth/signing-keys.ts";
 import { createTokenVerifier, type TokenVerifier } from "../../src/auth/verifier.ts";
+import { createGuardedDispatcher } from "../../src/outbound/guarded-dispatcher.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
 import { openInstallation } from "../../src/storage/installation.ts";
 import { createListener } from "../../src/storage/listener.ts";
@@ -19,8 +24,11 @@ import { createSealer, type Sealer } from "../../src/storage/sealing.ts";
 import { createAccountStore } from "../../src/storage/stores/account.ts";
 import { createClientStore } from "../../src/storage/stores/client.ts";
 import { createGrantStore } from "../../src/storage/stores/grant.ts";
+import { createLoginSessionStore } from "../../src/storage/stores/login-session.ts";
+import { createPayloadStore } from "../../src/storage/stores/oidc-payload.ts";
+import { createOwnConnections } from "../../src/storage/stores/own-connections.ts";
 import { createPersonalAccessTokenStore } from "../../src/storage/stores/personal-access-token.ts";
-import { createRevocationStore } from "../../src/storage/stores/revocation.ts";
+import { createRevocationStore, revoke } from "../../src/storage/stores/revocation.ts";
 import { createSigningKeyStore } from "../../src/storage/stores/signing-key.ts";
 import { createTestDatabase } from "../support/database.ts";
 
@@ -44,6 +52,10 @@ export interface Installation {
   readonly sealer: Sealer;
   readonly pepper: Buffer;
   readonly keys: SigningKeys;
+  /** What its OAuth server is made of, to make another one. */
+  readonly serverDeps: OAuthServerDeps;
+  readonly grants: Grants;
+  readonly sessions: LoginSessions;
   readonly keyRotation: KeyRotation;
   readonly rewrapSecrets: RewrapSecrets;
   readonly accounts: Accounts;
@@ -65,7 +77,11 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-export async function startInstallation({ trustProxy = false } = {}): Promise<Installation> {
+export async function startInstallation({
+  trustProxy = false,
+  registration = undefined as OAuthServerDeps["registration"],
+  dispatcher = createGuardedDispatcher({ allow: [] }),
+} = {}): Promise<Installation> {
   const testDatabase = await createTestDatabase();
   const database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
   const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
@@ -80,7 +96,38 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
     if (!oauth.handle(request, response)) response.writeHead(404).end("not of the OAuth server");
   });
   const issuer = await listen(server);
-  const oauth = createOAuthServer({ issuer, pepper, clients: clientStore, keys, trustProxy });
+  const grantStore = createGrantStore(database.pool);
+  const listener = createListener({ url: testDatabase.url, log });
+  const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
+  await Promise.all([revocations.start(), keys.follow(listener)]);
+  const sessions = createLoginSessions({
+    store: createLoginSessionStore(database.pool),
+    cookies: createCookies(issuer),
+    pepper,
+  });
+  const serverDeps: OAuthServerDeps = {
+    issuer,
+    pepper,
+    clients: clientStore,
+    grants: grantStore,
+    payloads: createPayloadStore(database.pool),
+    keys,
+    verifier: createTokenVerifier({
+      issuer,
+      keys,
+      revocations,
+      personalAccessTokens: personalAccessTokenStore,
+      grants: grantStore,
+    }),
+    sessions,
+    csrf: createCsrf({ publicUrl: issuer, pepper }),
+    connections: createOwnConnections(database.pool),
+    dispatcher,
+    revokeAccessToken: (accountId, tokenId) => revoke(database.pool, { accountId, kind: "token", subject: tokenId }),
+    registration,
+    trustProxy,
+  };
+  const oauth = createOAuthServer(serverDeps);
   let made = 0;
 
   return {
@@ -90,6 +137,9 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
     sealer,
     pepper,
     keys,
+    serverDeps,
+    grants: createGrants({ store: grantStore }),
+    sessions,
     keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: 30 }),
     rewrapSecrets: () => rewrapSecrets(database.pool, sealer),
     accounts,
@@ -116,7 +166,7 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
           keys: ownKeys,
           revocations,
           personalAccessTokens: personalAccessTokenStore,
-          grants: createGrantStore(database.pool),
+          grants: grantStore,
         }),
         async close() {
           revocations.close();
@@ -138,6 +188,8 @@ export async function startInstallation({ trustProxy = false } = {}): Promise<In
     async close() {
       server.closeAllConnections();
       server.close();
+      revocations.close();
+      await listener.close();
       await database.close();
       await testDatabase.close();
     },

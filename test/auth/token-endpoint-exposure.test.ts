@@ -39,15 +39,7 @@ const outward = Object.values(networkInterfaces())
 function oauthServer(
   change: { trustProxy?: boolean; clients?: ReturnType<typeof createClientStore> } = {},
 ): OAuthServer {
-  const { issuer, pepper, keys, database } = installation;
-  return createOAuthServer({
-    issuer,
-    pepper,
-    keys,
-    clients: createClientStore(database.pool),
-    trustProxy: false,
-    ...change,
-  });
+  return createOAuthServer({ ...installation.serverDeps, ...change });
 }
 
 async function listen(server: Server, host = "127.0.0.1"): Promise<number> {
@@ -164,11 +156,7 @@ test("HTTP/2 gets the same tokens and the same refusals", async () => {
 
 test("a caller that leaves in the middle of its form troubles nobody", async () => {
   const errors: unknown[] = [];
-  const { issuer, pepper, keys, database } = installation;
-  const clients = createClientStore(database.pool);
-  const port = await serve(
-    createOAuthServer({ issuer, pepper, keys, clients, trustProxy: false, onError: (error) => errors.push(error) }),
-  );
+  const port = await serve(createOAuthServer({ ...installation.serverDeps, onError: (error) => errors.push(error) }));
   const socket = connect(port, "127.0.0.1");
   socket.write(
     `POST /oauth2/token HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(client)}\r\nContent-Type: ${FORM}\r\nContent-Length: 100\r\n\r\ngrant_type=`,

@@ -2,11 +2,11 @@ import type { Adapter, AdapterPayload } from "oidc-provider";
 import { InvalidClientAuth, InvalidGrant } from "oidc-provider/lib/helpers/errors.js";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { GrantStore } from "../grants.ts";
-import { hashSecret } from "../hash-secret.ts";
 import { satisfies } from "../scopes.ts";
 import type { ClientDirectory } from "./client-directory.ts";
 import type { Flight } from "./flight.ts";
-import type { PayloadModel, PayloadStore } from "./payload-store.ts";
+import { payloadId } from "./payload-id.ts";
+import type { PayloadStore } from "./payload-store.ts";
 
 /** What the provider's models are kept with. */
 export interface AdapterDeps {
@@ -35,11 +35,6 @@ const NOTHING: Adapter = {
   destroy: async () => undefined,
   revokeByGrantId: async () => undefined,
 };
-
-/** The id under which a code or a refresh token is kept: a keyed hash, so that a reader of the database cannot present it. */
-export function payloadId(pepper: Uint8Array, model: PayloadModel, value: string): string {
-  return hashSecret(pepper, `${model}\0${value}`).toString("base64url");
-}
 
 function isJson(value: unknown): value is JsonValue {
   return typeof value === "string" || typeof value === "number";

@@ -45,10 +45,11 @@ function isText(value: JsonValue | undefined): value is string {
 }
 
 /** A list of texts that are all among those offered; unset is the default of RFC 7591, which is offered. */
-function checkOffered(metadata: JsonObject, name: string, offered: readonly JsonValue[]): void {
+function checkOffered(metadata: JsonObject, name: string, offered: readonly string[]): void {
   const value = metadata[name];
   if (value === undefined) return;
-  const isOffered = Array.isArray(value) && value.length > 0 && value.every((item) => offered.includes(item));
+  const isOffered =
+    Array.isArray(value) && value.length > 0 && value.every((item) => isText(item) && offered.includes(item));
   if (!isOffered) throw fault(`${name} may hold ${offered.join(" and ")} alone.`);
 }
 
@@ -69,7 +70,7 @@ export function displayName(value: JsonValue | undefined): string | undefined {
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
-  return name === "" ? undefined : [...name].slice(0, MAX_NAME).join("");
+  return name === "" ? undefined : name.slice(0, MAX_NAME).toWellFormed();
 }
 
 function parseKeys(metadata: JsonObject): Pick<StrangerMetadata, "jwks" | "jwksUri"> {
@@ -93,7 +94,7 @@ function publicKeys(jwks: JsonValue | undefined): JsonObject[] {
   const keys = isJsonObject(jwks) && Array.isArray(jwks["keys"]) ? jwks["keys"] : [];
   return keys.filter(isJsonObject).flatMap((key) => {
     const members = Object.entries(key).filter(([name, value]) => KEY_MEMBERS.includes(name) && isText(value));
-    return ["EC", "OKP", "RSA"].includes(String(key["kty"])) ? [Object.fromEntries(members)] : [];
+    return isText(key["kty"]) && ["EC", "OKP", "RSA"].includes(key["kty"]) ? [Object.fromEntries(members)] : [];
   });
 }
 
@@ -176,7 +177,7 @@ function toKeyMetadata(jwks: JsonObject | undefined, jwksUri: string | undefined
 }
 
 function toJwk(key: JsonObject): NonNullable<AllClientMetadata["jwks"]>["keys"][number] {
-  const text = (name: string): string => String(key[name] ?? "");
+  const text = (name: string): string => (isText(key[name]) ? key[name] : "");
   const named = Object.fromEntries(["kid", "alg", "use"].flatMap((name) => (name in key ? [[name, text(name)]] : [])));
   switch (key["kty"]) {
     case "EC":

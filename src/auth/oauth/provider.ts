@@ -104,7 +104,7 @@ export function createAuthorizationProvider(
   function build(): { provider: Provider; handle: Handle } {
     const provider = new Provider(deps.issuer, configureProvider({ ...deps, ...adapterDeps }));
     provider.registerGrantType(AUTHENTICATION_GRANT, (ctx) => {
-      ctx.body = { client: ctx.oidc.client?.metadata() };
+      ctx.body = { client: ctx.oidc.client.metadata() };
     });
     provider.use(async (ctx, next) => {
       await next();

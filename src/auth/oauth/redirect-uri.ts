@@ -1,8 +1,11 @@
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Schemes that are not an application's own: a browser would run, read or fetch what they name. */
-const NEVER = new Set(["javascript:", "data:", "vbscript:", "blob:", "file:", "about:", "view-source:", "ws:", "wss:"]);
-const MORE = new Set(["ftp:", "filesystem:", "chrome:", "intent:", "mailto:", "tel:", "sms:"]);
+const NEVER = new Set(
+  ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about", "view-source", "chrome"]
+    .concat("ws", "wss", "ftp", "intent", "mailto", "tel", "sms")
+    .map((scheme) => `${scheme}:`),
+);
 
 const MAX_LENGTH = 2_048;
 
@@ -17,9 +20,7 @@ export function redirectKind(uri: string): RedirectKind | undefined {
   if (uri.length > MAX_LENGTH || !/^[\x21-\x7e]+$/.test(uri) || uri.includes("#") || uri.includes("\\"))
     return undefined;
   const url = URL.parse(uri);
-  if (url === null || url.username !== "" || url.password !== "" || NEVER.has(url.protocol) || MORE.has(url.protocol)) {
-    return undefined;
-  }
+  if (url?.username !== "" || url.password !== "" || NEVER.has(url.protocol)) return undefined;
   if (url.protocol === "https:") return LOOPBACK.has(url.hostname) ? undefined : "web";
   if (url.protocol === "http:") return LOOPBACK.has(url.hostname) ? "loopback" : undefined;
   return "application";

@@ -42,11 +42,16 @@ function toGrant(row: GrantRow): Grant {
 const COLUMNS = `account_id, oauth_grant.id, client_id, client_name, redirect_uri, scopes, resource, connection_ids,
   oauth_grant.created_at, last_used_at`;
 
+/** Grants of one account in use at once. */
+const MAX_GRANTS = 1_000;
+
 const INSERT = {
   name: "grant_insert",
   text: `insert into oauth_grant
       (account_id, id, client_id, client_name, redirect_uri, scopes, resource, connection_ids)
-    select account.id, $2, $3, $4, $5, $6, $7, $8 from account where account.id = $1 and disabled_at is null`,
+    select account.id, $2, $3, $4, $5, $6, $7, $8 from account
+    where account.id = $1 and disabled_at is null
+      and (select count(*) from oauth_grant where account_id = $1 and revoked_at is null) < ${MAX_GRANTS}`,
 };
 
 const LIST = {

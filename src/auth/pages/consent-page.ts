@@ -1,0 +1,95 @@
+import { html, type Html } from "./html.ts";
+import { errorSummary, renderPage } from "./page.ts";
+
+/** A connection that can be chosen. */
+export interface ConnectionChoice {
+  readonly id: number;
+  readonly name: string;
+  /** The kind of integration, in words. */
+  readonly kind: string;
+  readonly isChosen: boolean;
+}
+
+/** What the consent page shows. */
+export interface ConsentPage {
+  /** The path that takes the decision. */
+  readonly action: string;
+  /** The hidden field against forged forms. */
+  readonly csrfField: Html;
+  /** The authorization request, carried through the form. */
+  readonly request: string;
+  /** Who decides. */
+  readonly email: string;
+  readonly client: {
+    /** As it calls itself. */
+    readonly name: string;
+    /** What is known of who that is. */
+    readonly origin: string;
+  };
+  readonly redirect: {
+    /** The host or the application's scheme. */
+    readonly host: string;
+    /** A word of care, where the address alone does not tell who listens. */
+    readonly warning: string | undefined;
+  };
+  readonly scopes: readonly string[];
+  /** The one connection that the request is for; undefined where the person chooses. */
+  readonly onlyConnection: string | undefined;
+  readonly connections: readonly ConnectionChoice[];
+  readonly error?: string;
+}
+
+function connectionChoices({ connections, onlyConnection }: ConsentPage): Html {
+  if (onlyConnection !== undefined)
+    return html`<h2>On this connection alone</h2>
+      <p>${onlyConnection}</p>`;
+  if (connections.length === 0) {
+    return html`<h2>On your connections</h2>
+      <p>You have none yet. What you connect later is included.</p>
+      <input type="hidden" name="reach" value="all" />`;
+  }
+  const hasChosen = connections.some(({ isChosen }) => isChosen);
+  const [all, chosen] = hasChosen ? [undefined, html` checked`] : [html` checked`, undefined];
+  return html`<fieldset>
+      <legend>On which connections</legend>
+      <label class="choice"
+        ><input type="radio" name="reach" value="all" ${all} /> All of them, also those that I add later</label
+      >
+      <label class="choice"><input type="radio" name="reach" value="chosen" ${chosen} /> Only those ticked here</label>
+    </fieldset>
+    <fieldset class="choices">
+      <legend>Connections</legend>
+      ${connections.map(
+        ({ id, name, kind, isChosen }) =>
+          html`<label class="choice"
+            ><input type="checkbox" name="connection" value="${id}" ${isChosen ? html` checked` : undefined} />
+            <span>${name} <span class="hint">${kind}</span></span></label
+          >`,
+      )}
+    </fieldset>`;
+}
+
+/** The page on which a person lets a client act, or does not. */
+export function consentPage(page: ConsentPage): string {
+  const { action, csrfField, request, email, client, redirect, scopes, error } = page;
+  return renderPage({
+    title: error === undefined ? `Allow ${client.name}?` : `Error: allow ${client.name}?`,
+    body: html`<h1>Allow “${client.name}” to act for you?</h1>
+      ${errorSummary(error)}
+      <p>${client.origin}</p>
+      <p>You will be sent to <strong>${redirect.host}</strong>.</p>
+      ${redirect.warning === undefined ? undefined : html`<p class="notice">${redirect.warning}</p>`}
+      <form method="post" action="${action}">
+        ${csrfField}
+        <input type="hidden" name="request" value="${request}" />
+        <h2>It will be able to</h2>
+        <ul>
+          ${scopes.map((scope) => html`<li>${scope}</li>`)}
+        </ul>
+        ${connectionChoices(page)}
+        <button type="submit" name="decision" value="approve">Allow</button>
+        <button type="submit" name="decision" value="deny" class="secondary">Do not allow</button>
+      </form>
+      <p class="hint">You are logged in as ${email}. You can take this back at any time.</p>`,
+  });
+}
