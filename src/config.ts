@@ -49,6 +49,8 @@ export interface OidcConfig {
   readonly clientSecret: string;
   /** Whether people of the provider who were not here before get an account. */
   readonly createsAccounts: boolean;
+}
+
 /** Redirects of clients that may register themselves. */
 export interface RegistrationRule {
   /** Hosts of https addresses, with their port unless it is https' own. */
