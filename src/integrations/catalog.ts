@@ -20,7 +20,12 @@ export interface CatalogOptions {
 
 /** Loads every integration. Throws an error naming the file and what is wrong with it, so that the service does not start. */
 export async function loadCatalog(options: CatalogOptions): Promise<Catalog> {
-  const catalog = new Map(options.others.map((integration) => [integration.serverType, integration]));
+  const catalog = new Map<string, Integration>();
+  for (const integration of options.others) {
+    const { serverType } = integration;
+    if (catalog.has(serverType)) throw new Error(`two integrations have the server_type "${serverType}"`);
+    catalog.set(serverType, integration);
+  }
   const files = (await readdir(options.folder)).filter((name) => name.endsWith(".yaml")).sort();
   for (const file of files) {
     const contract = await readContractFile(join(options.folder, file));

@@ -41,6 +41,14 @@ describe("every file of the folder is an integration", () => {
     expect(catalog.get("acme")).toMatchObject({ title: "Acme", toolSource: "fixed", credentialProperty: "api_token" });
   });
 
+  it("and no word means two of those that are code", async () => {
+    await writeFile(join(folder, "acme.yaml"), contractText({}));
+    const acme = (await load()).get("acme");
+    if (acme === undefined) throw new Error("acme is missing");
+    const local = { ...acme, serverType: "local" };
+    await expect(load({}, [local, { ...local }])).rejects.toThrow('two integrations have the server_type "local"');
+  });
+
   it("of the repository", async () => {
     const catalog = await loadCatalog({ folder: "openapi/integrations", dispatcher, baseUrls: new Map(), others: [] });
     expect([...catalog.keys()]).toContain("bamboohr");
