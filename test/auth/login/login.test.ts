@@ -12,10 +12,10 @@ beforeAll(async () => {
 afterAll(() => site.close());
 
 describe("logging in", () => {
-  test("leads to the account page and shows who is logged in", async () => {
+  test("leads to the console and makes the person known", async () => {
     const browser = site.browser();
     const answer = await browser.logIn(person.email, person.password);
-    expect([answer.status, answer.location]).toEqual([303, "/account"]);
+    expect([answer.status, answer.location]).toEqual([303, "/"]);
     expect((await browser.get("/account")).text).toContain(person.email);
   });
 
@@ -51,7 +51,7 @@ describe("logging in", () => {
     `/${"a".repeat(5_000)}`,
   ])("never leads to another site: %j", async (returnTo) => {
     const answer = await site.browser().logIn(person.email, person.password, returnTo);
-    expect([answer.status, answer.location]).toEqual([303, "/account"]);
+    expect([answer.status, answer.location]).toEqual([303, "/"]);
   });
 
   test("shows what was typed as text, never as HTML", async () => {

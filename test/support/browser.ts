@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { AxeResults } from "axe-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { PROJECT_FOLDER } from "./child-process.ts";
+
+/** A real browser without a screen. */
+export interface HeadlessBrowser {
+  /** A page of its own: its cookies are nobody else's. It is closed with the browser. */
+  newPage(options?: BrowserContextOptions): Promise<Page>;
+  close(): Promise<void>;
+}
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Where the browser lies, unpacked once for all test files: unpacking elsewhere and renaming keeps a file that starts
+ * meanwhile from running half of it.
+ */
+async function unpackChromium(): Promise<string> {
+  const cache = join(PROJECT_FOLDER, "node_modules", ".cache", "chromium");
+  const { version } = JSON.parse(
+    await readFile(join(PROJECT_FOLDER, "node_modules/@sparticuz/chromium/package.json"), "utf8"),
+  ) as { version: string };
+  const folder = join(cache, version);
+  if (!existsSync(folder)) {
+    await mkdir(cache, { recursive: true });
+    const unpacking = await mkdtemp(join(cache, "unpacking-"));
+    const before = process.env["TMPDIR"];
+    process.env["TMPDIR"] = unpacking;
+    try {
+      const { default: packed } = await import("@sparticuz/chromium");
+      await packed.executablePath();
+      await rename(unpacking, folder);
+    } catch (error) {
+      await rm(unpacking, { recursive: true, force: true });
+      // Another test file was quicker.
+      if (!existsSync(folder)) throw error;
+    } finally {
+      if (before === undefined) delete process.env["TMPDIR"];
+      else process.env["TMPDIR"] = before;
+    }
+  }
+  return join(folder, "chromium");
+}
+
+/** Starts Chromium, with its web security on. No sandbox: tests may run as root, and look at pages of ours alone. */
+export async function startBrowser(): Promise<HeadlessBrowser> {
+  const browser: Browser = await chromium.launch({
+    executablePath: await unpackChromium(),
+    args: ["--no-sandbox", "--no-zygote", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"],
+  });
+  return {
+    newPage: async (options) => (await browser.newContext(options)).newPage(),
+    close: () => browser.close(),
+  };
+}
+
+/** What axe finds wrong with the page as it is shown now, one line each; empty when it finds nothing. */
+export async function findAccessibilityFaults(page: Page): Promise<readonly string[]> {
+  const source = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
+  // Through the debugger, which the page's own policy does not bind.
+  await page.evaluate(source);
+  const { violations } = await page.evaluate<AxeResults>(
+    `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })`,
+  );
+  return violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html}`));
+}
+
+/** Everything that the page's policy refused and every error that it logged, from now on. */
+export function collectComplaints(page: Page): readonly string[] {
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  return complaints;
+}
