@@ -59,6 +59,7 @@ export function composeLogin(config: Config, { database: { pool }, pepper, keys 
     styleRoute,
     ...createLoginRoutes({
       ...shared,
+      publicUrl,
       cookies,
       logIn: createLogIn({ credentials, limits, hashing }),
       providerName: external?.name,

@@ -52,8 +52,8 @@ export function formsOf(page: string): readonly PageForm[] {
   });
 }
 
-/** A browser that looks at one site. */
-export function createFormBrowser(site: string): FormBrowser {
+/** A browser that looks at one site; `publicUrl` is what the site calls itself, where that is another address. */
+export function createFormBrowser(site: string, publicUrl: string = site): FormBrowser {
   const cookies = new Map<string, string>();
 
   async function send(
@@ -82,7 +82,7 @@ export function createFormBrowser(site: string): FormBrowser {
     cookies,
     send,
     get: (path, headers = {}) => send("GET", path, headers),
-    post: (path, fields, headers = fromOwnPage(site)) =>
+    post: (path, fields, headers = fromOwnPage(publicUrl)) =>
       send(
         "POST",
         path,

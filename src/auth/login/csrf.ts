@@ -23,11 +23,9 @@ export interface Csrf {
 
 const FIELD = "csrf_token";
 
-function foreign(): DomainError {
-  return new DomainError(
-    "forbidden",
-    "This form was not sent from a page of this site. Go back, reload and try again.",
-  );
+function foreign(hint = ""): DomainError {
+  const message = `This form was not sent from a page of this site. Go back, reload and try again.${hint}`;
+  return new DomainError("forbidden", message);
 }
 
 /**
@@ -43,7 +41,7 @@ export function createCsrf({ publicUrl, pepper }: { readonly publicUrl: string; 
   function checkOrigin(request: HttpRequest): void {
     const { origin } = request.headers;
     const site = request.headers["sec-fetch-site"];
-    if (origin !== undefined && origin !== ownOrigin) throw foreign();
+    if (origin !== undefined && origin !== ownOrigin) throw foreign(` This site is at ${ownOrigin}.`);
     if (site !== undefined && site !== "same-origin") throw foreign();
   }
 

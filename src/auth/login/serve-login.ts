@@ -10,12 +10,14 @@ import type { Csrf } from "./csrf.ts";
 import type { LogIn } from "./log-in.ts";
 import { originOf, type RecordLogin } from "./login-events.ts";
 import type { LoginSessions } from "./login-sessions.ts";
+import { betterAddress } from "./own-address.ts";
 import { type PageRoute, toRefusal } from "./page-routes.ts";
 import { readBrowserForm } from "./read-form.ts";
 import { parseReturnTo } from "./return-to.ts";
 
 /** What the login pages need. */
 export interface LoginPagesDeps {
+  readonly publicUrl: string;
   readonly sessions: LoginSessions;
   readonly csrf: Csrf;
   readonly cookies: Cookies;
@@ -90,6 +92,11 @@ export function createLoginRoutes(deps: LoginPagesDeps): readonly PageRoute[] {
     {
       path: "/login",
       async GET(request, response, query) {
+        const better = betterAddress(request, deps.publicUrl);
+        if (better !== undefined) {
+          sendRedirect(response, better);
+          return;
+        }
         const returnTo = parseReturnTo(query.get("return_to"));
         const mustAsk = query.get("prompt") === "login";
         if (!mustAsk && (await sessions.read(request)) !== undefined) sendRedirect(response, returnTo);

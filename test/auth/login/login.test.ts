@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFormBrowser, formsOf, fromOwnPage } from "../../support/form-browser.ts";
 import { type Person, type Site, startSite } from "./site.ts";
@@ -52,6 +54,19 @@ describe("logging in", () => {
   ])("never leads to another site: %j", async (returnTo) => {
     const answer = await site.browser().logIn(person.email, person.password, returnTo);
     expect([answer.status, answer.location]).toEqual([303, "/"]);
+  });
+
+  test("by another name of this machine is sent to the one that cookies are set for", async () => {
+    const { port } = new URL(site.url);
+    const locationFor = async (host: string): Promise<string | undefined> => {
+      const sent = request(`${site.url}/login?return_to=/x`, { headers: { host }, agent: false }).end();
+      const [response] = (await once(sent, "response")) as [IncomingMessage];
+      response.resume();
+      return response.headers.location;
+    };
+    expect(await locationFor(`localhost:${port}`)).toBe(`${site.url}/login?return_to=/x`);
+    for (const host of [`127.0.0.1:${port}`, `evil.example:${port}`, "localhost:1", "evil.example"])
+      expect(await locationFor(host)).toBeUndefined();
   });
 
   test("shows what was typed as text, never as HTML", async () => {

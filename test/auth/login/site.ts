@@ -59,7 +59,7 @@ export async function startSite(settings: Readonly<Record<string, string>> = {})
       people += 1;
       return foundation.accounts.create({ email: `person${people}@example.com`, isAdmin });
     },
-    browser: () => createFormBrowser(url),
+    browser: () => createFormBrowser(url, publicUrl),
     async loggedIn(isAdmin) {
       const person = await site.newPerson(isAdmin);
       const browser = site.browser();
