@@ -23,7 +23,5 @@ export function toAuditEvent(event: LoginEvent): NewAuditEvent {
 
 /** Writes login events into the audit log. One that cannot be written is the operator's to hear of, and stops nobody. */
 export function createRecordLogin(recorder: AuditRecorder, onError: (error: unknown) => void): RecordLogin {
-  return (event) => {
-    recorder.record(toAuditEvent(event)).catch(onError);
-  };
+  return (event) => recorder.record(toAuditEvent(event)).catch(onError);
 }

@@ -13,8 +13,8 @@ export interface LoginEvent extends Origin {
   readonly sessionId: string | undefined;
 }
 
-/** Keeps what happened. It never fails a login: a failure to keep is its own to report. */
-export type RecordLogin = (event: LoginEvent) => void;
+/** Keeps what happened, before it is answered. It never fails a login: a failure to keep is its own to report. */
+export type RecordLogin = (event: LoginEvent) => Promise<void>;
 
 /** Where a request comes from, for the record. */
 export function originOf(request: HttpRequest, trustProxy: boolean): Origin {

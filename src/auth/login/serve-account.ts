@@ -108,12 +108,12 @@ export function createAccountRoutes(deps: AccountPagesDeps): readonly PageRoute[
             repeated: form.get("repeated") ?? "",
             address: origin.address,
           });
-          deps.record({ ...event, outcome: "success" });
+          await deps.record({ ...event, outcome: "success" });
           sendRedirect(response, `${HOME_PATH}?done=password`);
         } catch (error) {
           const { status, message, headers } = toRefusal(error);
           if (status >= 500 && status !== 503) throw error;
-          deps.record({ ...event, outcome: "failure" });
+          await deps.record({ ...event, outcome: "failure" });
           const wrongField = error instanceof DomainError ? error.field : undefined;
           showPasswordForm(session, response, status, { error: message, wrongField }, headers);
         }

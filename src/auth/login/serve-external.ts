@@ -50,7 +50,7 @@ export function createExternalRoutes(deps: ExternalPagesDeps): readonly PageRout
     const isDone = await deps.identities.link(accountId, person);
     const outcome = isDone ? "success" : "failure";
     const origin = originOf(request, trustProxy);
-    deps.record({ ...origin, action: "identity_link", method: "external", outcome, accountId, sessionId });
+    await deps.record({ ...origin, action: "identity_link", method: "external", outcome, accountId, sessionId });
     if (!isDone) throw new DomainError("conflict", `This ${provider.name} login belongs to another account here.`);
     sendRedirect(response, `${HOME_PATH}?done=linked`);
   }
@@ -64,7 +64,7 @@ export function createExternalRoutes(deps: ExternalPagesDeps): readonly PageRout
     const { accountId } = await deps.logIn(person);
     const session = await sessions.begin(request, response, { accountId });
     const event = { ...originOf(request, trustProxy), action: "login", method: "external", accountId } as const;
-    deps.record({
+    await deps.record({
       ...event,
       outcome: session === undefined ? "failure" : "success",
       sessionId: session?.id,

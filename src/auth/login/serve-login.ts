@@ -70,7 +70,7 @@ export function createLoginRoutes(deps: LoginPagesDeps): readonly PageRoute[] {
       csrf.check(browserOf(request, response), request, form);
       const result = await deps.logIn({ email, password: form.get("password") ?? "", address: origin.address });
       const session = "refused" in result ? undefined : await sessions.begin(request, response, result);
-      deps.record({
+      await deps.record({
         ...origin,
         action: "login",
         outcome: session === undefined ? "failure" : "success",
@@ -125,7 +125,7 @@ export function createLoginRoutes(deps: LoginPagesDeps): readonly PageRoute[] {
         if (session !== undefined) {
           csrf.check(session, request, form);
           await sessions.end(request, response);
-          deps.record({
+          await deps.record({
             ...originOf(request, trustProxy),
             action: "logout",
             outcome: "success",
