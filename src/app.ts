@@ -10,6 +10,7 @@ import {
   startBackground,
   VERIFY_QUEUE,
 } from "./composition/background.ts";
+import { composeAccess } from "./composition/access.ts";
 import { composeAuth } from "./composition/auth.ts";
 import { composeAuthorizationServer } from "./composition/authorization-server.ts";
 import { composeLogin } from "./composition/login.ts";
@@ -91,12 +92,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const feed = await createChangeFeed(listener);
 
   const login = composeLogin(config, foundation, log);
-  const auth = await composeAuth(config, foundation, listener);
+  const auth = await composeAuth(config, foundation, listener, log);
+  building.defer(() => auth.close());
   const { revocations, verifier, isHonoured } = auth;
   const oauthServer = composeAuthorizationServer(config, foundation, login, auth, log);
-  building.defer(() => {
-    revocations.close();
-  });
   const integrations = await composeIntegrations(config, pool, feed, log, additional);
   building.defer(() => {
     integrations.close();
@@ -188,6 +187,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       runtime: createRuntimeHandlers(runtime),
       tool: createToolHandlers(discovery.search),
       accountSettings: createAccountSettingsHandlers(discovery.settings),
+      ...composeAccess(config, foundation),
     },
     mcp: {
       connections: view,

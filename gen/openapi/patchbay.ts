@@ -313,6 +313,146 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/oauth-clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List OAuth clients
+         * @description Lists the account's clients, oldest first, those of its connections included.
+         */
+        get: operations["listOAuthClients"];
+        put?: never;
+        /**
+         * Create an OAuth client
+         * @description Makes a client. Its secret is in the answer and nowhere else.
+         */
+        post: operations["createOAuthClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oauth-clients/{client_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an OAuth client
+         * @description Reads one client.
+         */
+        get: operations["getOAuthClient"];
+        /**
+         * Change an OAuth client
+         * @description Changes what is supplied of a client and leaves the rest.
+         */
+        put: operations["updateOAuthClient"];
+        post?: never;
+        /**
+         * Revoke an OAuth client
+         * @description Ends a client for good: it gets no more tokens, and those it has are refused within a second.
+         */
+        delete: operations["revokeOAuthClient"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oauth-clients/{client_id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate a client's secret
+         * @description Gives a client a new secret, which is in the answer and nowhere else. The old one holds for the grace time; with none, everything that was got with it ends.
+         */
+        post: operations["rotateOAuthClientSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/personal-access-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List personal access tokens
+         * @description Lists the account's personal access tokens, oldest first.
+         */
+        get: operations["listPersonalAccessTokens"];
+        put?: never;
+        /**
+         * Create a personal access token
+         * @description Makes a personal access token. It is in the answer and nowhere else.
+         */
+        post: operations["createPersonalAccessToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/personal-access-tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a personal access token
+         * @description Reads what is known of one personal access token.
+         */
+        get: operations["getPersonalAccessToken"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a personal access token
+         * @description Ends a personal access token for good: it is refused within a second.
+         */
+        delete: operations["revokePersonalAccessToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/personal-access-tokens/{token_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate a personal access token
+         * @description Makes a token like this one, which lives as long again and acts as the same client. The old one holds for the grace time.
+         */
+        post: operations["rotatePersonalAccessToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/mcp/initialize": {
         parameters: {
             query?: never;
@@ -1274,6 +1414,265 @@ export interface components {
             grant_types_supported?: string[];
         } & {
             [key: string]: unknown;
+        };
+        /** @description An OAuth client: a program that gets tokens for the account. Its secret is shown once, when it is made or rotated, and kept nowhere. */
+        OAuthClient: {
+            /** @description The id that the program presents. */
+            client_id: string;
+            /** @description What people call it. Empty when nobody named it. */
+            name: string;
+            /** @description The scopes that its tokens may have. */
+            scopes: string[];
+            /** @description Where people may be sent back to after they allowed it. Empty for a client without the code flow. */
+            redirect_uris: string[];
+            /** @description The ways of getting a token that it may use, among `client_credentials`, `authorization_code` and `refresh_token`. */
+            grant_types: ("client_credentials" | "authorization_code" | "refresh_token")[];
+            /**
+             * @description How it authenticates: `client_secret_basic`, `private_key_jwt` or `none`.
+             * @enum {string}
+             */
+            token_endpoint_auth_method: "client_secret_basic" | "private_key_jwt" | "none";
+            /** @description Its public keys as a JWK set. Absent unless they were given. */
+            jwks?: {
+                [key: string]: unknown;
+            };
+            /** @description Where its public keys are. Absent unless it was given. */
+            jwks_uri?: string;
+            /**
+             * Format: int32
+             * @description The connection whose own client it is; it is changed and deleted with the connection alone. Absent for others.
+             */
+            mcp_server_id?: number;
+            /** @description Whether it has a secret. */
+            has_secret: boolean;
+            /**
+             * Format: date-time
+             * @description When it was made, ISO 8601 in UTC.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its secret was last rotated, ISO 8601 in UTC. Absent before the first time.
+             */
+            secret_rotated_at?: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before that holds as well, ISO 8601 in UTC. Absent when it does not.
+             */
+            previous_secret_expires_at?: string;
+            /**
+             * Format: date-time
+             * @description When it was revoked, ISO 8601 in UTC. Absent while it is in use.
+             */
+            revoked_at?: string;
+        };
+        /** @description What a new client is to be. */
+        CreateOAuthClientRequest: {
+            /** @description What people call it, at most 255 characters. Left out means no name. */
+            name?: string;
+            /** @description The scopes that its tokens may have, each one that the caller holds. */
+            scopes: string[];
+            /** @description Where people may be sent back to, at most 20: https, http on this machine, or of a scheme of the program's own such as com.example.app. Left out for a client without the code flow. */
+            redirect_uris?: string[];
+            /** @description The ways of getting a token that it may use, among `client_credentials`, `authorization_code` and `refresh_token`. Left out means the last two with redirect URIs, the first without. */
+            grant_types?: ("client_credentials" | "authorization_code" | "refresh_token")[];
+            /**
+             * @description `client_secret_basic`, `private_key_jwt` or `none`. Left out means the first.
+             * @enum {string}
+             */
+            token_endpoint_auth_method?: "client_secret_basic" | "private_key_jwt" | "none";
+            /** @description The public keys of a client that signs its assertions, as a JWK set of at most 10 keys. Left out otherwise, or with jwks_uri. */
+            jwks?: {
+                [key: string]: unknown;
+            };
+            /** @description The https address of such a set. Left out otherwise, or with jwks. */
+            jwks_uri?: string;
+        };
+        /** @description The new client and its secret. */
+        CreateOAuthClientResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["OAuthClient"];
+            /** @description The secret, shown only this once. Absent for a client that authenticates otherwise. */
+            client_secret?: string;
+        };
+        /** @description A page of clients, oldest first. */
+        ListOAuthClientsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description The clients of this page. */
+            data: components["schemas"]["OAuthClient"][];
+            /**
+             * Format: int32
+             * @description How many clients there are on all pages.
+             */
+            total_count: number;
+            /** @description Whether more follow. */
+            has_more: boolean;
+        };
+        /** @description One client. */
+        GetOAuthClientResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["OAuthClient"];
+        };
+        /** @description What to change. Fields that are not supplied keep their values. */
+        UpdateOAuthClientRequest: {
+            /** @description What people call it, at most 255 characters. */
+            name?: string;
+            /** @description Where people may be sent back to, all of it, at most 20. Needs every scope of the client. Left out keeps them. */
+            redirect_uris?: string[];
+        };
+        /** @description The changed client. */
+        UpdateOAuthClientResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["OAuthClient"];
+        };
+        /** @description The client and its new secret. */
+        RotateOAuthClientSecretResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["OAuthClient"];
+            /** @description The new secret, shown only this once. */
+            client_secret: string;
+        };
+        /** @description The outcome. */
+        RevokeOAuthClientResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description A sentence about the outcome. */
+            message: string;
+        };
+        /** @description A personal access token: a bearer token that a person makes for a program. The token itself is shown once and kept nowhere. */
+        PersonalAccessToken: {
+            /** @description The id of the token, its claim jti. */
+            id: string;
+            /** @description Its claim client_id, by which calls and sessions are attributed. A token that replaces another has the same. */
+            client_id: string;
+            /** @description What people call it. Empty when nobody named it. */
+            name: string;
+            /** @description What it allows. */
+            scopes: string[];
+            /**
+             * Format: int32
+             * @description The one connection that it sees. Absent for all of the account.
+             */
+            mcp_server_id?: number;
+            /**
+             * Format: date-time
+             * @description When it was made, ISO 8601 in UTC.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends, ISO 8601 in UTC. Absent for a token without an end.
+             */
+            expires_at?: string;
+            /**
+             * Format: date-time
+             * @description When it was last used, give or take five minutes, ISO 8601 in UTC. Absent before the first use.
+             */
+            last_used_at?: string;
+            /**
+             * Format: date-time
+             * @description When it was revoked, ISO 8601 in UTC. Absent while it is not.
+             */
+            revoked_at?: string;
+            /** @description The id of the token that a rotation put in its place. Absent where there was none. */
+            replaced_by?: string;
+        };
+        /** @description What a new token is to be. */
+        CreatePersonalAccessTokenRequest: {
+            /** @description What people call it, at most 255 characters. Left out means no name. */
+            name?: string;
+            /** @description What it is to allow, each a scope that the caller holds. */
+            scopes: string[];
+            /** @description The number of the one connection that it is to see, in decimal. Left out means all of the account. */
+            server_id?: string;
+            /** @description When it is to end: an ISO 8601 date, or date and time with an offset. Left out means without an end, or by expires_in_days. */
+            expires_at?: string;
+            /**
+             * Format: int32
+             * @description In how many days it is to end, 1 to 36500. Left out means without an end, or by expires_at.
+             */
+            expires_in_days?: number;
+        };
+        /** @description The new token. */
+        CreatePersonalAccessTokenResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["PersonalAccessToken"];
+            /** @description The token itself, shown only this once. */
+            token: string;
+        };
+        /** @description A page of tokens, oldest first. */
+        ListPersonalAccessTokensResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description The tokens of this page. */
+            data: components["schemas"]["PersonalAccessToken"][];
+            /**
+             * Format: int32
+             * @description How many tokens there are on all pages.
+             */
+            total_count: number;
+            /** @description Whether more follow. */
+            has_more: boolean;
+        };
+        /** @description One token. */
+        GetPersonalAccessTokenResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["PersonalAccessToken"];
+        };
+        /** @description The new token. */
+        RotatePersonalAccessTokenResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["PersonalAccessToken"];
+            /** @description The token itself, shown only this once. */
+            token: string;
+        };
+        /** @description The outcome. */
+        RevokePersonalAccessTokenResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description A sentence about the outcome. */
+            message: string;
         };
         /** @description A sign of life. */
         Health: {
@@ -2428,6 +2827,726 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOAuthClients: {
+        parameters: {
+            query?: {
+                /** @description How many to return. For what its absence means see the operation. */
+                limit?: components["parameters"]["Limit"];
+                /** @description How many to skip. Left out means none. */
+                offset?: components["parameters"]["Offset"];
+                /** @description Whether those that are revoked are meant too. Left out means no. */
+                include_revoked?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of clients, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListOAuthClientsResponse"];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createOAuthClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateOAuthClientRequest"];
+            };
+        };
+        responses: {
+            /** @description The new client and its secret. */
+            201: {
+                headers: {
+                    /**
+                     * @description Where to read it.
+                     * @example /api/v1/oauth-clients/client_Zk3vQ0cYwq8mV1xR5tN7Lg
+                     */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreateOAuthClientResponse"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or may not do this with what it has. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Too many requests, or more of them than an account may have. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOAuthClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the client.
+                 * @example client_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One client. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetOAuthClientResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateOAuthClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the client.
+                 * @example client_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateOAuthClientRequest"];
+            };
+        };
+        responses: {
+            /** @description The changed client. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdateOAuthClientResponse"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or may not do this with what it has. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of things does not allow it. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeOAuthClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the client.
+                 * @example client_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outcome. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevokeOAuthClientResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of things does not allow it. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateOAuthClientSecret: {
+        parameters: {
+            query?: {
+                /** @description For how long the old secret still holds, 0 to 604800 seconds. Left out means a day. */
+                grace_seconds?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the client.
+                 * @example client_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The client and its new secret. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotateOAuthClientSecretResponse"];
+                };
+            };
+            /** @description A query parameter is unknown or wrong. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or may not do this with what it has. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of things does not allow it. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPersonalAccessTokens: {
+        parameters: {
+            query?: {
+                /** @description How many to return. For what its absence means see the operation. */
+                limit?: components["parameters"]["Limit"];
+                /** @description How many to skip. Left out means none. */
+                offset?: components["parameters"]["Offset"];
+                /** @description Whether those that are revoked or have ended are meant too. Left out means no. */
+                include_ended?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tokens, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListPersonalAccessTokensResponse"];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPersonalAccessToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreatePersonalAccessTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description The new token. */
+            201: {
+                headers: {
+                    /**
+                     * @description Where to read it.
+                     * @example /api/v1/personal-access-tokens/pat_01970f3c5a7b7c3e9f2d4b6a8c0e1f23
+                     */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatePersonalAccessTokenResponse"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or may not do this with what it has. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Too many requests, or more of them than an account may have. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPersonalAccessToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the token, its claim jti.
+                 * @example pat_01970f3c5a7b7c3e9f2d4b6a8c0e1f23
+                 */
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One token. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetPersonalAccessTokenResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokePersonalAccessToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the token, its claim jti.
+                 * @example pat_01970f3c5a7b7c3e9f2d4b6a8c0e1f23
+                 */
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outcome. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevokePersonalAccessTokenResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotatePersonalAccessToken: {
+        parameters: {
+            query?: {
+                /** @description For how long the old token still holds, 0 to 604800 seconds. Left out means a day. */
+                grace_seconds?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the token, its claim jti.
+                 * @example pat_01970f3c5a7b7c3e9f2d4b6a8c0e1f23
+                 */
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new token. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotatePersonalAccessTokenResponse"];
+                };
+            };
+            /** @description A query parameter is unknown or wrong. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope, or may not do this with what it has. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["TooMany"];
             /** @description The service failed. */
             500: {

@@ -1,6 +1,7 @@
 import { Code, ConnectError, type ContextKey, type ContextValues, type HandlerContext } from "@connectrpc/connect";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Principal } from "../auth/principal.ts";
+import { exchangeKey } from "./caller.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { principalKey } from "./principal.ts";
 import type { Rpc } from "./rpc.ts";
@@ -32,7 +33,7 @@ export class CallContext implements HandlerContext {
     this.#rpc = rpc;
     this.#exchange = exchange;
     this.protocolName = protocolName;
-    this.values = new CallValues(principal);
+    this.values = new CallValues(principal, exchange);
     if (timeoutMs !== undefined) {
       this.#deadline = Date.now() + timeoutMs;
       this.#timer = setTimeout(() => {
@@ -116,18 +117,25 @@ export class CallContext implements HandlerContext {
   }
 }
 
-/** Context values with the principal in a field of its own, since it is all that most calls carry. */
+/** Context values with the principal and the exchange in fields of their own, since they are all that most calls carry. */
 class CallValues implements ContextValues {
   #principal: Principal | undefined;
+  readonly #exchange: Exchange;
   #others: Map<symbol, { readonly value: unknown }> | undefined;
 
-  constructor(principal: Principal | undefined) {
+  constructor(principal: Principal | undefined, exchange: Exchange) {
     this.#principal = principal;
+    this.#exchange = exchange;
   }
 
   get<T>(key: ContextKey<T>): T {
-    const stored = key.id === principalKey.id ? this.#principal : this.#others?.get(key.id)?.value;
+    const stored = this.#find(key.id);
     return stored === undefined ? key.defaultValue : storedUnder(key, stored);
+  }
+
+  #find(id: symbol): unknown {
+    if (id === principalKey.id) return this.#principal;
+    return id === exchangeKey.id ? this.#exchange : this.#others?.get(id)?.value;
   }
 
   set<T>(key: ContextKey<T>, value: T): this {

@@ -8,6 +8,8 @@ import { AccountSettingsService } from "../../gen/proto/patchbay/v1/account_sett
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
+import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 import { serveRpc, type ServedRpc } from "./calls.ts";
@@ -62,6 +64,8 @@ export interface TransportDeps {
     readonly runtime: ServiceImpl<typeof RuntimeService>;
     readonly tool: ServiceImpl<typeof ToolService>;
     readonly accountSettings: ServiceImpl<typeof AccountSettingsService>;
+    readonly oauthClient: ServiceImpl<typeof OAuthClientService>;
+    readonly personalAccessToken: ServiceImpl<typeof PersonalAccessTokenService>;
   };
   /** What MCP clients are served; without it there is no MCP face. */
   readonly mcp?: McpDomain;
@@ -189,6 +193,8 @@ function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane):
     ConnectionService,
     HistoryService,
     IntegrationService,
+    OAuthClientService,
+    PersonalAccessTokenService,
     RuntimeService,
     ToolService,
   ];
@@ -202,6 +208,13 @@ function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane):
       name.startsWith("List") || name.startsWith("Get") ? own : upstream,
     ),
     ...serveService(AccountSettingsService, implementations.accountSettings, { audiences: [publicUrl] }, () => own),
+    ...serveService(OAuthClientService, implementations.oauthClient, { audiences: [publicUrl] }, () => own),
+    ...serveService(
+      PersonalAccessTokenService,
+      implementations.personalAccessToken,
+      { audiences: [publicUrl] },
+      () => own,
+    ),
     ...serveService(HistoryService, implementations.history, { audiences: [publicUrl] }, () => own),
     // The first list of a connection comes from its upstream.
     ...serveService(ToolService, implementations.tool, { audiences: [publicUrl] }, () => upstream),

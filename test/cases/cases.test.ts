@@ -7,6 +7,7 @@ import { freePort } from "../support/free-port.ts";
 import { type Service, startService } from "../support/service.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
 import { readCaseFiles } from "./case.ts";
+import { at } from "./match.ts";
 import { checkOperations, play } from "./play.ts";
 
 let database: TestDatabase;
@@ -34,6 +35,12 @@ beforeAll(async () => {
   });
   const { server_id: foreign } = Object(theirs.body) as { server_id: string };
   given.set("foreign", foreign);
+  const ask = async (operation: string): Promise<JsonValue> => {
+    const input = { scopes: ["mcp.read"] };
+    return (await createFace("rest", service.url).call(operation, { token: await stranger.token(), input })).body;
+  };
+  given.set("foreign_client", at(await ask("CreateOAuthClient"), "data.client_id") ?? "");
+  given.set("foreign_token", at(await ask("CreatePersonalAccessToken"), "data.id") ?? "");
   given.set("missing", "2147483647");
   given.set("upstream", upstream.url);
   given.set("locked", locked.url);

@@ -26,6 +26,8 @@ interface Trial {
 interface Theirs {
   readonly connection: string;
   readonly session: string;
+  readonly client: string;
+  readonly token: string;
 }
 
 const FORGED = "forged";
@@ -117,6 +119,61 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: () => ({ input: { server_type: "bamboohr" } }),
     namesSomething: false,
   },
+  CreateOAuthClient: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: () => ({ input: { scopes: ["mcp.read"] } }),
+    namesSomething: false,
+  },
+  ListOAuthClients: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
+  GetOAuthClient: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ client }) => ({ input: { client_id: client } }),
+    namesSomething: true,
+  },
+  UpdateOAuthClient: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ client }) => ({ input: { client_id: client, name: "Taken over" } }),
+    namesSomething: true,
+  },
+  RotateOAuthClientSecret: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ client }) => ({ input: { client_id: client } }),
+    namesSomething: true,
+  },
+  RevokeOAuthClient: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ client }) => ({ input: { client_id: client } }),
+    namesSomething: true,
+  },
+  CreatePersonalAccessToken: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { scopes: ["mcp.read"], server_id: connection } }),
+    namesSomething: true,
+  },
+  ListPersonalAccessTokens: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
+  GetPersonalAccessToken: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ token }) => ({ input: { token_id: token } }),
+    namesSomething: true,
+  },
+  RotatePersonalAccessToken: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ token }) => ({ input: { token_id: token } }),
+    namesSomething: true,
+  },
+  RevokePersonalAccessToken: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ token }) => ({ input: { token_id: token } }),
+    namesSomething: true,
+  },
   Initialize: {
     wrongScopes: FORGED,
     request: () => ({ input: { protocolVersion: "2025-03-26" } }),
@@ -157,7 +214,12 @@ beforeAll(async () => {
   const opened = await rest.call("Initialize", { token });
   const { server_id: connection } = created.body as { server_id: string };
   const { sessionId: session } = opened.body as { sessionId: string };
-  theirs = { connection, session };
+  const scopes = ["mgmt.read"];
+  const registered = await rest.call("CreateOAuthClient", { token, input: { scopes } });
+  const made = await rest.call("CreatePersonalAccessToken", { token, input: { scopes } });
+  const { data: client } = registered.body as { data: { client_id: string } };
+  const { data: personal } = made.body as { data: { id: string } };
+  theirs = { connection, session, client: client.client_id, token: personal.id };
 });
 
 afterAll(async () => {
@@ -223,6 +285,14 @@ test("what was tried in vain is untouched", async () => {
   const [row] = await accounts.query("select name from connection where id = $1", [Number(theirs.connection)]);
   expect(row).toEqual({ name: "BambooHR" });
   expect(await accounts.query("select id from session where id is not null")).toHaveLength(1);
+  const [client] = await accounts.query("select name, revoked_at, secret_rotated_at from oauth_client where id = $1", [
+    theirs.client,
+  ]);
+  expect(client).toEqual({ name: "", revoked_at: null, secret_rotated_at: null });
+  const [token] = await accounts.query("select revoked_at, replaced_by from personal_access_token where id = $1", [
+    theirs.token,
+  ]);
+  expect(token).toEqual({ revoked_at: null, replaced_by: null });
 });
 
 test("a refused call does not disturb the next on the same HTTP/2 connection", async () => {

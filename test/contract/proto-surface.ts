@@ -23,6 +23,8 @@ import {
   required_scope,
   rest_source,
 } from "../../gen/proto/patchbay/v1/options_pb.ts";
+import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 
@@ -32,6 +34,8 @@ export const services: readonly DescService[] = [
   ConnectionService,
   HistoryService,
   IntegrationService,
+  OAuthClientService,
+  PersonalAccessTokenService,
   RuntimeService,
   ToolService,
 ];

@@ -5,6 +5,8 @@ import { AccountSettingsService } from "../../gen/proto/patchbay/v1/account_sett
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
+import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 import type { JsonObject } from "../../src/json.ts";
@@ -28,7 +30,16 @@ export interface Face {
 
 /** Every operation of the contract by its name. */
 export const OPERATIONS: ReadonlyMap<string, DescMethod> = new Map(
-  [AccountSettingsService, ConnectionService, HistoryService, IntegrationService, RuntimeService, ToolService]
+  [
+    AccountSettingsService,
+    ConnectionService,
+    HistoryService,
+    IntegrationService,
+    OAuthClientService,
+    PersonalAccessTokenService,
+    RuntimeService,
+    ToolService,
+  ]
     .flatMap(({ methods }) => methods)
     .map((method) => [method.name, method]),
 );

@@ -1,12 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
-import {
-  Code,
-  ConnectError,
-  createContextKey,
-  createContextValues,
-  type HandlerContext,
-  type MethodImplSpec,
-} from "@connectrpc/connect";
+import { Code, ConnectError, createContextValues, type HandlerContext, type MethodImplSpec } from "@connectrpc/connect";
 import {
   compressionBrotli,
   compressionGzip,
@@ -17,6 +10,7 @@ import { createUniversalMethodHandler } from "@connectrpc/connect/protocol";
 import { createHandlerFactory as createConnect } from "@connectrpc/connect/protocol-connect";
 import { createHandlerFactory as createGrpc } from "@connectrpc/connect/protocol-grpc";
 import { createHandlerFactory as createGrpcWeb } from "@connectrpc/connect/protocol-grpc-web";
+import { exchangeKey } from "../caller.ts";
 import { callStream, callUnary, type ServedRpc } from "../calls.ts";
 import { toConnectError, toFault } from "../fault.ts";
 import type { Gate } from "../gate/gate.ts";
@@ -44,8 +38,6 @@ export interface StockHandler {
 
 /** Answers smaller than this are not worth the CPU that compressing them costs, in bytes. */
 const COMPRESS_MIN_BYTES = 32 * 1024;
-
-const exchangeKey = createContextKey<Exchange | undefined>(undefined, { description: "exchange" });
 
 /** Makes the stock handler of an RPC: gRPC, gRPC-Web and Connect. */
 export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandler {

@@ -133,6 +133,21 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
       getAccountSettings: () => ({ success: true, data: { toolSearch: false } }),
       updateAccountSettings: ({ toolSearch = false }) => ({ success: true, data: { toolSearch } }),
     },
+    oauthClient: {
+      createOAuthClient: notPlayed,
+      listOAuthClients: notPlayed,
+      getOAuthClient: notPlayed,
+      updateOAuthClient: notPlayed,
+      rotateOAuthClientSecret: notPlayed,
+      revokeOAuthClient: notPlayed,
+    },
+    personalAccessToken: {
+      createPersonalAccessToken: notPlayed,
+      listPersonalAccessTokens: notPlayed,
+      getPersonalAccessToken: notPlayed,
+      rotatePersonalAccessToken: notPlayed,
+      revokePersonalAccessToken: notPlayed,
+    },
     runtime: {
       initialize: (request) => {
         seen.requests.push(request);
@@ -233,4 +248,8 @@ export async function startStandIn(
       await listener.close(graceMs);
     },
   };
+}
+
+function notPlayed(): never {
+  throw new Error("the stand-in does not play this");
 }
