@@ -176,8 +176,8 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
   };
 }
 
-function parseBody(bytes: Buffer | undefined): JsonValue {
-  if (bytes === undefined || !isUtf8(bytes)) {
+function parseBody(bytes: Buffer): JsonValue {
+  if (bytes.byteLength === 0 || !isUtf8(bytes)) {
     throw new RpcFault(CODES.parse, "The request body must be JSON.", { httpStatus: 400 });
   }
   try {

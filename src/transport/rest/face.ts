@@ -10,7 +10,7 @@ import type { RequestClock } from "../request-clock.ts";
 import { answerFault, JSON_HEADERS } from "./answer.ts";
 import type { Binding, PathParameters } from "./binding.ts";
 import { answerEvents, EVENT_STREAM_HEADERS } from "./event-stream.ts";
-import { readJsonBody } from "./read-body.ts";
+import { parseJsonBody, readJsonBytes } from "./read-body.ts";
 import { createMessageWriter } from "./write-message.ts";
 
 /** Serves one binding. Never rejects: whatever goes wrong is answered. */
@@ -43,7 +43,7 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
       if (rpc.lane?.isFull() === true) throw BUSY;
       const admitted = deps.gate(rpc, exchange);
       const principal = admitted instanceof Promise ? await admitted : admitted;
-      const body = binding.takesBody ? await readJsonBody(exchange, rpc.maxRequestBytes) : undefined;
+      const body = binding.takesBody ? parseJsonBody(await readJsonBytes(exchange, rpc.maxRequestBytes)) : undefined;
       const message = binding.build(parameters, query, body);
       context = new CallContext(rpc, exchange, REST, principal);
       if (isStream && exchange.method === "HEAD") {

@@ -4,22 +4,19 @@ import { gunzip } from "node:zlib";
 import { DomainError, invalid } from "../../domain-error.ts";
 import { isJsonObject, parseJson, type JsonObject } from "../../json.ts";
 import { TransportError } from "../fault.ts";
-import { bodyTooLarge, type Exchange } from "../http/exchange.ts";
+import { bodyTooLarge, EMPTY_BODY, type Exchange } from "../http/exchange.ts";
 import { MAX_JSON_DEPTH } from "../inspect.ts";
 
 const inflate = promisify(gunzip);
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
-/** Reads the JSON object that a request carries. Undefined when it carries no body; a Content-Type alone is none. */
-export async function readJsonBody(exchange: Exchange, maxBytes: number): Promise<JsonObject | undefined> {
-  const bytes = await readJsonBytes(exchange, maxBytes);
-  return bytes && parseObject(bytes);
-}
-
-/** Reads the body that is said to be JSON, decompressed. Undefined when there is none; a Content-Type alone is none. */
-export async function readJsonBytes(exchange: Exchange, maxBytes: number): Promise<Buffer | undefined> {
-  if (!exchange.hasBody) return undefined;
+/**
+ * Reads the body that is said to be JSON, decompressed. Empty when there is none; a Content-Type alone is none. What can be
+ * said by the headers alone is thrown at once.
+ */
+export function readJsonBytes(exchange: Exchange, maxBytes: number): Buffer | Promise<Buffer> {
+  if (!exchange.hasBody) return EMPTY_BODY;
   const { headers } = exchange;
   if (Number(headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
   const typeIsJson = JSON_TYPE.test(headers["content-type"] ?? "");
@@ -32,10 +29,21 @@ export async function readJsonBytes(exchange: Exchange, maxBytes: number): Promi
       headers: { "accept-encoding": "gzip, identity" },
     });
   }
-  const bytes = await exchange.readBody(maxBytes);
-  if (bytes.byteLength === 0) return undefined;
+  const body = exchange.readBody(maxBytes);
+  return typeIsJson && encoding === "identity" ? body : readOther(body, typeIsJson, maxBytes);
+}
+
+/** What is not plainly JSON: packed, or of another type, which is no fault while it is empty. */
+async function readOther(body: Buffer | Promise<Buffer>, typeIsJson: boolean, maxBytes: number): Promise<Buffer> {
+  const bytes = await body;
+  if (bytes.byteLength === 0) return bytes;
   if (!typeIsJson) throw notJsonType();
-  return encoding === "gzip" ? decompress(bytes, maxBytes) : bytes;
+  return decompress(bytes, maxBytes);
+}
+
+/** The JSON object in a body. Undefined when there is none. Throws DomainError `invalid`. */
+export function parseJsonBody(bytes: Buffer): JsonObject | undefined {
+  return bytes.byteLength === 0 ? undefined : parseObject(bytes);
 }
 
 async function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer> {
