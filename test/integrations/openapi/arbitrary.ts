@@ -36,7 +36,7 @@ function typedValueOf(schema: JsonObject, definitions: Definitions, depth: numbe
     case "null":
       return fc.constant(null);
     case "integer":
-      return fc.integer({ min, max: numberOr(schema.maximum, 1_000_000) });
+      return fc.integer({ min, max: numberOr(schema.maximum, Math.max(min, 1_000_000)) });
     case "number":
       return fc.integer({ min: min * 4, max: numberOr(schema.maximum, 1_000) * 4 }).map((quarters) => quarters / 4);
     case "array": {
@@ -94,11 +94,16 @@ function textOf(schema: JsonObject): Arbitrary<string> {
   const maxLength = Math.max(minLength, Math.min(numberOr(schema.maxLength, 20), 20));
   if (typeof pattern === "string")
     return fc
-      .stringMatching(new RegExp(pattern, "u"), { maxLength: Math.max(40, minLength) })
+      .stringMatching(new RegExp(pattern, "u"), { maxLength: Math.max(40, minLength, ...countsIn(pattern)) })
       .filter((text) => text.length >= minLength && text.length <= numberOr(schema.maxLength, 10_000));
   const fitting = NASTY.filter((text) => text.length >= minLength && text.length <= maxLength);
   const any = fc.string({ minLength, maxLength });
   return fitting.length === 0 ? any : fc.oneof(any, fc.constantFrom(...fitting));
+}
+
+/** How often a pattern wants things repeated. */
+function countsIn(pattern: string): readonly number[] {
+  return [...pattern.matchAll(/\{(\d+)/g)].map(([, count]) => 2 * Number(count));
 }
 
 /** One schema for a schema and all that it refers to or combines; of objects, the properties of all. */

@@ -1,0 +1,107 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { followReference, objectOf, type OpenApiDocument } from "../../../src/integrations/openapi/document.ts";
+import type { Operation } from "../../../src/integrations/openapi/operation.ts";
+import type { OutgoingRequest } from "../../../src/integrations/openapi/request.ts";
+import type { JsonObject, JsonValue } from "../../../src/json.ts";
+
+const NAME = "swagger-client";
+
+/** Whether swagger-client is here: it weighs 141 MB, so `npm run fixture:github` brings it and an ordinary install does not. */
+export const hasReferenceClient = existsSync(`node_modules/${NAME}`);
+
+/** A request in a form that two clients can be compared in. */
+export interface ComparableRequest {
+  readonly line: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface Built {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** What each says of itself in its own way: what it accepts and who it is. */
+const OWN_HEADERS = ["accept", "user-agent"];
+
+/** The request that swagger-client builds for an operation of a document. */
+export function referenceRequest(
+  document: OpenApiDocument,
+  operation: Operation,
+  args: JsonObject,
+  address: string,
+  securities: JsonObject,
+): ComparableRequest {
+  const { buildRequest } = createRequire(import.meta.url)(NAME) as { buildRequest(options: object): Built };
+  const raw = resolved(document, operation);
+  const parameters = operation.parameters.flatMap(({ property, location, name, constant }): [string, JsonValue][] => {
+    const value = constant ?? args[property];
+    return value === undefined ? [] : [[`${location}.${name}`, value]];
+  });
+  const requestBody = bodyOf(operation, args);
+  const built = buildRequest({
+    spec: { ...document.root, paths: { [operation.path]: { [operation.method.toLowerCase()]: raw } } },
+    operationId: "it",
+    baseURL: address,
+    parameters: Object.fromEntries(parameters),
+    securities: { authorized: securities },
+    ...(requestBody === undefined ? {} : { requestBody, requestContentType: operation.body?.contentType }),
+  });
+  const { body } = built;
+  const text = typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body);
+  return comparable(built.method, built.url.slice(address.length), built.headers, text);
+}
+
+/** A request of ours in that form. */
+export function ourRequest({ method, path, headers, body }: OutgoingRequest): ComparableRequest {
+  return comparable(method, path, headers, body?.toString() ?? "");
+}
+
+function comparable(
+  method: string,
+  path: string,
+  headers: ComparableRequest["headers"],
+  body: string,
+): ComparableRequest {
+  const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), String(value)]);
+  const kept = lower.filter(([name]) => !OWN_HEADERS.includes(name)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const isForm = lower.some(([name, value]) => name === "content-type" && value.endsWith("form-urlencoded"));
+  // It leaves !'()* as they are in forms, we write %21…: the same texts to whoever reads them.
+  const form = [...new URLSearchParams(isForm ? body : "")];
+  return { line: `${method} ${path}`, headers: Object.fromEntries(kept), body: isForm ? JSON.stringify(form) : body };
+}
+
+/** The operation as swagger-client takes it: by a name of its own, references followed. */
+function resolved(document: OpenApiDocument, { path, method }: Operation): JsonObject {
+  const item = followReference(document, objectOf(document.root.paths)[path]);
+  const operation = objectOf(item[method.toLowerCase()]);
+  const follow = (value: JsonValue | undefined): JsonObject => followReference(document, value);
+  const parameterOf = (value: JsonValue): JsonObject => {
+    const parameter = follow(value);
+    return parameter.schema === undefined ? parameter : { ...parameter, schema: follow(parameter.schema) };
+  };
+  const parameters = [item.parameters, operation.parameters].flatMap((list) =>
+    Array.isArray(list) ? list.map(parameterOf) : [],
+  );
+  const body = operation.requestBody === undefined ? {} : { requestBody: follow(operation.requestBody) };
+  return { ...operation, ...body, operationId: "it", parameters, responses: {} };
+}
+
+function bodyOf({ body }: Operation, args: JsonObject): JsonValue | undefined {
+  if (body === undefined) return undefined;
+  if (body.argument !== undefined) {
+    const whole = args[body.argument];
+    // Files are arguments in base64; what is compared is what they hold.
+    return body.kind === "binary" && typeof whole === "string" ? Buffer.from(whole, "base64").toString() : whole;
+  }
+  const fields = [...body.fields].flatMap(([property, { name }]): [string, JsonValue][] => {
+    const value = args[property];
+    // It reads texts of forms as JSON, so that "1.10" would become 1.1: given as JSON they stay what they are.
+    const isRead = body.kind === "form" && typeof value === "string";
+    return value === undefined ? [] : [[name, isRead ? JSON.stringify(value) : value]];
+  });
+  return Object.fromEntries(fields);
+}
