@@ -9,7 +9,7 @@ export interface RateLimit {
   /** Requests in any stretch of `windowMs` milliseconds. */
   readonly requests: number;
   readonly windowMs: number;
-  /** The argument for each value of which the limit counts by itself; undefined where it counts all calls together. */
+  /** The argument for each value of which the limit counts, by itself; undefined where it counts all calls together. */
   readonly per: string | undefined;
 }
 
@@ -60,7 +60,8 @@ export function createPace({ now = Date.now }: { readonly now?: () => number } =
       if (limits.length === 0 && holds.size === 0) return 0;
       const nowMs = now();
       let sendAtMs = Math.max(nowMs, heldUntil(connection));
-      const counters = limits.map((limit) => {
+      const counting = limits.filter(({ per }) => per === undefined || args[per] !== undefined);
+      const counters = counting.map((limit) => {
         const key = keyOf(connection, limit, args);
         const times = sent.get(key) ?? [];
         sendAtMs = Math.max(sendAtMs, freeFrom(times, limit, nowMs));

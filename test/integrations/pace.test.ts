@@ -28,6 +28,8 @@ describe("a rate limit", () => {
     expect(pace.take({ connectionId: 2, keyVersion: 1 }, [perBase], { base: "x" })).toBe(0);
     expect(pace.take({ connectionId: 1, keyVersion: 2 }, [perBase], { base: "x" })).toBe(0);
     expect(pace.take(ONE, [perBase], { base: "x" })).toBe(1_000);
+    // What has no base does not count.
+    expect([pace.take(ONE, [perBase], {}), pace.take(ONE, [perBase], {})]).toEqual([0, 0]);
   });
 
   it("of several, the tightest decides", () => {

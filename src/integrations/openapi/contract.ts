@@ -19,7 +19,8 @@ import { operationsOf } from "./operations.ts";
  * | `error_headers` | headers in which it explains its refusals (optional) |
  * | `error_answers` | for a vendor that answers 200 to everything: an answer whose value at `pointer` equals `equals` is a failure, named at `code`, explained at `details`; `statuses` says which HTTP status an error word amounts to (optional) |
  *
- * Beside it, `x-source` lists what confirms the paths, parameters and bodies: packages with versions, pages.
+ * Beside it, `x-patchbay-rate-limits` says how often it may be called (see `rate-limits.ts`), and `x-source` lists what
+ * confirms the paths, parameters, bodies and limits: packages with versions, pages.
  *
  * Title and description come from `info`. Server variables are filled from configuration properties of the same name.
  * See `security.ts` for `x-patchbay-credential` of a security scheme and `operations.ts` for extensions of operations.

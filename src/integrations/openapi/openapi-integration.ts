@@ -7,7 +7,7 @@ import type { CallContext } from "./call-context.ts";
 import type { IntegrationContract } from "./contract.ts";
 import type { ExchangeLimits } from "../exchange.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
-import { createPace } from "../pace.ts";
+import { createPace, type Pace } from "../pace.ts";
 import { serverAddress, tokenAddress } from "./server-address.ts";
 
 /** What an integration needs of the world. */
@@ -18,6 +18,8 @@ export interface OpenApiIntegrationOptions {
   readonly baseUrl?: string;
   /** 5 MiB and 30 s unless told. */
   readonly limits?: ExchangeLimits;
+  /** How fast its connections are called; one of its own unless told. */
+  readonly pace?: Pace;
 }
 
 /** An integration that is its contract: tools, verification and calls all come from the document. */
@@ -27,7 +29,7 @@ export function createOpenApiIntegration(
 ): Integration {
   const { serverType, title, operations, verification, configurationSchema } = contract;
   const tokens = createAccessTokens();
-  const pace = createPace();
+  const pace = options.pace ?? createPace();
   const context: CallContext = {
     dispatcher: options.dispatcher,
     serverType,

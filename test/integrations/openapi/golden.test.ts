@@ -8,6 +8,7 @@ import type { Integration, Target } from "../../../src/integrations/integration.
 import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import { createOpenApiIntegration } from "../../../src/integrations/openapi/openapi-integration.ts";
+import { createPace } from "../../../src/integrations/pace.ts";
 import type { ToolDefinition } from "../../../src/integrations/tool.ts";
 import { isJsonObject, type JsonObject } from "../../../src/json.ts";
 import { argumentsOf } from "./arbitrary.ts";
@@ -39,7 +40,10 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
 
   beforeAll(async () => {
     prism = await startPrism(path);
-    integration = createOpenApiIntegration(contract, { dispatcher, baseUrl: prism.url });
+    // An hour passes between any two calls: the limits of the vendor are not the stand-in's.
+    let clock = 0;
+    const pace = createPace({ now: () => (clock += 3_600_000) });
+    integration = createOpenApiIntegration(contract, { dispatcher, baseUrl: prism.url, pace });
   });
   afterAll(() => prism.stop());
 

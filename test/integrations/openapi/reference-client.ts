@@ -66,7 +66,7 @@ function comparable(
   headers: ComparableRequest["headers"],
   body: string,
 ): ComparableRequest {
-  const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), String(value)]);
+  const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const kept = lower.filter(([name]) => !OWN_HEADERS.includes(name)).sort(([a], [b]) => (a < b ? -1 : 1));
   const isForm = lower.some(([name, value]) => name === "content-type" && value.endsWith("form-urlencoded"));
   // It leaves !'()* as they are in forms, we write %21…: the same texts to whoever reads them.
