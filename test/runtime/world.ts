@@ -116,14 +116,23 @@ export function principal(
 
 /** The service without its faces, on a database of its own, with one third party. */
 export async function createWorld(
-  options: { idleSeconds?: number; timeoutMs?: number; maxInFlight?: number; now?: () => number } = {},
+  options: {
+    idleSeconds?: number;
+    timeoutMs?: number;
+    maxInFlight?: number;
+    now?: () => number;
+    /** Further integrations. */
+    integrations?: readonly Integration[];
+  } = {},
 ) {
   const log = pino({ level: "silent" });
   const testDatabase = await createTestDatabase();
   const database = await openDatabase({ url: testDatabase.url, poolSize: 8 });
   const { pool } = database;
   const party = createThirdParty();
-  const catalog = new Map([[party.integration.serverType, party.integration]]);
+  const catalog = new Map(
+    [party.integration, ...(options.integrations ?? [])].map((integration) => [integration.serverType, integration]),
+  );
   const store = createConnectionStore({
     pool,
     sealer: createSealer([{ version: 1, key: randomBytes(32) }]),
@@ -200,14 +209,19 @@ export async function createWorld(
     },
 
     /** A verified connection that offers the named tools, known to the first replica. */
-    async connect(accountId: string, tools: readonly string[], more: JsonObject = {}): Promise<Connection> {
+    connect(accountId: string, tools: readonly string[], more: JsonObject = {}): Promise<Connection> {
+      return this.connectTo("acme", accountId, { tools: [...tools], ...more });
+    },
+
+    /** A verified connection to any of the integrations, known to the first replica. */
+    async connectTo(serverType: string, accountId: string, configuration: JsonObject): Promise<Connection> {
       const created = await store.create({
         accountId,
-        serverType: "acme",
+        serverType,
         name: "Acme",
         description: "",
         accessType: "write",
-        configuration: { tools: [...tools], ...more },
+        configuration,
         secrets: { api_token: "secret" },
         hasCredential: true,
         statusReason: undefined,
