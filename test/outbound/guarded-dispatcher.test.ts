@@ -6,80 +6,8 @@ import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Dispatcher } from "undici";
 import { OutboundRefused } from "../../src/integrations/outbound-refused.ts";
+import { FORBIDDEN, REBINDING } from "./forbidden.ts";
 import { createGuardedDispatcher } from "../../src/outbound/guarded-dispatcher.ts";
-
-/** Every form of a destination that no call may reach, with what it is. */
-const FORBIDDEN: readonly (readonly [form: string, host: string, reason: RegExp])[] = [
-  ["loopback", "127.0.0.1", /loopback/],
-  ["the far end of loopback", "127.255.255.254", /loopback/],
-  ["decimal", "2130706433", /loopback/],
-  ["hexadecimal", "0x7f000001", /loopback/],
-  ["octal", "0177.0.0.1", /loopback/],
-  ["mixed bases", "0x7f.0.0.01", /loopback/],
-  ["short", "127.1", /loopback/],
-  ["full-width digits", "①②⑦.0.0.1", /loopback/],
-  ["a trailing dot", "127.0.0.1.", /loopback/],
-  ["unspecified", "0.0.0.0", /unspecified/],
-  ["this network", "0.1.2.3", /unspecified/],
-  ["zero", "0", /unspecified/],
-  ["private 10", "10.0.0.1", /private/],
-  ["private 172", "172.31.255.255", /private/],
-  ["private 192", "192.168.1.1", /private/],
-  ["carrier-grade NAT", "100.64.0.1", /carrier-grade/],
-  ["link-local", "169.254.1.1", /link-local/],
-  ["metadata of AWS, GCP, Azure", "169.254.169.254", /metadata/],
-  ["metadata of Azure's host", "168.63.129.16", /metadata/],
-  ["metadata of Alibaba", "100.100.100.200", /metadata/],
-  ["metadata of Oracle", "192.0.0.192", /metadata/],
-  ["metadata of AWS by IPv6", "[fd00:ec2::254]", /metadata/],
-  ["IETF protocols", "192.0.0.8", /reserved/],
-  ["documentation", "192.0.2.1", /reserved/],
-  ["benchmarks", "198.18.0.1", /reserved/],
-  ["6to4 relays", "192.88.99.1", /reserved/],
-  ["multicast", "224.0.0.1", /multicast/],
-  ["reserved", "240.0.0.1", /reserved/],
-  ["broadcast", "255.255.255.255", /reserved/],
-  ["IPv6 loopback", "[::1]", /loopback/],
-  ["IPv6 loopback, long", "[0:0:0:0:0:0:0:1]", /loopback/],
-  ["IPv6 unspecified", "[::]", /unspecified/],
-  ["IPv6 link-local", "[fe80::1]", /link-local/],
-  ["IPv6 site-local", "[fec0::1]", /private/],
-  ["IPv6 unique local", "[fd12:3456::1]", /private/],
-  ["IPv6 multicast", "[ff02::1]", /multicast/],
-  ["IPv6 documentation", "[2001:db8::1]", /reserved/],
-  ["IPv6 discard", "[100::1]", /reserved/],
-  ["mapped loopback", "[::ffff:127.0.0.1]", /loopback/],
-  ["mapped loopback in hexadecimal", "[::ffff:7f00:1]", /loopback/],
-  ["mapped metadata", "[::ffff:169.254.169.254]", /metadata/],
-  ["mapped unspecified", "[::ffff:0:0]", /unspecified/],
-  ["compatible loopback", "[::127.0.0.1]", /reserved/],
-  ["translated loopback", "[::ffff:0:127.0.0.1]", /reserved/],
-  ["NAT64 loopback", "[64:ff9b::127.0.0.1]", /loopback/],
-  ["NAT64 private", "[64:ff9b::a00:1]", /private/],
-  ["NAT64 unspecified", "[64:ff9b::]", /unspecified/],
-  ["local NAT64", "[64:ff9b:1::7f00:1]", /reserved/],
-  ["6to4 loopback", "[2002:7f00:1::]", /reserved/],
-  ["Teredo", "[2001:0:7f00:1::]", /reserved/],
-  ["localhost", "localhost", /loopback/],
-  ["localhost in capitals", "LOCALHOST", /loopback/],
-  ["localhost with a dot", "localhost.", /loopback/],
-  ["a name under localhost", "api.localhost", /loopback/],
-];
-
-/** What a name may lead to that it must not. */
-const REBINDING: readonly (readonly [form: string, addresses: readonly string[]])[] = [
-  ["loopback", ["127.0.0.1"]],
-  ["IPv6 loopback", ["::1"]],
-  ["mapped loopback", ["::ffff:127.0.0.1"]],
-  ["NAT64 metadata", ["64:ff9b::a9fe:a9fe"]],
-  ["6to4", ["2002:7f00:1::"]],
-  ["metadata", ["169.254.169.254"]],
-  ["a link-local zone", ["fe80::1%lo"]],
-  ["private", ["10.1.2.3"]],
-  ["carrier-grade NAT", ["100.64.0.1"]],
-  ["unspecified", ["0.0.0.0"]],
-  ["one good address and one bad", ["8.8.8.8", "127.0.0.1"]],
-];
 
 let connects: ReturnType<typeof vi.spyOn>;
 let dispatcher: Dispatcher | undefined;

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Agent } from "undici";
+import { Agent, type Dispatcher } from "undici";
 import { createDocumentConverter } from "../../../src/integrations/openapi-document/converter.ts";
 import { createDocuments, type Documents } from "../../../src/integrations/openapi-document/documents.ts";
 import { createOpenApiDocumentIntegration } from "../../../src/integrations/openapi-document/openapi-document-integration.ts";
@@ -106,11 +106,16 @@ export interface World {
 /** For calls that nobody aborts. */
 export const options = { signal: new AbortController().signal };
 
-/** Builds it. */
-export async function createWorld(): Promise<World> {
+/** Builds it, over a way out that goes anywhere unless told. */
+export async function createWorld(
+  wayOut: {
+    readonly dispatcher: Dispatcher;
+    readonly checkDestination: (url: string) => string | undefined;
+  } = { dispatcher: new Agent(), checkDestination: () => undefined },
+): Promise<World> {
   const testDatabase = await createTestDatabase();
   const database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
-  const dispatcher = new Agent();
+  const { dispatcher, checkDestination } = wayOut;
   const store = createDocumentStore(database.pool);
   const warnings: object[] = [];
   const log = { info: () => undefined, warn: (fields: object) => void warnings.push(fields) };
@@ -119,7 +124,7 @@ export async function createWorld(): Promise<World> {
     documents,
     changes: store,
     dispatcher,
-    checkDestination: () => undefined,
+    checkDestination,
   });
   const target = (configuration: JsonObject, connectionId = 1): Target => ({
     accountId: "a",
