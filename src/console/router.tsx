@@ -74,7 +74,14 @@ const activity = createRoute({
   component: lazyRouteComponent(() => import("./pages/activity/activity-page.tsx"), "ActivityPage"),
 });
 
-const routeTree = root.addChildren([home, connections, connect, connection, agents, activity]);
+const tokens = createRoute({
+  getParentRoute: () => root,
+  path: "/tokens",
+  validateSearch: (search): { readonly tab?: string } => textIn(search, "tab"),
+  component: lazyRouteComponent(() => import("./pages/tokens/tokens-page.tsx"), "TokensPage"),
+});
+
+const routeTree = root.addChildren([home, connections, connect, connection, agents, tokens, activity]);
 
 /** The console's addresses and the page behind each, loaded when it is first shown. */
 export function createConsoleRouter() {

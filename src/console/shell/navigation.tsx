@@ -4,6 +4,7 @@ import { Link, useLocation } from "@tanstack/react-router";
 const PLACES = [
   { to: "/connections", label: "Connections" },
   { to: "/agents", label: "Connect an agent" },
+  { to: "/tokens", label: "Tokens and clients" },
   { to: "/activity", label: "Activity" },
 ] as const;
 

@@ -1,8 +1,10 @@
 import { Select, Stack, Tabs, Text } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
 import { CopyText } from "../../parts/copy-text.tsx";
 import { PageHeader } from "../../parts/page-header.tsx";
 import { useConnections } from "../connections/use-connections.ts";
+import { FreshToken } from "./fresh-token.tsx";
 import { snippetsFor } from "./snippets.ts";
 
 const PLACEHOLDER = "<token>";
@@ -12,8 +14,11 @@ export function AgentsPage() {
   const { connection = "", client = "claude" } = useSearch({ from: "/agents" });
   const navigate = useNavigate({ from: "/agents" });
   const { data } = useConnections();
+  const [token, setToken] = useState<{ readonly text: string; readonly connection: string }>();
+  // A token for one connection is not shown for another.
+  const fitting = token?.connection === connection ? token.text : undefined;
   const url = `${location.origin}/mcp${connection === "" ? "" : `/${connection}`}`;
-  const snippets = snippetsFor(url, PLACEHOLDER);
+  const snippets = snippetsFor(url, fitting ?? PLACEHOLDER);
   return (
     <>
       <PageHeader
@@ -38,6 +43,14 @@ export function AgentsPage() {
           </Text>
           <CopyText label="address" text={url} />
         </div>
+        <FreshToken
+          key={connection}
+          connection={connection}
+          token={fitting}
+          onToken={(text) => {
+            setToken({ text, connection });
+          }}
+        />
         <Tabs
           value={client}
           onChange={(id) =>

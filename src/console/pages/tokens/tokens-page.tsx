@@ -1,0 +1,67 @@
+import { Button, Group, Tabs } from "@mantine/core";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { PageHeader } from "../../parts/page-header.tsx";
+import { useConnections } from "../connections/use-connections.ts";
+import { ClientsTable } from "./clients-table.tsx";
+import { NewClient } from "./new-client.tsx";
+import { NewToken } from "./new-token.tsx";
+import { TokensTable } from "./tokens-table.tsx";
+
+/** Everything that acts for the account without its password. The open tab is in the address. */
+export function TokensPage() {
+  const { tab = "tokens" } = useSearch({ from: "/tokens" });
+  const navigate = useNavigate({ from: "/tokens" });
+  const [making, setMaking] = useState<"token" | "client">();
+  const { data: connections } = useConnections();
+  const close = (): void => {
+    setMaking(undefined);
+  };
+  return (
+    <>
+      <PageHeader
+        title="Tokens and clients"
+        about="Everything that may act for you without your password."
+        actions={
+          <Group gap="xs">
+            <Button
+              onClick={() => {
+                setMaking("token");
+              }}
+            >
+              New token
+            </Button>
+            <Button
+              variant="default"
+              onClick={() => {
+                setMaking("client");
+              }}
+            >
+              New client
+            </Button>
+          </Group>
+        }
+      />
+      <Tabs
+        value={tab}
+        onChange={(next) => void navigate({ search: next === null ? {} : { tab: next } })}
+        keepMounted={false}
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="tokens">Personal access tokens</Tabs.Tab>
+          <Tabs.Tab value="clients">OAuth clients</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="tokens">
+          <TokensTable
+            connectionName={(id) => connections?.find((each) => each.id === id)?.mcp_server_name ?? `Connection ${id}`}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="clients">
+          <ClientsTable />
+        </Tabs.Panel>
+      </Tabs>
+      {making === "token" && <NewToken onClose={close} />}
+      {making === "client" && <NewClient onClose={close} />}
+    </>
+  );
+}
