@@ -19,6 +19,8 @@ export interface CallContext {
   readonly baseUrl: string | undefined;
   readonly tokens: AccessTokens;
   readonly pace: Pace;
+  /** How long to leave it alone after a 429 that does not say so, in milliseconds. */
+  readonly untoldWaitMs?: number | undefined;
   readonly limits?: ExchangeLimits;
 }
 

@@ -16,6 +16,7 @@ import { operationsOf } from "./operations.ts";
  * | `credential` | the secret property that `api_key` replaces |
  * | `destination` | the properties that decide where the credential is sent |
  * | `verification` | the operationId of a read without arguments that succeeds for every good credential |
+ * | `busy_seconds` | how long it wants to be left alone after a 429 that does not say so (optional) |
  * | `error_headers` | headers in which it explains its refusals (optional) |
  * | `error_answers` | for a vendor that answers 200 to everything: an answer whose value at `pointer` equals `equals` is a failure, named at `code`, explained at `details`; `statuses` says which HTTP status an error word amounts to (optional) |
  *
@@ -35,6 +36,8 @@ export interface IntegrationContract {
   readonly secretProperties: readonly string[];
   readonly credentialProperty: string | undefined;
   readonly destinationProperties: readonly string[];
+  /** After a 429 that does not say how long; undefined where the vendor does not say it anywhere. */
+  readonly busySeconds: number | undefined;
   readonly errorHeaders: readonly string[];
   readonly errorAnswers: ErrorAnswers | undefined;
   readonly verification: Operation;
@@ -78,6 +81,7 @@ export function readContract(text: string): IntegrationContract {
     secretProperties,
     credentialProperty,
     destinationProperties,
+    busySeconds: typeof extension.busy_seconds === "number" ? extension.busy_seconds : undefined,
     errorHeaders: wordsOf(extension, "error_headers").map((name) => name.toLowerCase()),
     errorAnswers: errorAnswersOf(extension.error_answers),
     verification: verificationOf(extension, operations),

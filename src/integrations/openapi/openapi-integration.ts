@@ -40,6 +40,7 @@ export function createOpenApiIntegration(
     baseUrl: options.baseUrl,
     tokens,
     pace,
+    untoldWaitMs: contract.busySeconds === undefined ? undefined : contract.busySeconds * 1_000,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   };
   const tools = operations.map(({ tool }) => tool);

@@ -19,7 +19,7 @@ const RETRY_CODES = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
  * connection. Throws only when `signal` aborts.
  */
 export async function sendRequest(
-  { dispatcher, pace }: Pick<CallContext, "dispatcher" | "pace">,
+  { dispatcher, pace, untoldWaitMs = UNTOLD_WAIT_MS }: Pick<CallContext, "dispatcher" | "pace" | "untoldWaitMs">,
   request: OutgoingRequest,
   tool: ToolDefinition,
   target: Target,
@@ -28,7 +28,7 @@ export async function sendRequest(
 ): Promise<Outcome> {
   const startedMs = performance.now();
   const first = await exchange(dispatcher, request, limits, signal);
-  const waitMs = waitAfter(first);
+  const waitMs = waitAfter(first, untoldWaitMs);
   if (waitMs !== undefined) pace.hold(target, waitMs);
   const pauseMs = pauseAfter(first, waitMs, tool);
   if (pauseMs === undefined) return first;
@@ -36,16 +36,16 @@ export async function sendRequest(
   if (leftMs <= 0) return first;
   await sleep(pauseMs, undefined, { signal });
   const second = await exchange(dispatcher, request, { ...limits, timeoutMs: leftMs }, signal);
-  const nextWaitMs = waitAfter(second);
+  const nextWaitMs = waitAfter(second, untoldWaitMs);
   if (nextWaitMs !== undefined) pace.hold(target, nextWaitMs);
   return second;
 }
 
 /** How long the connection is to be left alone after an outcome; undefined when nothing asks for it. */
-function waitAfter(outcome: Outcome): number | undefined {
+function waitAfter(outcome: Outcome, untoldWaitMs: number): number | undefined {
   if (!("answer" in outcome)) return undefined;
   const asked = askedWaitMs(outcome.answer);
-  return asked ?? (statusMeant(outcome.answer) === 429 ? UNTOLD_WAIT_MS : undefined);
+  return asked ?? (statusMeant(outcome.answer) === 429 ? untoldWaitMs : undefined);
 }
 
 /** How long to pause before the request is sent again; undefined when it is not. */

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { OpenApiError, parseDocument } from "../../../src/integrations/openapi/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
@@ -63,6 +64,26 @@ describe("an upstream that asks to wait", () => {
       json(response, count === 1 ? 429 : 200, { count }, headers);
     });
     expect(await call("list")).toMatchObject({ isError: false, structuredContent: { count: 2 } });
+  });
+
+  it("429 without a time lasts as long as the contract says", async () => {
+    let seen = 0;
+    const text = readFileSync("openapi/integrations/airtable.yaml", "utf8");
+    const { verify } = await upstream(
+      (response, _request, count) => {
+        seen = count;
+        json(response, 429, {});
+      },
+      LIMITS,
+      text,
+      { token: "pat0123456789.abcdef" },
+    );
+    expect(await verify()).toMatchObject({ outcome: "retry" });
+    expect(await verify()).toMatchObject({
+      outcome: "retry",
+      reason: expect.stringMatching(/Nothing was sent\. Try again in (29|30) seconds/) as string,
+    });
+    expect(seen).toBe(1);
   });
 
   it("a change that could be made twice is not repeated, one that could not is", async () => {

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ExchangeLimits } from "../../../src/integrations/exchange.ts";
-import { contractText, createSubject, type Subject } from "./subject.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { contractText, createSubject, KEY, type Subject } from "./subject.ts";
 
 const ok = { responses: { "200": { description: "ok", content: { "application/json": { schema: {} } } } } };
 
@@ -23,7 +24,12 @@ export type Behaviour = (response: ServerResponse, request: IncomingMessage, cou
 
 /** Upstreams that misbehave as they are told, and the integration that calls them. */
 export interface Upstreams {
-  readonly start: (behave: Behaviour, limits?: ExchangeLimits, contract?: string) => Promise<Subject>;
+  readonly start: (
+    behave: Behaviour,
+    limits?: ExchangeLimits,
+    contract?: string,
+    configuration?: JsonObject,
+  ) => Promise<Subject>;
   readonly stop: () => Promise<void>;
 }
 
@@ -32,7 +38,7 @@ export function createUpstreams(): Upstreams {
   let server: Server | undefined;
   let subject: Subject | undefined;
   return {
-    async start(behave, limits = LIMITS, contract = CONTRACT) {
+    async start(behave, limits = LIMITS, contract = CONTRACT, configuration = { api_token: KEY }) {
       let count = 0;
       const started = createServer((request, response) => {
         count += 1;
@@ -42,7 +48,7 @@ export function createUpstreams(): Upstreams {
       server = started;
       await new Promise<void>((resolve) => started.listen(0, "127.0.0.1", resolve));
       const { port } = started.address() as AddressInfo;
-      subject = createSubject(contract, `http://127.0.0.1:${port}`, { limits });
+      subject = createSubject(contract, `http://127.0.0.1:${port}`, { limits, configuration });
       return subject;
     },
     async stop() {
