@@ -15,10 +15,13 @@ import { composeAuth } from "./composition/auth.ts";
 import { composeAuthorizationServer } from "./composition/authorization-server.ts";
 import { composeLogin } from "./composition/login.ts";
 import { composeIntegrations } from "./composition/integrations.ts";
+import { composeToolPins } from "./composition/tool-pins.ts";
 import { composeToolDiscovery } from "./composition/tool-discovery.ts";
 import type { Config } from "./config.ts";
 import { createCachedView } from "./connections/cached-view.ts";
+import type { ConnectionEvent } from "./connections/change-feed.ts";
 import { createConnections } from "./connections/connections.ts";
+import { createToolChangeReview } from "./connections/pins/tool-change-review.ts";
 import { createToolLists } from "./connections/tool-lists.ts";
 import { createTrials } from "./connections/trials.ts";
 import { createVerification } from "./connections/verification.ts";
@@ -119,6 +122,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     enqueuePurge: (client, accountId, connectionId) => jobs.send(PURGE_QUEUE, { accountId, connectionId }, {}, client),
   });
   const view = createCachedView({ store, feed });
+  const toolPins = composeToolPins({ pool, connections: store, log });
   const tools = createToolLists({
     catalog,
     view,
@@ -126,6 +130,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     lists: createToolListStore(pool),
     names: createToolNames(pool),
     feed,
+    inForce: toolPins.inForce,
     log,
   });
   const verify = createVerification({
@@ -141,19 +146,14 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   feed.onChange(({ accountId, event }) => {
     if (event === "deleted" || event === "updated") sessions.forgetAccount(accountId);
   });
-  const connections = createConnections({
-    catalog,
-    validator,
-    store,
-    view,
-    tools,
-    onChange: ({ accountId, connectionId, event }) => {
-      view.forget(accountId);
-      sessions.forgetAccount(accountId);
-      if (event === "deleted")
-        revocations.add({ kind: "connection", subject: String(connectionId), before: undefined });
-    },
-  });
+  const onChange = ({ accountId, connectionId, event }: ConnectionEvent): void => {
+    view.forget(accountId);
+    sessions.forgetAccount(accountId);
+    if (event === "deleted") revocations.add({ kind: "connection", subject: String(connectionId), before: undefined });
+  };
+  const connections = createConnections({ catalog, validator, store, view, tools, onChange });
+  const { inForce } = toolPins;
+  const review = createToolChangeReview({ catalog, connections, store, tools, inForce, onChange });
   const discovery = await composeToolDiscovery({ pool, listener, connections: view, tools });
   const callPartitions = createCallPartitions(pool, config.historyDays);
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
@@ -181,7 +181,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   let ready = false;
   const transport = createTransport({
     implementations: {
-      connection: createConnectionHandlers({ connections, watch, catalog }),
+      connection: createConnectionHandlers({ connections, watch, catalog, toolChanges: review }),
       integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
       history: createHistoryHandlers(createPastCalls({ records: createCallRecordReader(pool), connections: store })),
       runtime: createRuntimeHandlers(runtime),
@@ -239,7 +239,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         jobs,
         verify,
         purge: createPurge(pool),
-        refreshDocuments: () => integrations.refreshDocuments(),
+        refreshDocuments: async () => {
+          await integrations.refreshDocuments((url) => toolPins.lookAtPinned(tools, url));
+          await toolPins.purge();
+        },
         renewHistory: () => callPartitions.renew(new Date()),
         recheckKeys: rechecks.due,
         endIdleSessions: () => sessions.endIdle(),

@@ -50,6 +50,16 @@ export function printJson(value: JsonValue): string {
   return JSON.stringify(value);
 }
 
+/** Prints a value with the keys of its objects sorted: the same text for the same value, however it was written or stored. */
+export function printInKeyOrder(value: JsonValue | object): string {
+  return JSON.stringify(value, inKeyOrder);
+}
+
+function inKeyOrder(_key: string, value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 /** The value with every exact number rounded to a double: what JSON Schema and protobuf can look at. Itself where there is none. */
 export function roundNumbers<T extends JsonValue>(value: T): T;
 export function roundNumbers(value: JsonValue): JsonValue {

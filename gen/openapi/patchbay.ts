@@ -98,11 +98,31 @@ export interface paths {
         };
         /**
          * List changes of tools
-         * @description Lists how the tools of a connection changed by themselves, newest first: what its OpenAPI document gained and lost each time it was fetched again. The latest 50 of 90 days.
+         * @description Lists how the tools of a connection changed by themselves: in `data`, newest first, what its OpenAPI document gained, lost and changed each time it was fetched again (the latest 50 of 90 days); in `pending` the definitions that its third party offers instead of those in force. These take effect when their owner accepts them.
          */
         get: operations["listToolChanges"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mcp-servers/{server_id}/tool-changes/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept changes of tools
+         * @description Puts definitions that the third party offers in force, as the owner has seen them: those named with their digests, or all that the digest of the list stands for. Accepting what is in force already does nothing.
+         */
+        post: operations["acceptToolChanges"];
         delete?: never;
         options?: never;
         head?: never;
@@ -663,6 +683,11 @@ export interface components {
             status?: "active" | "disabled" | "error";
             /** @description Why the status or the verification is what it is. Only in a list with `view=detailed`, where there is something to say. */
             status_reason?: string;
+            /**
+             * Format: int32
+             * @description How many changes of tools wait for the owner's word, as of the last look at the third party's list. Present only while some do.
+             */
+            pending_tool_changes?: number;
         };
         /** @description The same connection in the detailed shape. */
         ConnectionDetails: {
@@ -706,6 +731,16 @@ export interface components {
              * @description When the connection last changed, in UTC.
              */
             updated_at: string;
+            /**
+             * @description Who accepts changes of tools that the third party makes; `manual` means the owner.
+             * @enum {string}
+             */
+            accept_tool_changes: "manual" | "automatic";
+            /**
+             * Format: int32
+             * @description How many such changes wait for the owner's word, as of the last look at the third party's list.
+             */
+            pending_tool_changes: number;
         };
         /** @description What a new connection needs. */
         CreateConnectionRequest: {
@@ -724,6 +759,11 @@ export interface components {
              * @enum {string}
              */
             access_type?: "read" | "write" | "individual";
+            /**
+             * @description Who accepts changes of tools that the third party makes; `manual`, unless told, means the owner.
+             * @enum {string}
+             */
+            accept_tool_changes?: "manual" | "automatic";
         };
         /** @description The created connection. */
         CreateConnectionResponse: {
@@ -803,6 +843,11 @@ export interface components {
             };
             /** @description The ids of all tools that are switched off from now on. Empty switches all of them on. */
             disabled_tools?: number[];
+            /**
+             * @description Who accepts changes of tools that the third party makes; `manual` means the owner. With `automatic` all that wait are in force at once; with `manual` tools are held as they are listed next.
+             * @enum {string}
+             */
+            accept_tool_changes?: "manual" | "automatic";
         };
         /** @description The changed connection: `success` and `data`, or with `view=detailed` or a `connection_id` in the body `message` and `connection`. */
         UpdateConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
@@ -845,6 +890,11 @@ export interface components {
             outputSchema?: {
                 [key: string]: unknown;
             };
+            /**
+             * @description True while the third party would have the tool otherwise and its owner has not accepted that. Absent otherwise.
+             * @constant
+             */
+            change_pending?: true;
         };
         /** @description What hosts may want to know about a tool. */
         ToolAnnotations: {
@@ -899,7 +949,7 @@ export interface components {
             /** @description Whether more tools follow. */
             has_more?: boolean;
         };
-        /** @description How the tools of a connection changed. */
+        /** @description How the tools of a connection changed, and would change. */
         ListToolChangesResponse: {
             /**
              * @description Always true.
@@ -908,6 +958,84 @@ export interface components {
             success: true;
             /** @description The latest 50 changes of 90 days, newest first. Empty where none was seen. */
             data: components["schemas"]["ToolChange"][];
+            /** @description The changes that wait for the owner's word, by name; a page of them. */
+            pending: components["schemas"]["PendingToolChange"][];
+            /**
+             * Format: int32
+             * @description How many of these there are after filtering, on all pages.
+             */
+            pending_count: number;
+            /** @description Whether more of them follow. */
+            has_more: boolean;
+            /** @description Stands for all changes that wait, whatever the filters leave out. Accepting all of them takes it. */
+            digest: string;
+        };
+        /** @description A tool whose third party would have it otherwise. The definition in force stays until its owner accepts the other one. */
+        PendingToolChange: {
+            /** @description The name of the tool. */
+            tool: string;
+            /**
+             * Format: int32
+             * @description The number that stands for the tool's name in `disabled_tools`.
+             */
+            id: number;
+            /** @description What differs; `request` is how the call is sent, `listing` what else an MCP server shows of the tool. */
+            changed: ("description" | "input_schema" | "output_schema" | "read_only" | "hints" | "annotations" | "request" | "listing")[];
+            /** @description Stands for the definition that is offered. Accepting the change takes it. */
+            digest: string;
+            in_force: components["schemas"]["ToolDefinition"];
+            offered: components["schemas"]["ToolDefinition"];
+        };
+        /** @description What a tool is said to be. */
+        ToolDefinition: {
+            /** @description What the tool does, for a person or a model. */
+            description: string;
+            /** @description JSON Schema (Draft 7) of the input. Its `type` is `object`. */
+            inputSchema: {
+                [key: string]: unknown;
+            };
+            /** @description JSON Schema of a result's `structuredContent`. Absent when the tool does not say. */
+            outputSchema?: {
+                [key: string]: unknown;
+            };
+            annotations: components["schemas"]["ToolAnnotations"];
+            /** @description Whether the tool only reads. A tool without such a mark writes. */
+            read_only: boolean;
+            /** @description How a call is sent, such as `POST /orders`. Absent where no document says. */
+            request?: string;
+        };
+        /** @description What the owner accepts: either `changes`, or `digest` for all of them. */
+        AcceptToolChangesRequest: {
+            /** @description The changes to accept, one by one. */
+            changes?: components["schemas"]["AcceptedToolChange"][];
+            /** @description The `digest` of the listed changes: accepts all that wait, if they are still those. Left out means `changes`. */
+            digest?: string;
+        };
+        /** @description One change to accept, as its owner has seen it. */
+        AcceptedToolChange: {
+            /** @description The name of the tool. */
+            tool: string;
+            /** @description The `digest` of its pending change. */
+            digest: string;
+        };
+        /** @description What is in force now. */
+        AcceptToolChangesResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["ToolChangeAcceptance"];
+        };
+        /** @description The outcome of an acceptance. */
+        ToolChangeAcceptance: {
+            /** @description The names of the tools whose definitions were put in force just now, sorted. */
+            accepted: string[];
+            /**
+             * Format: int32
+             * @description How many changes still wait.
+             */
+            pending_count: number;
         };
         /** @description One change of a connection's tools that its third party made. */
         ToolChange: {
@@ -920,6 +1048,8 @@ export interface components {
             added: string[];
             /** @description The names of the tools that went, sorted. */
             removed: string[];
+            /** @description The names of the tools that are there before and after, and are others, sorted. */
+            changed: string[];
         };
         /** @description An integration of the catalog, with what a form needs to ask for a connection of its kind. */
         Integration: {
@@ -2282,7 +2412,27 @@ export interface operations {
     };
     listToolChanges: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Which changes to list. Left out means both.
+                 * @example pending
+                 */
+                status?: "pending" | "past";
+                /**
+                 * @description The name of a tool. Left out means all.
+                 * @example create_order
+                 */
+                tool?: string;
+                /**
+                 * @description A part of the definition, for changes that wait and concern it. Left out means all.
+                 * @example description
+                 */
+                part?: "description" | "input_schema" | "output_schema" | "read_only" | "hints" | "annotations" | "request" | "listing";
+                /** @description How many to return. For what its absence means see the operation. */
+                limit?: components["parameters"]["Limit"];
+                /** @description How many to skip. Left out means none. */
+                offset?: components["parameters"]["Offset"];
+            };
             header?: never;
             path: {
                 /**
@@ -2304,12 +2454,86 @@ export interface operations {
                     "application/json": components["schemas"]["ListToolChangesResponse"];
                 };
             };
-            400: components["responses"]["InvalidQuery"];
+            400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenToAccess"];
             404: components["responses"]["ConnectionNotFound"];
             429: components["responses"]["TooMany"];
             /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acceptToolChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @example 1
+                 */
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptToolChangesRequest"];
+            };
+        };
+        responses: {
+            /** @description What is in force now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptToolChangesResponse"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. Nothing changed. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: components["responses"]["ConnectionNotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description The third party offers other definitions than those seen. Nothing changed. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. Nothing changed. */
             500: {
                 headers: {
                     [name: string]: unknown;

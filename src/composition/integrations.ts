@@ -16,8 +16,8 @@ import { createDocumentStore } from "../storage/stores/openapi-document.ts";
 /** The third parties that can be connected to. */
 export interface Integrations {
   readonly catalog: Catalog;
-  /** Fetches again the OpenAPI documents that are due. */
-  refreshDocuments(): Promise<void>;
+  /** Fetches again the OpenAPI documents that are due; `onChanged` hears the addresses of those that changed. */
+  refreshDocuments(onChanged: (url: string) => Promise<void>): Promise<void>;
   /** Ends the sessions with all upstreams. */
   close(): void;
 }
@@ -56,7 +56,7 @@ export async function composeIntegrations(
   });
   return {
     catalog,
-    refreshDocuments: () => documents.maintain(),
+    refreshDocuments: (onChanged) => documents.maintain(onChanged),
     close: () => {
       mcp.close();
     },

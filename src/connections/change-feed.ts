@@ -1,8 +1,11 @@
-/** A change of a connection, seen on every replica. `tools` means that its upstream's list changed. */
+/**
+ * A change of a connection, seen on every replica. `tools` means that its upstream's list changed, `pins` that other
+ * definitions of its tools are in force, without anything else to show.
+ */
 export interface ConnectionEvent {
   readonly accountId: string;
   readonly connectionId: number;
-  readonly event: "created" | "updated" | "deleted" | "tools";
+  readonly event: "created" | "updated" | "deleted" | "tools" | "pins";
 }
 
 /** Changes of connections from every replica, in the order of their commits. */

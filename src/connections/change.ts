@@ -3,7 +3,14 @@ import { invalid } from "../domain-error.ts";
 import type { Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { JsonObject } from "../json.ts";
-import { ACCESS_TYPES, connectionScopes, type AccessType, type Connection } from "./connection.ts";
+import {
+  ACCESS_TYPES,
+  connectionScopes,
+  TOOL_CHANGE_ACCEPTANCES,
+  type AccessType,
+  type Connection,
+  type ToolChangeAcceptance,
+} from "./connection.ts";
 import type { ChangeEffects } from "./connection-store.ts";
 import {
   checkConfiguration,
@@ -24,6 +31,7 @@ export interface ConnectionChange {
   readonly clientSecret?: string | undefined;
   readonly configuration?: JsonObject | undefined;
   readonly disabledTools?: readonly number[] | undefined;
+  readonly acceptToolChanges?: string | undefined;
 }
 
 /** What a change is decided on beside the connection itself. */
@@ -49,6 +57,13 @@ export function checkAccessType(word: string): AccessType {
   return known;
 }
 
+/** Who accepts changes of tools, or throws `invalid`. */
+export function checkToolChangeAcceptance(word: string): ToolChangeAcceptance {
+  const known = TOOL_CHANGE_ACCEPTANCES.find((each) => each === word);
+  if (known === undefined) throw invalid("accept_tool_changes", "accept_tool_changes must be manual or automatic.");
+  return known;
+}
+
 /**
  * Applies a change to a connection by the rules of SPEC «PUT» and DESIGN §6. Pure; throws `invalid` naming the field.
  * A change that changes nothing answers `before` itself.
@@ -67,6 +82,11 @@ export function applyChange(before: Connection, change: ConnectionChange, ground
   if (change.accessType !== undefined)
     ({ after, effects } = withAccess(after, checkAccessType(change.accessType), ground));
   if (change.disabledTools !== undefined) after = withDisabledTools(after, change.disabledTools, ground.toolIds);
+  if (change.acceptToolChanges !== undefined) {
+    const acceptToolChanges = checkToolChangeAcceptance(change.acceptToolChanges);
+    if (acceptToolChanges !== before.acceptToolChanges) effects = { ...effects, forgetPins: true };
+    after = { ...after, acceptToolChanges };
+  }
   if (change.clientSecret !== undefined) {
     // Who replaces a secret may do so because it leaked: what was got with the old one ends with it.
     effects = { ...effects, clientSecret: checkClientSecret(change.clientSecret), endClientAccess: true };

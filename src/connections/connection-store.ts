@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json.ts";
-import type { AccessType, Connection, VerificationStatus } from "./connection.ts";
+import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "./connection.ts";
 
 /** A connection about to be stored: validated, its secrets set apart. */
 export interface NewConnection {
@@ -13,6 +13,7 @@ export interface NewConnection {
   readonly secrets: JsonObject;
   readonly hasCredential: boolean;
   readonly statusReason: string | undefined;
+  readonly acceptToolChanges: ToolChangeAcceptance;
 }
 
 /** What a change of a connection entails beside its own row, all in one transaction. */
@@ -21,8 +22,10 @@ export interface ChangeEffects {
   readonly secrets?: JsonObject;
   /** Verify the key anew. */
   readonly verify?: boolean;
-  /** Forget the cached tool list: it came from another destination. */
+  /** Forget the cached tool list and which definitions are in force: they came from another destination. */
   readonly forgetTools?: boolean;
+  /** Forget which definitions are in force: all are as the upstream has them. */
+  readonly forgetPins?: boolean;
   /** Hash of the new secret of the connection's own client. */
   readonly clientSecret?: string;
   /** The scopes of the connection's own client from now on. */

@@ -6,6 +6,12 @@ export const ACCESS_TYPES = ["read", "write", "individual"] as const;
 /** One of them. */
 export type AccessType = (typeof ACCESS_TYPES)[number];
 
+/** What happens when an upstream changes the definition of a tool: it waits for the owner's word, or is in force at once. */
+export const TOOL_CHANGE_ACCEPTANCES = ["manual", "automatic"] as const;
+
+/** One of them. */
+export type ToolChangeAcceptance = (typeof TOOL_CHANGE_ACCEPTANCES)[number];
+
 /** What is known of a connection's key. */
 export type VerificationStatus = "pending" | "verified" | "failed";
 
@@ -32,6 +38,11 @@ export interface Connection {
   readonly disabledToolIds: readonly number[];
   /** Under `individual`: the tools there were so far; any other counts as disabled. Undefined before the first list, and otherwise. */
   readonly knownToolIds: readonly number[] | undefined;
+  readonly acceptToolChanges: ToolChangeAcceptance;
+  /** Stands for the definitions that are in force (`ToolPins`). Undefined before the first list, and under `automatic`. */
+  readonly toolPins: string | undefined;
+  /** How many tools the upstream would have otherwise than they are in force, when its list was last looked at. */
+  readonly changedTools: number;
   readonly oauthClientId: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;

@@ -1,6 +1,6 @@
 import { type Principal, reaches, reachesAll } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
-import type { Catalog, Integration, ToolChange } from "../integrations/integration.ts";
+import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { JsonObject } from "../json.ts";
 import { applyChange, type ConnectionChange } from "./change.ts";
@@ -34,8 +34,6 @@ export interface Connections {
     serverId: string,
     query: ToolQuery,
   ): Promise<ToolPage & { readonly connectionId: number }>;
-  /** How the connection's tools changed by themselves, newest first. */
-  listToolChanges(principal: Principal, serverId: string): Promise<readonly ToolChange[]>;
 }
 
 /** What the use cases need. */
@@ -48,8 +46,6 @@ export interface ConnectionsDeps {
   /** Called after every change, before it is answered: what this replica remembers of the account is out of date. */
   readonly onChange: (event: ConnectionEvent) => void;
 }
-
-const MAX_TOOL_CHANGES = 50;
 
 /** How often a change is decided anew when the connection changed meanwhile. */
 const MAX_TRIES = 5;
@@ -140,14 +136,6 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       const id = reachableId(principal, serverId);
       if (id === undefined || !(await store.delete(principal.accountId, id))) throw connectionNotFound(serverId);
       deps.onChange({ accountId: principal.accountId, connectionId: id, event: "deleted" });
-    },
-
-    async listToolChanges(principal, serverId) {
-      const connection = await find(principal, serverId);
-      const changes = deps.catalog
-        .get(connection.serverType)
-        ?.toolChanges?.(connection.configuration, MAX_TOOL_CHANGES);
-      return (await changes) ?? [];
     },
 
     async listTools(principal, serverId, query) {

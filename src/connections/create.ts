@@ -3,7 +3,7 @@ import { unknownServerType } from "../integrations/catalog.ts";
 import type { Catalog } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { JsonObject } from "../json.ts";
-import { checkAccessType } from "./change.ts";
+import { checkAccessType, checkToolChangeAcceptance } from "./change.ts";
 import { checkConfiguration, missingCredentialReason, splitConfiguration } from "./configuration.ts";
 import type { NewConnection } from "./connection-store.ts";
 import { checkApiKey, checkDescription, checkName } from "./text.ts";
@@ -14,6 +14,7 @@ export interface ConnectionDraft {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   readonly accessType?: string | undefined;
+  readonly acceptToolChanges?: string | undefined;
   readonly configuration: JsonObject;
 }
 
@@ -42,5 +43,6 @@ export function prepareConnection(
     secrets,
     hasCredential: credential !== undefined,
     statusReason: missingCredentialReason(integration, credential !== undefined),
+    acceptToolChanges: checkToolChangeAcceptance(draft.acceptToolChanges ?? "manual"),
   };
 }

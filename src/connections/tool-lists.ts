@@ -1,12 +1,16 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
+import type { JsonObject } from "../json.ts";
 import type { Connection } from "./connection.ts";
 import type { ChangeFeed } from "./change-feed.ts";
 import type { ConnectionStore } from "./connection-store.ts";
 import type { ConnectionTool, ConnectionTools } from "./connection-tools.ts";
 import type { ConnectionView } from "./connection-view.ts";
+import type { KnownList } from "./known-list.ts";
+import type { InForce } from "./pins/in-force.ts";
 import type { StoredToolList, ToolListStore, ToolNames } from "./tool-list-store.ts";
 
 const MAX_LISTS = 10_000;
@@ -28,14 +32,8 @@ export interface ToolListDeps {
   readonly lists: ToolListStore;
   readonly names: ToolNames;
   readonly feed: ChangeFeed;
+  readonly inForce: InForce;
   readonly log: { warn(fields: object, message: string): void };
-}
-
-/** A list in memory: definitions by name, with their ids beside them. */
-interface KnownList {
-  readonly digest: string;
-  readonly definitions: readonly ToolDefinition[];
-  readonly ids: readonly number[];
 }
 
 /** What is in memory of a connection's upstream. The list keeps its identity while it stays the same. */
@@ -48,7 +46,7 @@ interface Entry {
   readonly staleAt: number;
 }
 
-const NOTHING: KnownList = { digest: "", definitions: [], ids: [] };
+const NOTHING: KnownList = { digest: "", definitions: [], ids: [], isFleeting: false };
 
 /** The tools of connections: from the contract for `fixed` integrations, from the upstream's last answer otherwise. */
 export function createToolLists(deps: ToolListDeps): ConnectionTools {
@@ -62,7 +60,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   /** The same with every tool switched on: most connections switch none off. */
   const allEnabled = new WeakMap<KnownList, readonly ConnectionTool[]>();
   /** What a connection last had, for when it cannot be asked for. */
-  const lastShared = new LRUCache<number, KnownList>({ max: MAX_LISTS });
+  const lastShared = new LRUCache<number, { configuration: JsonObject; list: KnownList }>({ max: MAX_LISTS });
   const built = new WeakMap<Connection, { list: KnownList; tools: readonly ConnectionTool[] }>();
 
   deps.feed.onChange(({ connectionId, event }) => {
@@ -94,7 +92,13 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     const seen = connection.knownToolIds && new Set(connection.knownToolIds);
     const tools = list.definitions.map((definition, index) => {
       const id = list.ids[index] ?? 0;
-      return { id, definition, enabled: !disabled.has(id) && (seen === undefined || seen.has(id)) };
+      const offered = list.pending?.get(definition.name);
+      return {
+        id,
+        definition,
+        ...(offered && { offered }),
+        enabled: !disabled.has(id) && (seen === undefined || seen.has(id)),
+      };
     });
     built.set(connection, { list, tools });
     if (connection.accessType === "individual")
@@ -116,7 +120,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   async function ofFixed(integration: Integration, connection: Connection): Promise<KnownList> {
     const target = { accountId: connection.accountId, connectionId: connection.id, keyVersion: 0, configuration: {} };
     const definitions = await integration.listTools(target, { signal: new AbortController().signal });
-    const list = await withIds(definitions, "");
+    const list = await withIds(definitions, "", false);
     fixed.set(integration.serverType, list);
     return list;
   }
@@ -128,24 +132,25 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     const timer = setTimeout(() => controller.abort(), FETCH_TIMEOUT_MS);
     try {
       const definitions = await integration.listTools(target, { signal: controller.signal });
-      const made = sharedLists.get(definitions) ?? withIds(definitions, "");
+      const made = sharedLists.get(definitions) ?? withIds(definitions, "", false);
       sharedLists.set(definitions, made);
       // A failure is not kept: the next caller tries again.
       made.catch(() => sharedLists.delete(definitions));
       const list = await made;
-      lastShared.set(id, list);
+      lastShared.set(id, { configuration, list });
       return list;
     } catch (error) {
       deps.log.warn({ err: error, connectionId: id }, "the connection's tools could not be listed");
-      return lastShared.get(id) ?? NOTHING;
+      const last = lastShared.get(id);
+      return isDeepStrictEqual(last?.configuration, configuration) ? (last?.list ?? NOTHING) : NOTHING;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async function withIds(unsorted: readonly ToolDefinition[], digest: string): Promise<KnownList> {
+  async function withIds(unsorted: readonly ToolDefinition[], digest: string, isFleeting: boolean): Promise<KnownList> {
     const definitions = unsorted.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    return { digest, definitions, ids: await deps.names.intern(definitions.map(({ name }) => name)) };
+    return { digest, definitions, isFleeting, ids: await deps.names.intern(definitions.map(({ name }) => name)) };
   }
 
   /** One load of a connection's list at a time, however many ask. */
@@ -197,7 +202,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     staleAt: number,
   ): Promise<KnownList> {
     const before = known.get(connection.id)?.list;
-    const list = before?.digest === digest ? before : await withIds(tools, digest);
+    const list = before?.digest === digest ? before : await withIds(tools, digest, true);
     known.set(connection.id, { connection, list, keyVersion: connection.keyVersion, staleAt });
     return list;
   }
@@ -231,6 +236,15 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     return entry.list;
   }
 
+  /** The tools as they are in force. */
+  function pinnedOf(connection: Connection, offered: KnownList): ReturnType<ConnectionTools["of"]> {
+    const entry = offered.isFleeting ? known.get(connection.id) : undefined;
+    // A list that was fetched for an earlier key may come from where the connection no longer leads.
+    const isConfirmed = !offered.isFleeting || (entry?.list === offered && entry.keyVersion === connection.keyVersion);
+    const list = deps.inForce.of(connection, offered, isConfirmed);
+    return list instanceof Promise ? list.then((settled) => toolsOf(connection, settled)) : toolsOf(connection, list);
+  }
+
   function listOf(integration: Integration, connection: Connection): KnownList | Promise<KnownList> {
     switch (integration.toolSource) {
       case "fixed":
@@ -247,13 +261,17 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
       const integration = deps.catalog.get(connection.serverType);
       if (integration === undefined) return [];
       const list = listOf(integration, connection);
-      return list instanceof Promise ? list.then((loaded) => toolsOf(connection, loaded)) : toolsOf(connection, list);
+      if (list instanceof Promise) return list.then((loaded) => pinnedOf(connection, loaded));
+      return pinnedOf(connection, list);
     },
   };
 }
 
-function enabledTools(list: KnownList): readonly ConnectionTool[] {
-  return list.definitions.map((definition, index) => ({ id: list.ids[index] ?? 0, definition, enabled: true }));
+function enabledTools({ definitions, ids, pending }: KnownList): readonly ConnectionTool[] {
+  return definitions.map((definition, index) => {
+    const offered = pending?.get(definition.name);
+    return { id: ids[index] ?? 0, definition, enabled: true, ...(offered && { offered }) };
+  });
 }
 
 /** Waits for a first list only so long: an upstream that hangs must not make its owner's requests hang. */

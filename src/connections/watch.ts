@@ -102,7 +102,7 @@ function collectChanges(
   let missed = false;
   let wake = (): void => {};
   const stopChanges = feed.onChange((event) => {
-    if (event.accountId !== accountId || event.event === "tools") return;
+    if (event.accountId !== accountId || event.event === "tools" || event.event === "pins") return;
     if (!isWatched(event.connectionId)) return;
     changed.add(event.connectionId);
     wake();

@@ -32,6 +32,8 @@ export interface ToolChange {
   /** Names, sorted. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
+  /** Those that are there before and after, and are others. */
+  readonly changed: readonly string[];
 }
 
 /** A kind of third party (`server_type` on the wire). One object serves every connection of that kind. */

@@ -29,6 +29,13 @@ export interface ToolDefinition {
   /** Whether it only reads. Absent marks count as writing. */
   readonly readOnly: boolean;
   readonly hints?: ToolHints;
+  /**
+   * Stands for all that the upstream states of the tool, whatever we make of it: another digest is another definition, which
+   * its connection's owner has to accept. Absent where only a release of ours can change it, as in the catalog.
+   */
+  readonly digest?: string;
+  /** How it is sent, for a person to judge by, such as `POST /orders`; where the upstream's document says. */
+  readonly request?: string;
   /** What else an MCP server lists of it, as it came: of `title`, `icons`, `annotations` and `_meta` those it gives. For MCP clients alone. */
   readonly listed?: JsonObject;
 }

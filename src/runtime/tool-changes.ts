@@ -3,7 +3,7 @@ import type { Principal } from "../auth/principal.ts";
 import type { ChangeFeed } from "../connections/change-feed.ts";
 import type { SettingsFeed } from "../connections/settings-view.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
-import { isJsonObject } from "../json.ts";
+import { printInKeyOrder } from "../json.ts";
 import type { Session } from "./session.ts";
 import type { ListedTool } from "./session-tools.ts";
 import type { ToolUse } from "./tool-use.ts";
@@ -47,7 +47,8 @@ export function createToolChanges(deps: {
   function digestOfDefinition(definition: ToolDefinition): string {
     let known = definitionDigests.get(definition);
     if (known === undefined) {
-      known = createHash("sha256").update(JSON.stringify(definition, inKeyOrder)).digest("base64");
+      // The database keeps no order of keys, so that what comes from there and from the upstream differ in nothing else.
+      known = createHash("sha256").update(printInKeyOrder(definition)).digest("base64");
       definitionDigests.set(definition, known);
     }
     return known;
@@ -118,10 +119,4 @@ export function createToolChanges(deps: {
       for (const waiting of gathering.values()) clearTimeout(waiting);
     },
   };
-}
-
-/** The database keeps no order of keys, so that what comes from there and from the upstream differ in nothing else. */
-function inKeyOrder(_key: string, value: unknown): unknown {
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

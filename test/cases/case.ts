@@ -47,6 +47,7 @@ export const ERRORS = {
   forbidden: [403, "permission_denied"],
   not_found: [404, "not_found"],
   conflict: [409, "aborted"],
+  stale: [412, "failed_precondition"],
   too_large: [413, "resource_exhausted"],
   unsupported: [415, "invalid_argument"],
   exhausted: [429, "resource_exhausted"],

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Connection } from "../../src/connections/connection.ts";
+import type { ConnectionStore } from "../../src/connections/connection-store.ts";
 import type { ConnectionTools } from "../../src/connections/connection-tools.ts";
+import { createInForce } from "../../src/connections/pins/in-force.ts";
+import { createPinStore } from "../../src/storage/stores/tool-pin.ts";
 import { createToolLists } from "../../src/connections/tool-lists.ts";
 import { createCachedView } from "../../src/connections/cached-view.ts";
 import type { ChangeFeed } from "../../src/connections/change-feed.ts";
@@ -10,11 +13,12 @@ import { createToolNames } from "../../src/storage/stores/tool-name.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
 import { parseMasterKeys } from "../../src/storage/master-keys.ts";
 import { createMasterKeys } from "../support/service.ts";
-import { createWorld, type Site, startSite, type World } from "../integrations/openapi-document/support.ts";
+import { createWorld, documentOf, type Site, startSite, type World } from "../integrations/openapi-document/support.ts";
 
 let world: World;
 let site: Site;
 let tools: ConnectionTools;
+let store: ConnectionStore;
 
 /** A feed in which nothing happens: this is about one replica. */
 const quiet: ChangeFeed = { onChange: () => () => true, onGap: () => () => true, isHealthy: () => true };
@@ -22,7 +26,8 @@ const quiet: ChangeFeed = { onChange: () => () => true, onGap: () => () => true,
 beforeAll(async () => {
   [world, site] = await Promise.all([createWorld(), startSite()]);
   const { pool } = world.database;
-  const store = createConnectionStore({
+  await pool.query("insert into account (id, email, password_hash) values ('a', 'a@example.com', '')");
+  store = createConnectionStore({
     pool,
     sealer: createSealer(parseMasterKeys(createMasterKeys())),
     hashSecret: (secret) => Buffer.from(secret),
@@ -37,6 +42,7 @@ beforeAll(async () => {
     lists: createToolListStore(pool),
     names: createToolNames(pool),
     feed: quiet,
+    inForce: createInForce({ pins: createPinStore(pool), connections: store, log: { warn: () => undefined } }),
     log: { warn: () => undefined },
   });
 });
@@ -62,6 +68,9 @@ function connection(id: number, more: Partial<Connection> = {}): Connection {
     keyVersion: 1,
     disabledToolIds: [],
     knownToolIds: undefined,
+    acceptToolChanges: "manual",
+    toolPins: undefined,
+    changedTools: 0,
     oauthClientId: `conn_${id}`,
     createdAt: new Date(),
     updatedAt: new Date(),
@@ -69,17 +78,53 @@ function connection(id: number, more: Partial<Connection> = {}): Connection {
   };
 }
 
-test("ten thousand connections to one document hold one list of tools, and no row", async () => {
+/** A connection as it is at rest. */
+async function stored(): Promise<Connection> {
+  const { accountId, serverType, name, description, accessType, configuration, hasCredential, statusReason } =
+    connection(0);
+  return store.create({
+    ...{ accountId, serverType, name, description, accessType, configuration, hasCredential, statusReason },
+    secrets: {},
+    acceptToolChanges: "manual",
+  });
+}
+
+async function rows(table: string): Promise<number> {
+  return (await world.database.pool.query(`select * from ${table}`)).rowCount ?? 0;
+}
+
+test("ten thousand connections to one document hold one list of tools and one row of pins between them", async () => {
   const lists = new Set<unknown>();
-  for (let id = 1; id <= 10_000; id += 1) lists.add(await tools.of(connection(id)));
+  for (let count = 0; count < 3; count += 1) lists.add(await tools.of(await stored()));
+  const held = (await store.list("a")).map(({ toolPins }) => toolPins);
+  expect(new Set(held).size).toBe(1);
+  const [toolPins] = held;
+  for (let id = 4; id <= 10_000; id += 1) lists.add(await tools.of(connection(id, { toolPins })));
   expect(lists.size).toBe(1);
   expect(site.requests).toHaveLength(1);
-  expect((await world.database.pool.query("select * from tool_list")).rows).toEqual([]);
+  expect([await rows("tool_list"), await rows("tool_pin_set"), await rows("tool_definition")]).toEqual([0, 1, 0]);
 });
 
 test("what one of them switches off stays on for the others", async () => {
-  const [first] = await tools.of(connection(1));
-  const narrowed = await tools.of(connection(2, { disabledToolIds: [first?.id ?? 0] }));
+  const { toolPins } = (await store.list("a"))[0] ?? connection(0);
+  const [first] = await tools.of(connection(1, { toolPins }));
+  const narrowed = await tools.of(connection(2, { toolPins, disabledToolIds: [first?.id ?? 0] }));
   expect(narrowed.map(({ enabled }) => enabled)).toEqual([false, true]);
-  expect((await tools.of(connection(1))).map(({ enabled }) => enabled)).toEqual([true, true]);
+  expect((await tools.of(connection(1, { toolPins }))).map(({ enabled }) => enabled)).toEqual([true, true]);
+});
+
+test("a change of the document waits for each of them, and costs only the definitions that changed", async () => {
+  const [first, second] = await store.list("a");
+  if (first === undefined || second === undefined) throw new Error("two connections were to be there");
+  site.document = documentOf({}, { "/things": { get: { operationId: "list_things", summary: "List all things" } } });
+  await world.database.pool.query("update openapi_source set due_at = now()");
+  await world.documents.maintain();
+
+  const held = await tools.of(first);
+  expect(held.map(({ definition }) => definition.description)).toEqual(["List things."]);
+  expect(held.map(({ offered }) => offered?.description)).toEqual(["List all things."]);
+  expect(await tools.of(second)).toBe(held);
+  // The one that changed, and the one that went.
+  expect([await rows("tool_pin_set"), await rows("tool_definition")]).toEqual([1, 2]);
+  expect((await store.list("a")).map(({ changedTools }) => changedTools)).toEqual([1, 1, 0]);
 });

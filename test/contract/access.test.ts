@@ -69,6 +69,11 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ connection }) => ({ input: { server_id: connection } }),
     namesSomething: true,
   },
+  AcceptToolChanges: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection, digest: "something" } }),
+    namesSomething: true,
+  },
   WatchConnections: {
     wrongScopes: "mgmt.write mcp.read mcp.write",
     request: ({ connection }) => ({ input: { server_id: connection } }),

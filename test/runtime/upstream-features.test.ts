@@ -119,6 +119,7 @@ async function connect(accountId: string, url: string, name: string): Promise<Co
     secrets: {},
     hasCredential: false,
     statusReason: undefined,
+    acceptToolChanges: "manual",
   });
   await world.store.recordVerification(accountId, created.id, 1, "verified", undefined);
   const find = async () => (await world.view.ofAccount(accountId)).find(({ id }) => id === created.id);

@@ -5,7 +5,9 @@ import type { Principal } from "../../src/auth/principal.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { createCachedView } from "../../src/connections/cached-view.ts";
 import type { Connection } from "../../src/connections/connection.ts";
+import { createInForce } from "../../src/connections/pins/in-force.ts";
 import { createToolLists } from "../../src/connections/tool-lists.ts";
+import type { UpstreamNews } from "../../src/integrations/features.ts";
 import type { Integration, Verification } from "../../src/integrations/integration.ts";
 import { createToolRanking } from "../../src/connections/rank-tools.ts";
 import { createSettingsView } from "../../src/connections/settings-view.ts";
@@ -30,6 +32,7 @@ import { createChangeFeed } from "../../src/storage/stores/connection-event.ts";
 import { createConnectionStore } from "../../src/storage/stores/connection.ts";
 import { createSessionStore } from "../../src/storage/stores/session.ts";
 import { createToolListStore } from "../../src/storage/stores/tool-list.ts";
+import { createPinStore } from "../../src/storage/stores/tool-pin.ts";
 import { createToolNames } from "../../src/storage/stores/tool-name.ts";
 import { createTestDatabase } from "../support/database.ts";
 
@@ -49,6 +52,10 @@ export interface ThirdParty {
   answer: (call: ReceivedCall) => Promise<CallResult>;
   /** What a verification of a key sees; a test may replace it. */
   verification: Verification;
+  /** How it defines a tool; a test may replace it. */
+  define: (name: string) => ToolDefinition;
+  /** Tells every replica that the tools behind a connection are others. */
+  tellOfTools(connectionId: number): void;
 }
 
 /** A tool as the third party defines it; names that begin with `get` only read. */
@@ -64,8 +71,13 @@ export function toolNamed(name: string): ToolDefinition {
 
 function createThirdParty(): ThirdParty {
   const received: ReceivedCall[] = [];
+  const hearers: ((connectionId: number, news: UpstreamNews) => void)[] = [];
   const party: ThirdParty = {
     received,
+    define: toolNamed,
+    tellOfTools(connectionId) {
+      for (const hear of hearers) hear(connectionId, { kind: "list_changed", list: "tools" });
+    },
     verification: { outcome: "verified" },
     answer: ({ connectionId, tool }) =>
       Promise.resolve({ content: [{ type: "text", text: `${tool} of ${connectionId}` }], isError: false }),
@@ -81,13 +93,16 @@ function createThirdParty(): ThirdParty {
       async listTools({ configuration }) {
         if (configuration.hangs === true) await new Promise(() => undefined);
         const { tools } = configuration;
-        return Array.isArray(tools) ? tools.filter((name) => typeof name === "string").map(toolNamed) : [];
+        return Array.isArray(tools)
+          ? tools.filter((name) => typeof name === "string").map((name) => party.define(name))
+          : [];
       },
       callTool({ connectionId }, { name }, args, { signal }) {
         const call = { connectionId, tool: name, args, signal };
         received.push(call);
         return party.answer(call);
       },
+      onNews: (hear) => void hearers.push(hear),
       verify: () => Promise.resolve(party.verification),
     },
   };
@@ -152,7 +167,17 @@ export async function createWorld(
     const listener = createListener({ url: testDatabase.url, log });
     const feed = await createChangeFeed(listener);
     const view = createCachedView({ store, feed });
-    const tools = createToolLists({ catalog, view, connections: store, lists, names, feed, log });
+    const inForce = createInForce({ pins: createPinStore(pool), connections: store, log });
+    const tools = createToolLists({
+      catalog,
+      view,
+      connections: store,
+      lists,
+      names,
+      feed,
+      inForce,
+      log,
+    });
     const sessionStore = createSessionStore(pool);
     const sessions = createSessions({ store: sessionStore, idleSeconds: options.idleSeconds ?? 86_400, log });
     const history = createCallHistory({ store: createCallRecordStore(pool), log });
@@ -184,7 +209,7 @@ export async function createWorld(
       await listener.close();
     });
     await eventually(() => listener.isHealthy());
-    return { runtime, sessions, history, view, feed, tools, listener, settings, toolChanges };
+    return { runtime, sessions, history, view, feed, tools, inForce, listener, settings, toolChanges };
   }
 
   const replica = await createReplica();
@@ -225,6 +250,7 @@ export async function createWorld(
         secrets: { api_token: "secret" },
         hasCredential: true,
         statusReason: undefined,
+        acceptToolChanges: "manual",
       });
       await store.recordVerification(accountId, created.id, 1, "verified", undefined);
       const isKnown = (one: Connection) => one.id === created.id && one.verificationStatus === "verified";

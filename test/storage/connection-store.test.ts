@@ -65,6 +65,7 @@ function fresh(overrides: Partial<NewConnection> = {}): NewConnection {
     secrets: { api_token: "canary-secret" },
     hasCredential: true,
     statusReason: undefined,
+    acceptToolChanges: "manual",
     ...overrides,
   };
 }

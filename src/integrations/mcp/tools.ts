@@ -1,4 +1,5 @@
-import { isJsonObject, roundNumbers, type JsonObject, type JsonValue } from "../../json.ts";
+import { createHash } from "node:crypto";
+import { isJsonObject, printInKeyOrder, roundNumbers, type JsonObject, type JsonValue } from "../../json.ts";
 import type { ToolDefinition, ToolHints } from "../tool.ts";
 import { keepFields } from "./listed-fields.ts";
 import { mirroredParameters } from "./stateless.ts";
@@ -40,8 +41,17 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
     },
     readOnly: isJsonObject(hints) && hints.readOnlyHint === true,
     ...hintsOf(hints),
+    digest: digestOf(value),
     ...(Object.keys(listed).length > 0 ? { listed } : {}),
   };
+}
+
+/** What of a listed tool reaches agents in one form or another; a change of anything else is none. */
+const STATED = ["name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta"];
+
+function digestOf(tool: JsonObject): string {
+  const stated = Object.fromEntries(Object.entries(tool).filter(([key]) => STATED.includes(key)));
+  return createHash("sha256").update("mcp\n").update(printInKeyOrder(stated)).digest("base64url");
 }
 
 function hintsOf(annotations: JsonValue | undefined): { readonly hints?: ToolHints } {

@@ -21,7 +21,11 @@ export interface ConvertedDocument {
 export function convertDocument(text: string): ConvertedDocument {
   const root = parseRoot(text);
   const document = asDocument(root.swagger === undefined ? root : fromSwagger(root));
-  const operations = operationsOf(document, { category: undefined, credentialProperty: "api_token" });
+  const operations = operationsOf(document, {
+    category: undefined,
+    credentialProperty: "api_token",
+    isForeign: true,
+  });
   if (operations.length === 0) throw new OpenApiError("has no operations");
   if (operations.length > MAX_OPERATIONS)
     throw new OpenApiError(`has ${operations.length} operations; ${MAX_OPERATIONS} are the most`);

@@ -1,4 +1,5 @@
 import type { ToolChange } from "../integration.ts";
+import type { Operation } from "../openapi/operation.ts";
 
 /** A document at rest. Shared by every connection that uses it, of whatever account. */
 export interface StoredDocument {
@@ -17,18 +18,27 @@ export interface DocumentSource {
   readonly etag: string | undefined;
 }
 
+/** How the tools of an address changed. */
+export interface DocumentChange extends Omit<ToolChange, "changedAt"> {
+  /** The operations that are gone or no longer as they were: connections may still hold on to them. */
+  readonly superseded: readonly Operation[];
+}
+
 /** Documents and where they come from, at rest. */
 export interface DocumentStore {
   find(digest: string): Promise<Pick<StoredDocument, "text" | "toolNames"> | undefined>;
   /** Keeps a document; nothing happens when it is there already. */
   save(document: StoredDocument): Promise<void>;
   findSource(url: string): Promise<DocumentSource | undefined>;
+  /**
+   * Notes what an address answered to its first fetch, with the next one in so many seconds; what another replica noted
+   * first stays. Answers what holds.
+   */
+  addSource(source: DocumentSource, dueInSeconds: number): Promise<DocumentSource>;
   /** Notes what an address answered, with its next fetch in so many seconds. A `change` is recorded, and every replica told. */
-  saveSource(
-    source: DocumentSource,
-    dueInSeconds: number,
-    change?: Pick<ToolChange, "added" | "removed">,
-  ): Promise<void>;
+  saveSource(source: DocumentSource, dueInSeconds: number, change?: DocumentChange): Promise<void>;
+  /** An operation that a document of then had, by its tool's digest. */
+  findOperation(digest: string): Promise<Operation | undefined>;
   /** Takes addresses that are due, each for this caller alone; they are due again in 10 minutes unless saved before. */
   claimDue(limit: number): Promise<readonly DocumentSource[]>;
   /** The latest changes of an address, newest first. */

@@ -2,10 +2,12 @@ import { LRUCache } from "lru-cache";
 import type { Dispatcher } from "undici";
 import type { JsonObject } from "../../json.ts";
 import { orAborted } from "../or-aborted.ts";
+import type { Operation } from "../openapi/operation.ts";
+import type { ToolDefinition } from "../tool.ts";
 import { digestIn, textIn } from "./configuration.ts";
 import { createDocumentCache, digestOf, type LoadedDocument } from "./document-cache.ts";
 import { DocumentFailure } from "./document-failure.ts";
-import type { DocumentSource, DocumentStore } from "./document-store.ts";
+import type { DocumentChange, DocumentSource, DocumentStore } from "./document-store.ts";
 import type { DocumentConverter } from "./converter.ts";
 import { fetchDocument } from "./fetch-document.ts";
 
@@ -24,10 +26,18 @@ export interface Documents {
   of(configuration: JsonObject, signal: AbortSignal, isTrial: boolean): Promise<LoadedDocument>;
   /** Reads an inline document and keeps it; answers its digest. Throws DocumentFailure `unusable`. */
   adopt(text: string): Promise<string>;
+  /**
+   * How a tool of the document is called: as it was when it became the definition that is in force, whatever the document
+   * says by now. Undefined when it never had such a tool.
+   */
+  operationOf(document: LoadedDocument, tool: ToolDefinition): Operation | undefined | Promise<Operation | undefined>;
   /** Whether a document with this digest is kept. */
   has(digest: string): Promise<boolean>;
-  /** Fetches again what is due, each address on one replica, and now and then drops what nobody uses. */
-  maintain(): Promise<void>;
+  /**
+   * Fetches again what is due, each address on one replica, and now and then drops what nobody uses. `onChanged` hears of
+   * addresses that answered other tools than before.
+   */
+  maintain(onChanged?: (url: string) => Promise<void>): Promise<void>;
   /** Looks at the database again: something may have changed on another replica. */
   forgetSources(): void;
 }
@@ -41,6 +51,7 @@ const SOURCE_FRESH_MS = 10_000;
 /** How often use is noted at most, per document and replica. */
 const TOUCH_MS = 3_600_000;
 const MAX_SOURCES = 10_000;
+const MAX_EARLIER = 2_000;
 const REFRESH_BATCH = 5;
 const PURGE_MS = 3_600_000;
 
@@ -51,6 +62,8 @@ export function createDocuments(deps: DocumentsDeps): Documents {
   const sources = new LRUCache<string, { readonly digest: string }>({ max: MAX_SOURCES, ttl: SOURCE_FRESH_MS });
   const failures = new LRUCache<string, DocumentFailure>({ max: MAX_SOURCES, ttl: SOURCE_FRESH_MS });
   const touched = new LRUCache<string, true>({ max: MAX_SOURCES, ttl: TOUCH_MS });
+  /** Operations that are in force somewhere and no longer in their document. */
+  const earlier = new LRUCache<string, Operation>({ maxSize: MAX_EARLIER, sizeCalculation: () => 1 });
   const fetching = new Map<string, Promise<LoadedDocument>>();
 
   let nextPurgeMs = 0;
@@ -98,9 +111,9 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     const document = await cache.load(digest, () => Promise.resolve(text));
     if (isTrial) return document;
     await store.save({ digest, text, toolNames: document.tools.map(({ name }) => name) });
-    await store.saveSource({ url, digest, etag }, jittered(REFRESH_SECONDS));
-    sources.set(url, { digest });
-    return document;
+    const source = await store.addSource({ url, digest, etag }, jittered(REFRESH_SECONDS));
+    sources.set(url, { digest: source.digest });
+    return source.digest === digest ? document : stored(source.digest);
   }
 
   async function ofAddress(url: string, isTrial: boolean): Promise<LoadedDocument> {
@@ -115,7 +128,17 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     return fetchFirst(url, isTrial);
   }
 
-  async function refresh(source: DocumentSource): Promise<void> {
+  /** A document that can no longer be read has nothing left that could be held on to. */
+  async function operationsBefore(digest: string): Promise<Operations> {
+    try {
+      return (await stored(digest)).operations;
+    } catch (error) {
+      if (error instanceof DocumentFailure) return new Map();
+      throw error;
+    }
+  }
+
+  async function refresh(source: DocumentSource, onChanged?: (url: string) => Promise<void>): Promise<void> {
     const { url } = source;
     try {
       const answer = await fetchDocument(deps.dispatcher, url, source.etag, new AbortController().signal);
@@ -127,20 +150,22 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       const document = await cache.load(fresh.digest, () => Promise.resolve(answer.text));
       const toolNames = document.tools.map(({ name }) => name);
       await store.save({ digest: fresh.digest, text: answer.text, toolNames });
-      const before = new Set((await store.find(source.digest))?.toolNames);
-      const now = new Set(toolNames);
-      const change = {
-        added: toolNames.filter((name) => !before.has(name)).sort(),
-        removed: [...before].filter((name) => !now.has(name)).sort(),
-      };
+      const change = changeOf(await operationsBefore(source.digest), document.operations);
       await store.saveSource(fresh, jittered(REFRESH_SECONDS), change);
       sources.set(url, { digest: fresh.digest });
       log.info({ url: withoutQuery(url), ...counted(change) }, "an OpenAPI document changed");
+      await onChanged?.(url);
     } catch (error) {
       // The document that is there stays in use.
       log.warn({ err: error, url: withoutQuery(url) }, "an OpenAPI document could not be refreshed; it is tried again");
       await store.saveSource(source, jittered(RETRY_SECONDS));
     }
+  }
+
+  async function findEarlier(digest: string): Promise<Operation | undefined> {
+    const operation = await store.findOperation(digest);
+    if (operation !== undefined) earlier.set(digest, operation);
+    return operation;
   }
 
   return {
@@ -167,9 +192,14 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       await store.save({ digest, text, toolNames: document.tools.map(({ name }) => name) });
       return digest;
     },
+    operationOf({ operations }, { name, digest }) {
+      const current = operations.get(name);
+      if (digest === undefined || current?.tool.digest === digest) return current;
+      return earlier.get(digest) ?? findEarlier(digest);
+    },
     has: async (digest) => (await store.find(digest)) !== undefined,
-    async maintain() {
-      for (const source of await store.claimDue(REFRESH_BATCH)) await refresh(source);
+    async maintain(onChanged) {
+      for (const source of await store.claimDue(REFRESH_BATCH)) await refresh(source, onChanged);
       if (Date.now() < nextPurgeMs) return;
       nextPurgeMs = Date.now() + PURGE_MS;
       await store.purge();
@@ -187,16 +217,25 @@ function withoutQuery(url: string): string {
   return url.split("?", 1)[0] ?? "";
 }
 
-function counted({
-  added,
-  removed,
-}: {
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-}): object {
+type Operations = LoadedDocument["operations"];
+
+/** How one document differs from the one before. */
+function changeOf(before: Operations, now: Operations): DocumentChange {
+  const superseded = [...before.values()].filter(({ tool }) => now.get(tool.name)?.tool.digest !== tool.digest);
+  const names = superseded.map(({ tool }) => tool.name).sort();
+  return {
+    added: [...now.keys()].filter((name) => !before.has(name)).sort(),
+    removed: names.filter((name) => !now.has(name)),
+    changed: names.filter((name) => now.has(name)),
+    superseded,
+  };
+}
+
+function counted({ added, removed, changed }: DocumentChange): object {
   return {
     added: added.length,
     removed: removed.length,
+    changed: changed.length,
     addedTools: added.slice(0, 20),
     removedTools: removed.slice(0, 20),
   };

@@ -129,7 +129,8 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     async callTool(target, tool, args, { signal }) {
       try {
         const document = await documentOf(target, signal);
-        const operation = document.operations.get(tool.name);
+        const found = documents.operationOf(document, tool);
+        const operation = found instanceof Promise ? await found : found;
         if (operation === undefined)
           return errorResult(`${document.title} has no operation ${tool.name} any more. List the tools again.`);
         return (await call(document, operation, args, target, signal)).result;

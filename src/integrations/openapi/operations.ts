@@ -5,6 +5,7 @@ import { credentialsOf, requirementsOf } from "./security.ts";
 import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./document.ts";
 import { inputOf } from "./input.ts";
 import type { Operation } from "./operation.ts";
+import { createOperationDigests } from "./operation-digest.ts";
 import { rateLimitsOf } from "./rate-limits.ts";
 import { createSchemaConverter } from "./schema.ts";
 import { serverOf } from "./server-plan.ts";
@@ -25,6 +26,8 @@ export interface OperationDefaults {
   readonly category: string | undefined;
   /** The configuration property that is sent where a security scheme does not say what to send. */
   readonly credentialProperty: string | undefined;
+  /** The document is a stranger's, who may change it at any time: its tools carry digests. */
+  readonly isForeign?: boolean;
 }
 
 interface RawOperation extends NamedOperation {
@@ -46,6 +49,7 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
   const inputs = createSchemaConverter(document, "input");
   const outputs = createSchemaConverter(document, "output");
   const shared = rateLimitsOf(document.root["x-patchbay-rate-limits"], "");
+  const digestOf = defaults.isForeign === true ? createOperationDigests(document) : undefined;
   return raw.map((entry, index): Operation => {
     const { operation, item, method, path } = entry;
     const input = inputOf(document, inputs, { path, shared: arrayOf(item.parameters), operation });
@@ -55,8 +59,10 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
       textOf(operation["x-patchbay-category"]) ?? textOf(arrayOf(operation.tags)[0]) ?? defaults.category;
     const readOnly = flagOf(operation["x-patchbay-read-only"]) ?? READING.has(method);
     const audience = arrayOf(operation["x-patchbay-audience"]).filter((word) => typeof word === "string");
+    const server = serverOf(operation.servers ?? item.servers ?? document.root.servers);
+    const name = names[index] ?? "";
     const tool: ToolDefinition = {
-      name: names[index] ?? "",
+      name,
       description: descriptionOf(entry),
       inputSchema: input.schema,
       ...(outputSchema === undefined ? {} : { outputSchema }),
@@ -67,8 +73,11 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
       },
       readOnly,
       ...hintsOf(operation, method, readOnly),
+      ...(digestOf && {
+        digest: digestOf({ name, ...entry }),
+        request: `${method} ${server.url.replace(/\/$/, "")}${path}`,
+      }),
     };
-    const server = serverOf(operation.servers ?? item.servers ?? document.root.servers);
     const { parameters, body } = input;
     const accept = acceptOf(document, operation);
     const requirements = requirementsOf(document, operation);

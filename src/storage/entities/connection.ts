@@ -1,6 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import type { JsonObject } from "../../json.ts";
 import { AccountEntity } from "./account.ts";
+import { ToolPinSetEntity } from "./tool-pin-set.ts";
 
 /** A connection; its secrets are sealed in one value. */
 export const ConnectionEntity = defineEntity({
@@ -32,12 +33,26 @@ export const ConnectionEntity = defineEntity({
     createdAt: p.datetime().defaultRaw("now()"),
     updatedAt: p.datetime().defaultRaw("now()"),
     verifyDueAt: p.datetime().nullable(),
+    acceptToolChanges: p.enum(["manual", "automatic"]).default("manual"),
+    toolPins: p
+      .manyToOne(ToolPinSetEntity)
+      .mapToPk()
+      .nullable()
+      .joinColumn("tool_pins")
+      .foreignKeyName("connection_tool_pins_fkey")
+      .updateRule("no action")
+      .deleteRule("no action"),
+    changedTools: p.integer().default(0),
   }),
   indexes: [
     { name: "connection_verify_due", expression: `create index connection_verify_due on connection (verify_due_at)` },
     {
       name: "connection_sealed_version",
       expression: `create index connection_sealed_version on connection (substring(sealed_secrets from 2 for 4))`,
+    },
+    {
+      name: "connection_tool_pins_idx",
+      expression: `create index connection_tool_pins_idx on connection (tool_pins) where tool_pins is not null`,
     },
   ],
 });

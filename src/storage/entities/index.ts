@@ -18,8 +18,10 @@ import { PersonalAccessTokenEntity } from "./personal-access-token.ts";
 import { RevocationEntity } from "./revocation.ts";
 import { SessionEntity } from "./session.ts";
 import { SigningKeyEntity } from "./signing-key.ts";
+import { ToolDefinitionEntity } from "./tool-definition.ts";
 import { ToolListEntity } from "./tool-list.ts";
 import { ToolNameEntity } from "./tool-name.ts";
+import { ToolPinSetEntity } from "./tool-pin-set.ts";
 
 /** Every entity the ORM maps; one for each table of ours. */
 export const entities = [
@@ -43,6 +45,8 @@ export const entities = [
   RevocationEntity,
   SessionEntity,
   SigningKeyEntity,
+  ToolDefinitionEntity,
   ToolListEntity,
   ToolNameEntity,
+  ToolPinSetEntity,
 ];

@@ -17,6 +17,7 @@ export const OpenapiChangeEntity = defineEntity({
     changedAt: p.datetime().defaultRaw("now()"),
     added: p.array().columnType("text[]"),
     removed: p.array().columnType("text[]"),
+    changed: p.array().columnType("text[]").defaultRaw("'{}'"),
   }),
   indexes: [{ name: "openapi_change_url_id_idx", properties: ["url", "id"] }],
 });

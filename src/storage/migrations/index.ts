@@ -19,6 +19,8 @@ import { CreateExternalIdentity } from "./0018-create-external-identity.ts";
 import { ExtendOauthClient } from "./0019-extend-oauth-client.ts";
 import { CreateAuditEvent } from "./0020-create-audit-event.ts";
 import { ExtendSigningKey } from "./0021-extend-signing-key.ts";
+import { CreateToolPin } from "./0023-create-tool-pin.ts";
+import { ExtendOpenapiChange } from "./0024-extend-openapi-change.ts";
 import { CreateAccountSetting } from "./0025-create-account-setting.ts";
 import { IndexSealedVersion } from "./0022-index-sealed-version.ts";
 import { MIGRATION_NAMES } from "./names.ts";
@@ -45,6 +47,8 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0019_extend_oauth_client": ExtendOauthClient,
   "0020_create_audit_event": CreateAuditEvent,
   "0021_extend_signing_key": ExtendSigningKey,
+  "0023_create_tool_pin": CreateToolPin,
+  "0024_extend_openapi_change": ExtendOpenapiChange,
   "0025_create_account_setting": CreateAccountSetting,
   "0022_index_sealed_version": IndexSealedVersion,
 };

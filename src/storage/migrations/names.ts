@@ -26,5 +26,7 @@ export const MIGRATION_NAMES = [
   "0020_create_audit_event",
   "0021_extend_signing_key",
   "0022_index_sealed_version",
+  "0023_create_tool_pin",
+  "0024_extend_openapi_change",
   "0025_create_account_setting",
 ] as const;

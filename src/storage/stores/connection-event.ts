@@ -50,7 +50,7 @@ export async function createChangeFeed(listener: EventListener): Promise<ChangeF
   };
 }
 
-const EVENTS = ["created", "updated", "deleted", "tools"] as const;
+const EVENTS = ["created", "updated", "deleted", "tools", "pins"] as const;
 
 function parseEvent(payload: string): ConnectionEvent | undefined {
   const value: unknown = JSON.parse(payload);

@@ -1,4 +1,4 @@
-import type { AccessType, Connection, VerificationStatus } from "../../connections/connection.ts";
+import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "../../connections/connection.ts";
 import type { JsonObject } from "../../json.ts";
 
 /** A row of `connection` without its secrets, as `CONNECTION_COLUMNS` selects it. */
@@ -17,6 +17,9 @@ export interface ConnectionRow {
   key_version: number;
   disabled_tool_ids: number[];
   known_tool_ids: number[] | null;
+  accept_tool_changes: ToolChangeAcceptance;
+  tool_pins: string | null;
+  changed_tools: number;
   oauth_client_id: string;
   created_at: Date;
   updated_at: Date;
@@ -24,8 +27,8 @@ export interface ConnectionRow {
 
 /** Every column but the sealed secrets, which are asked for by themselves. */
 export const CONNECTION_COLUMNS = `account_id, id, server_type, name, description, agent_enabled, access_type, configuration,
-  has_credential, verification_status, status_reason, key_version, disabled_tool_ids, known_tool_ids, oauth_client_id,
-  created_at, updated_at`;
+  has_credential, verification_status, status_reason, key_version, disabled_tool_ids, known_tool_ids, accept_tool_changes,
+  tool_pins, changed_tools, oauth_client_id, created_at, updated_at`;
 
 /** Where the secrets of a connection are sealed to. */
 export function secretsPlace(
@@ -52,6 +55,9 @@ export function toConnection(row: ConnectionRow): Connection {
     keyVersion: row.key_version,
     disabledToolIds: row.disabled_tool_ids,
     knownToolIds: row.known_tool_ids ?? undefined,
+    acceptToolChanges: row.accept_tool_changes,
+    toolPins: row.tool_pins ?? undefined,
+    changedTools: row.changed_tools,
     oauthClientId: row.oauth_client_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -31,8 +31,8 @@ export const NEXT_UPDATED_AT =
   "greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')";
 
 const INSERT = `insert into connection (account_id, id, server_type, name, description, access_type, configuration, sealed_secrets,
-    has_credential, verification_status, status_reason, oauth_client_id, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11,
+    has_credential, verification_status, status_reason, oauth_client_id, accept_tool_changes, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11, $12,
     date_trunc('milliseconds', clock_timestamp()), date_trunc('milliseconds', clock_timestamp()))
   returning ${CONNECTION_COLUMNS}, ${announce("created")}`;
 
@@ -42,7 +42,9 @@ const UPDATE = {
   text: `with changed as (
       update connection set name = $4, description = $5, agent_enabled = $6, access_type = $7, configuration = $8,
         has_credential = $9, verification_status = $10, status_reason = $11, key_version = $12, disabled_tool_ids = $13,
-        known_tool_ids = $14, sealed_secrets = case when $15 then $16 else sealed_secrets end, updated_at = ${NEXT_UPDATED_AT}
+        known_tool_ids = $14, sealed_secrets = case when $15 then $16 else sealed_secrets end,
+        accept_tool_changes = $17, tool_pins = case when $18 then null else tool_pins end,
+        changed_tools = case when $18 then 0 else changed_tools end, updated_at = ${NEXT_UPDATED_AT}
       where account_id = $1 and id = $2 and updated_at = $3
       returning ${CONNECTION_COLUMNS})
     select changed.*, ${announce("updated")} from changed`,
@@ -57,8 +59,14 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
     return deps.sealer.seal(JSON.stringify(secrets), secretsPlace(accountId, id));
   }
 
-  async function update(runner: pg.Pool | pg.PoolClient, before: Connection, after: Connection, secrets?: JsonObject) {
+  async function update(
+    runner: pg.Pool | pg.PoolClient,
+    before: Connection,
+    after: Connection,
+    effects: ChangeEffects,
+  ) {
     const { accountId, id } = before;
+    const { secrets } = effects;
     const sealed = secrets === undefined ? null : seal(accountId, id, secrets);
     const values = [
       accountId,
@@ -77,6 +85,8 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
       after.knownToolIds ?? null,
       secrets !== undefined,
       sealed,
+      after.acceptToolChanges,
+      effects.forgetTools === true || effects.forgetPins === true,
     ];
     const row = (await runStatement<ConnectionRow>(runner, { ...UPDATE, values })).rows[0];
     return row === undefined ? undefined : toConnection(row);
@@ -115,6 +125,7 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
           fresh.hasCredential,
           fresh.statusReason ?? null,
           oauthClientId,
+          fresh.acceptToolChanges,
         ]);
         await client.query(
           "insert into oauth_client (account_id, id, connection_id, name, scopes) values ($1, $2, $3, $4, $5)",
@@ -128,9 +139,9 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
       }),
 
     async save(before, after, effects) {
-      if (Object.keys(effects).length === 0) return update(pool, before, after);
+      if (Object.keys(effects).length === 0) return update(pool, before, after, effects);
       return transaction(pool, async (client) => {
-        const saved = await update(client, before, after, effects.secrets);
+        const saved = await update(client, before, after, effects);
         if (saved !== undefined) await applyEffects(deps, client, saved, effects);
         return saved;
       });

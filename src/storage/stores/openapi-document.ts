@@ -2,9 +2,11 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type pg from "pg";
 import type { DocumentSource, DocumentStore } from "../../integrations/openapi-document/document-store.ts";
+import { parsePlan, printPlan } from "../../integrations/openapi/operation-text.ts";
 import { transaction } from "../transaction.ts";
 import { announce } from "./connection-event.ts";
 import { runStatement } from "./run-statement.ts";
+import { keepDefinitions, parseDefinition } from "./tool-definition.ts";
 
 const FIND = {
   name: "openapi_document_find",
@@ -24,9 +26,19 @@ const SAVE_SOURCE = {
   text: `insert into openapi_source (url, digest, etag, due_at) values ($1, $2, $3, now() + make_interval(secs => $4))
     on conflict (url) do update set digest = excluded.digest, etag = excluded.etag, due_at = excluded.due_at`,
 };
+const ADD_SOURCE = {
+  name: "openapi_source_add",
+  text: `insert into openapi_source (url, digest, etag, due_at) values ($1, $2, $3, now() + make_interval(secs => $4))
+    on conflict (url) do update set used_at = now()
+    returning url, digest, etag`,
+};
 const RECORD_CHANGE = {
   name: "openapi_change_record",
-  text: "insert into openapi_change (url, added, removed) values ($1, $2, $3)",
+  text: "insert into openapi_change (url, added, removed, changed) values ($1, $2, $3, $4)",
+};
+const FIND_OPERATION = {
+  name: "tool_definition_find_plan",
+  text: "select definition, plan from tool_definition where digest = $1 and plan is not null",
 };
 /** Whoever lists tools of these connections, on any replica, looks again. */
 const ANNOUNCE = {
@@ -43,7 +55,7 @@ const CLAIM = {
 };
 const LIST_CHANGES = {
   name: "openapi_change_list",
-  text: "select changed_at, added, removed from openapi_change where url = $1 order by id desc limit $2",
+  text: "select changed_at, added, removed, changed from openapi_change where url = $1 order by id desc limit $2",
 };
 const TOUCH = {
   name: "openapi_document_touch",
@@ -56,7 +68,9 @@ const PURGE_CHANGES = {
 };
 const PURGE_SOURCES = {
   name: "openapi_source_purge",
-  text: "delete from openapi_source where used_at < now() - interval '90 days'",
+  // What a connection names stays, with what came after it: its pins refer to that.
+  text: `delete from openapi_source as source where used_at < now() - interval '90 days'
+    and not exists (select 1 from connection where server_type = 'openapi' and configuration->>'spec_url' = source.url)`,
 };
 const PURGE_DOCUMENTS = {
   name: "openapi_document_purge",
@@ -70,6 +84,13 @@ interface SourceRow {
   url: string;
   digest: string;
   etag: string | null;
+}
+
+interface ChangeRow {
+  changed_at: Date;
+  added: string[];
+  removed: string[];
+  changed: string[];
 }
 
 const toSource = ({ url, digest, etag }: SourceRow): DocumentSource => ({ url, digest, etag: etag ?? undefined });
@@ -93,6 +114,19 @@ export function createDocumentStore(pool: pg.Pool): DocumentStore {
       return row === undefined ? undefined : toSource(row);
     },
 
+    async addSource(source, dueInSeconds) {
+      const { url, digest, etag } = source;
+      const statement = { ...ADD_SOURCE, values: [url, digest, etag ?? null, dueInSeconds] };
+      const row = (await runStatement<SourceRow>(pool, statement)).rows[0];
+      return row === undefined ? source : toSource(row);
+    },
+
+    async findOperation(digest) {
+      const statement = { ...FIND_OPERATION, values: [digest] };
+      const row = (await runStatement<{ definition: string; plan: string }>(pool, statement)).rows[0];
+      return row && parsePlan(parseDefinition(row.definition), row.plan);
+    },
+
     async saveSource({ url, digest, etag }, dueInSeconds, change) {
       const statement = { ...SAVE_SOURCE, values: [url, digest, etag ?? null, dueInSeconds] };
       if (change === undefined) {
@@ -101,7 +135,12 @@ export function createDocumentStore(pool: pg.Pool): DocumentStore {
       }
       await transaction(pool, async (client) => {
         await runStatement(client, statement);
-        await runStatement(client, { ...RECORD_CHANGE, values: [url, change.added, change.removed] });
+        const { added, removed, changed, superseded } = change;
+        await runStatement(client, { ...RECORD_CHANGE, values: [url, added, removed, changed] });
+        await keepDefinitions(
+          client,
+          superseded.map((operation) => ({ definition: operation.tool, plan: printPlan(operation) })),
+        );
         await runStatement(client, { ...ANNOUNCE, values: [url] });
       });
     },
@@ -111,11 +150,11 @@ export function createDocumentStore(pool: pg.Pool): DocumentStore {
     },
 
     async listChanges(url, limit) {
-      const { rows } = await runStatement<{ changed_at: Date; added: string[]; removed: string[] }>(pool, {
+      const { rows } = await runStatement<ChangeRow>(pool, {
         ...LIST_CHANGES,
         values: [url, limit],
       });
-      return rows.map(({ changed_at: changedAt, added, removed }) => ({ changedAt, added, removed }));
+      return rows.map(({ changed_at: changedAt, added, removed, changed }) => ({ changedAt, added, removed, changed }));
     },
 
     async touch(digest, url) {

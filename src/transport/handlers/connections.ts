@@ -8,24 +8,26 @@ import {
   GetConnectionResponseSchema,
   ListConnectionsResponseSchema,
   ListConnectionToolsResponseSchema,
-  ListToolChangesResponseSchema,
   UpdateConnectionResponseSchema,
 } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import { connectionStatus } from "../../connections/connection.ts";
 import type { Connections } from "../../connections/connections.ts";
+import type { ToolChangeReview } from "../../connections/pins/tool-change-review.ts";
 import type { Watch } from "../../connections/watch.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import { fromUpdateRequest } from "../mappers/connection-change.ts";
 import { toWireConnection, toWireDetails, toWireListed } from "../mappers/connection.ts";
-import { toWireToolChange, toWireToolPage } from "../mappers/tool.ts";
+import { toWireToolPage } from "../mappers/tool.ts";
 import { wantsDetails } from "../mappers/view.ts";
 import { toWireWatchEvent } from "../mappers/watch-event.ts";
 import { principalOf } from "../principal.ts";
+import { createToolChangeHandlers } from "./tool-changes.ts";
 
 /** What the handlers of ConnectionService need. */
 export interface ConnectionHandlerDeps {
   readonly connections: Connections;
   readonly watch: Watch;
+  readonly toolChanges: ToolChangeReview;
   readonly catalog: Catalog;
 }
 
@@ -34,8 +36,8 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
   const { connections, catalog } = deps;
   return {
     async createConnection(request, context) {
-      const { serverType, name, description, accessType, configuration = {} } = request;
-      const draft = { serverType, name, description, accessType, configuration };
+      const { serverType, name, description, accessType, acceptToolChanges, configuration = {} } = request;
+      const draft = { serverType, name, description, accessType, acceptToolChanges, configuration };
       const connection = await connections.create(principalOf(context), draft);
       context.responseHeader.set("Location", `/api/v1/mcp-servers/${connection.id}`);
       return create(CreateConnectionResponseSchema, {
@@ -100,10 +102,7 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
       });
     },
 
-    async listToolChanges({ serverId }, context) {
-      const changes = await connections.listToolChanges(principalOf(context), serverId);
-      return create(ListToolChangesResponseSchema, { success: true, data: changes.map(toWireToolChange) });
-    },
+    ...createToolChangeHandlers(deps.toolChanges),
 
     async *watchConnections({ serverId }, context) {
       for await (const event of deps.watch(principalOf(context), serverId, context.signal))

@@ -32,6 +32,7 @@ export function fromUpdateRequest(request: UpdateConnectionRequest): ConnectionC
       mask?.has("disabled_tools") === true || (mask === undefined && request.disabledTools.length > 0)
         ? request.disabledTools
         : undefined,
+    acceptToolChanges: named("accept_tool_changes") ? request.acceptToolChanges : undefined,
   };
 }
 
@@ -46,4 +47,5 @@ const PRESENT: Readonly<Record<string, (request: UpdateConnectionRequest) => boo
   oauth2_client_secret: (request) => request.oauth2ClientSecret !== undefined,
   config: (request) => request.config !== undefined,
   disabled_tools: () => true,
+  accept_tool_changes: (request) => request.acceptToolChanges !== undefined,
 };

@@ -21,6 +21,7 @@ export function toWireConnection(connection: Connection): WireConnection {
     disabledTools: [...connection.disabledToolIds],
     createdAt: connection.createdAt.toISOString(),
     accessType: connection.accessType,
+    ...(connection.changedTools === 0 ? {} : { pendingToolChanges: connection.changedTools }),
   });
 }
 
@@ -49,6 +50,8 @@ export function toWireDetails(connection: Connection, catalog: Catalog): Connect
     config: connection.configuration,
     createdAt: connection.createdAt.toISOString(),
     updatedAt: connection.updatedAt.toISOString(),
+    acceptToolChanges: connection.acceptToolChanges,
+    pendingToolChanges: connection.changedTools,
   });
 }
 

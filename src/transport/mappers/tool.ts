@@ -1,10 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import {
-  type ToolChange as WireToolChange,
-  ToolChangeSchema,
-  type ToolPage as WireToolPage,
-  ToolPageSchema,
-} from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { type ToolPage as WireToolPage, ToolPageSchema } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import {
   type Tool,
   type ToolAnnotations,
@@ -13,7 +8,6 @@ import {
 } from "../../../gen/proto/patchbay/v1/tool_pb.ts";
 import type { ConnectionTool } from "../../connections/connection-tools.ts";
 import type { ToolPage } from "../../connections/list-tools.ts";
-import type { ToolChange } from "../../integrations/integration.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 
 /** What hosts may want to know about a tool, field by field. */
@@ -32,7 +26,7 @@ export function toWireAnnotations({ annotations, readOnly, hints = {} }: ToolDef
 }
 
 /** A tool as its owner sees it, field by field. */
-export function toWireTool({ id, definition, enabled }: ConnectionTool): Tool {
+export function toWireTool({ id, definition, enabled, offered }: ConnectionTool): Tool {
   return create(ToolSchema, {
     name: definition.name,
     description: definition.description,
@@ -42,15 +36,7 @@ export function toWireTool({ id, definition, enabled }: ConnectionTool): Tool {
     enabled,
     readOnly: definition.readOnly,
     ...(definition.outputSchema === undefined ? {} : { outputSchema: definition.outputSchema }),
-  });
-}
-
-/** One change of a connection's tools, field by field. */
-export function toWireToolChange({ changedAt, added, removed }: ToolChange): WireToolChange {
-  return create(ToolChangeSchema, {
-    changedAt: changedAt.toISOString(),
-    added: [...added],
-    removed: [...removed],
+    ...(offered === undefined ? {} : { changePending: true }),
   });
 }
 

@@ -53,6 +53,26 @@ describe("the tools of a server", () => {
     expect(tools).toHaveLength(5);
   });
 
+  it("are others when anything that agents see is another, and the same whatever else is", async () => {
+    const base = { name: "a", description: "d", inputSchema: { type: "object", properties: { b: {}, c: {} } } };
+    const digest = async (tool: JsonObject): Promise<string | undefined> =>
+      (await list(await upstream(offering(tool))))[0]?.digest;
+    const before = await digest(base);
+    expect(await digest({ ...base, inputSchema: { properties: { c: {}, b: {} }, type: "object" }, vendor: 1 })).toBe(
+      before,
+    );
+    for (const change of [
+      { description: "e" },
+      { title: "t" },
+      { inputSchema: { type: "object" } },
+      { outputSchema: { type: "object" } },
+      { annotations: { readOnlyHint: true } },
+      { icons: [{ src: "https://acme.example/i.png" }] },
+      { _meta: { ui: "https://evil.example" } },
+    ])
+      expect(await digest({ ...base, ...change })).not.toBe(before);
+  });
+
   it("say what else they do where their hints are words of truth", async () => {
     const annotations = { destructiveHint: false, idempotentHint: true, openWorldHint: "yes" };
     const subject = await upstream(offering({ name: "says", annotations }, { name: "silent" }));
@@ -76,6 +96,7 @@ describe("the tools of a server", () => {
     );
     const [whole, ...others] = await list(subject);
     expect(whole).toEqual({
+      digest: expect.stringMatching(/^[\w-]{43}$/) as string,
       name: "whole",
       listed: { _meta: { category: "files" } },
       description: "d",

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../src/json.ts";
+import type { ToolDefinition } from "../../../src/integrations/tool.ts";
+import { digestOf } from "../../../src/integrations/openapi-document/document-cache.ts";
 import { createWorld, documentOf, options, type Site, startSite, type World } from "./support.ts";
 
 let world: World;
@@ -66,7 +69,7 @@ describe("a document by its address", () => {
     expect(claims.flat()).toHaveLength(1);
   });
 
-  test("records which tools came and went when it changes", async () => {
+  test("records which tools came, went and changed when it changes", async () => {
     await names({ spec_url: specUrl });
     const operation = { responses: { "200": { description: "ok" } } };
     site.document = documentOf({
@@ -79,8 +82,38 @@ describe("a document by its address", () => {
     await world.documents.maintain();
     expect(await names({ spec_url: specUrl })).toEqual(["list_things", "new_one"]);
     expect(await world.integration.toolChanges?.({ spec_url: specUrl }, 10)).toEqual([
-      { changedAt: expect.any(Date), added: ["new_one"], removed: ["add_thing"] },
+      { changedAt: expect.any(Date), added: ["new_one"], removed: ["add_thing"], changed: ["list_things"] },
     ]);
+  });
+
+  test("is called as it was by who holds on to what it said then", async () => {
+    const tools = await world.integration.listTools(world.target({ spec_url: specUrl }), options);
+    const [add] = tools.filter(({ name }) => name === "add_thing");
+    if (add === undefined) throw new Error("there was to be a tool add_thing");
+    site.document = documentOf({ paths: { "/elsewhere": { delete: { operationId: "add_thing" } } } });
+    await due();
+    await world.documents.maintain();
+    const [now] = await world.integration.listTools(world.target({ spec_url: specUrl }), options);
+    expect(now).toMatchObject({ name: "add_thing", request: "DELETE /v1/elsewhere" });
+    const call = (tool: ToolDefinition) =>
+      world.integration.callTool(world.target({ spec_url: specUrl }), tool, {}, options);
+    await call(add);
+    expect(site.requests.at(-1)).toMatchObject({ method: "POST", url: "/v1/things" });
+    if (now !== undefined) await call(now);
+    expect(site.requests.at(-1)).toMatchObject({ method: "DELETE", url: "/v1/elsewhere" });
+  });
+
+  test("is, of two first answers, the one that was noted first", async () => {
+    const [first, second] = ["first", "second"].map((title) => documentOf({ info: { title, version: "1" } }));
+    const save = async (document: JsonObject | undefined): Promise<string> => {
+      const text = JSON.stringify(document);
+      await world.store.save({ digest: digestOf(text), text, toolNames: [] });
+      return digestOf(text);
+    };
+    const [one, two] = [await save(first), await save(second)];
+    const url = `${specUrl}?first`;
+    expect(await world.store.addSource({ url, digest: one, etag: undefined }, 60)).toMatchObject({ digest: one });
+    expect(await world.store.addSource({ url, digest: two, etag: undefined }, 60)).toMatchObject({ digest: one });
   });
 
   test.each([

@@ -125,8 +125,8 @@ test("how a document's tools changed is shown on every connection that uses it, 
   const { data } = await fields(face, "ListToolChanges", { server_id: id ?? "" });
   const changed_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string;
   expect(data).toEqual([
-    { changed_at, added: [], removed: ["a", "b"] },
-    { changed_at, added: ["b"], removed: [] },
+    { changed_at, added: [], removed: ["a", "b"], changed: [] },
+    { changed_at, added: ["b"], removed: [], changed: [] },
   ]);
 });
 

@@ -94,6 +94,7 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
         return { success: true, data: { tools: [], totalCount: 0, mcpServerId: 7 } };
       },
       listToolChanges: () => ({ success: true, data: [] }),
+      acceptToolChanges: () => ({ success: true, data: { accepted: [], pendingCount: 0 } }),
       watchConnections: async function* (request, context) {
         seen.requests.push(request);
         seen.signals.push(context.signal);

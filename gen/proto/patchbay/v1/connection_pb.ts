@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/connection.proto.
  */
 export const file_patchbay_v1_connection: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXRjaGJheS92MS9jb25uZWN0aW9uLnByb3RvEgtwYXRjaGJheS52MSL6AwoKQ29ubmVjdGlvbhIKCgJpZBgBIAEoBRIoCg9tY3Bfc2VydmVyX25hbWUYAiABKAlSD21jcF9zZXJ2ZXJfbmFtZRJAChthcGlfa2V5X3ZlcmlmaWNhdGlvbl9zdGF0dXMYAyABKAlSG2FwaV9rZXlfdmVyaWZpY2F0aW9uX3N0YXR1cxIqChBvYXV0aDJfY2xpZW50X2lkGAQgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYBSADKAlSDW9hdXRoMl9zY29wZXMSJAoNYWdlbnRfZW5hYmxlZBgGIAEoCFINYWdlbnRfZW5hYmxlZBImCg5kaXNhYmxlZF90b29scxgHIAMoBVIOZGlzYWJsZWRfdG9vbHMSHgoKY3JlYXRlZF9hdBgIIAEoCVIKY3JlYXRlZF9hdBIgCgthY2Nlc3NfdHlwZRgJIAEoCVILYWNjZXNzX3R5cGUSJQoLc2VydmVyX3R5cGUYCiABKAlIAFILc2VydmVyX3R5cGWIAQESEwoGc3RhdHVzGAsgASgJSAGIAQESKQoNc3RhdHVzX3JlYXNvbhgMIAEoCUgCUg1zdGF0dXNfcmVhc29uiAEBQg4KDF9zZXJ2ZXJfdHlwZUIJCgdfc3RhdHVzQhAKDl9zdGF0dXNfcmVhc29uIs4DChFDb25uZWN0aW9uRGV0YWlscxIkCg1jb25uZWN0aW9uX2lkGAEgASgJUg1jb25uZWN0aW9uX2lkEiQKDW1jcF9zZXJ2ZXJfaWQYAiABKAlSDW1jcF9zZXJ2ZXJfaWQSIAoLc2VydmVyX3R5cGUYAyABKAlSC3NlcnZlcl90eXBlEgwKBG5hbWUYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSDgoGc3RhdHVzGAYgASgJEikKDXN0YXR1c19yZWFzb24YByABKAlIAFINc3RhdHVzX3JlYXNvbogBARIgCgthdXRoX21ldGhvZBgIIAEoCVILYXV0aF9tZXRob2QSKgoQb2F1dGgyX2NsaWVudF9pZBgJIAEoCVIQb2F1dGgyX2NsaWVudF9pZBIkCg1vYXV0aDJfc2NvcGVzGAogAygJUg1vYXV0aDJfc2NvcGVzEicKBmNvbmZpZxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHgoKY3JlYXRlZF9hdBgMIAEoCVIKY3JlYXRlZF9hdBIeCgp1cGRhdGVkX2F0GA0gASgJUgp1cGRhdGVkX2F0QhAKDl9zdGF0dXNfcmVhc29uYgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("ChxwYXRjaGJheS92MS9jb25uZWN0aW9uLnByb3RvEgtwYXRjaGJheS52MSLMBAoKQ29ubmVjdGlvbhIKCgJpZBgBIAEoBRIoCg9tY3Bfc2VydmVyX25hbWUYAiABKAlSD21jcF9zZXJ2ZXJfbmFtZRJAChthcGlfa2V5X3ZlcmlmaWNhdGlvbl9zdGF0dXMYAyABKAlSG2FwaV9rZXlfdmVyaWZpY2F0aW9uX3N0YXR1cxIqChBvYXV0aDJfY2xpZW50X2lkGAQgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYBSADKAlSDW9hdXRoMl9zY29wZXMSJAoNYWdlbnRfZW5hYmxlZBgGIAEoCFINYWdlbnRfZW5hYmxlZBImCg5kaXNhYmxlZF90b29scxgHIAMoBVIOZGlzYWJsZWRfdG9vbHMSHgoKY3JlYXRlZF9hdBgIIAEoCVIKY3JlYXRlZF9hdBIgCgthY2Nlc3NfdHlwZRgJIAEoCVILYWNjZXNzX3R5cGUSJQoLc2VydmVyX3R5cGUYCiABKAlIAFILc2VydmVyX3R5cGWIAQESEwoGc3RhdHVzGAsgASgJSAGIAQESKQoNc3RhdHVzX3JlYXNvbhgMIAEoCUgCUg1zdGF0dXNfcmVhc29uiAEBEjcKFHBlbmRpbmdfdG9vbF9jaGFuZ2VzGA0gASgFSANSFHBlbmRpbmdfdG9vbF9jaGFuZ2VziAEBQg4KDF9zZXJ2ZXJfdHlwZUIJCgdfc3RhdHVzQhAKDl9zdGF0dXNfcmVhc29uQhcKFV9wZW5kaW5nX3Rvb2xfY2hhbmdlcyK0BAoRQ29ubmVjdGlvbkRldGFpbHMSJAoNY29ubmVjdGlvbl9pZBgBIAEoCVINY29ubmVjdGlvbl9pZBIkCg1tY3Bfc2VydmVyX2lkGAIgASgJUg1tY3Bfc2VydmVyX2lkEiAKC3NlcnZlcl90eXBlGAMgASgJUgtzZXJ2ZXJfdHlwZRIMCgRuYW1lGAQgASgJEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg4KBnN0YXR1cxgGIAEoCRIpCg1zdGF0dXNfcmVhc29uGAcgASgJSABSDXN0YXR1c19yZWFzb26IAQESIAoLYXV0aF9tZXRob2QYCCABKAlSC2F1dGhfbWV0aG9kEioKEG9hdXRoMl9jbGllbnRfaWQYCSABKAlSEG9hdXRoMl9jbGllbnRfaWQSJAoNb2F1dGgyX3Njb3BlcxgKIAMoCVINb2F1dGgyX3Njb3BlcxInCgZjb25maWcYCyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eh4KCmNyZWF0ZWRfYXQYDCABKAlSCmNyZWF0ZWRfYXQSHgoKdXBkYXRlZF9hdBgNIAEoCVIKdXBkYXRlZF9hdBIwChNhY2NlcHRfdG9vbF9jaGFuZ2VzGA4gASgJUhNhY2NlcHRfdG9vbF9jaGFuZ2VzEjIKFHBlbmRpbmdfdG9vbF9jaGFuZ2VzGA8gASgFUhRwZW5kaW5nX3Rvb2xfY2hhbmdlc0IQCg5fc3RhdHVzX3JlYXNvbmIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * A connection between an account and one third party, as lists and single reads show it.
@@ -108,6 +108,14 @@ export type Connection = Message<"patchbay.v1.Connection"> & {
    * @generated from field: optional string status_reason = 12 [json_name = "status_reason"];
    */
   statusReason?: string | undefined;
+
+  /**
+   * How many changes of tools wait for the owner's word, as of the last look at the third party's list. Set only while
+   * some do.
+   *
+   * @generated from field: optional int32 pending_tool_changes = 13 [json_name = "pending_tool_changes"];
+   */
+  pendingToolChanges?: number | undefined;
 };
 
 /**
@@ -213,6 +221,20 @@ export type ConnectionDetails = Message<"patchbay.v1.ConnectionDetails"> & {
    * @generated from field: string updated_at = 13 [json_name = "updated_at"];
    */
   updatedAt: string;
+
+  /**
+   * Who accepts changes of tools that the third party makes: `manual` (the owner) or `automatic`.
+   *
+   * @generated from field: string accept_tool_changes = 14 [json_name = "accept_tool_changes"];
+   */
+  acceptToolChanges: string;
+
+  /**
+   * How many such changes wait for the owner's word, as of the last look at the third party's list.
+   *
+   * @generated from field: int32 pending_tool_changes = 15 [json_name = "pending_tool_changes"];
+   */
+  pendingToolChanges: number;
 };
 
 /**

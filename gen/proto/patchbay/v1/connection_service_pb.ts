@@ -14,13 +14,15 @@ import { file_patchbay_v1_connection } from "./connection_pb.ts";
 import { file_patchbay_v1_options } from "./options_pb.ts";
 import type { Tool } from "./tool_pb.ts";
 import { file_patchbay_v1_tool } from "./tool_pb.ts";
+import type { PendingToolChange } from "./tool_change_pb.ts";
+import { file_patchbay_v1_tool_change } from "./tool_change_pb.ts";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file patchbay/v1/connection_service.proto.
  */
 export const file_patchbay_v1_connection_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRwYXRjaGJheS92MS9jb25uZWN0aW9uX3NlcnZpY2UucHJvdG8SC3BhdGNoYmF5LnYxIu0BChdDcmVhdGVDb25uZWN0aW9uUmVxdWVzdBIgCgtzZXJ2ZXJfdHlwZRgBIAEoCVILc2VydmVyX3R5cGUSEQoEbmFtZRgCIAEoCUgAiAEBEjMKDWNvbmZpZ3VyYXRpb24YAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgOAAQESGAoLZGVzY3JpcHRpb24YBCABKAlIAYgBARIlCgthY2Nlc3NfdHlwZRgFIAEoCUgCUgthY2Nlc3NfdHlwZYgBAUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CDgoMX2FjY2Vzc190eXBlIpgBChhDcmVhdGVDb25uZWN0aW9uUmVzcG9uc2USHAoJc2VydmVyX2lkGAEgASgJUglzZXJ2ZXJfaWQSDgoGc3RhdHVzGAIgASgJEiAKC3NlcnZlcl90eXBlGAMgASgJUgtzZXJ2ZXJfdHlwZRIMCgRuYW1lGAQgASgJEh4KCmNyZWF0ZWRfYXQYBSABKAlSCmNyZWF0ZWRfYXQicgoWTGlzdENvbm5lY3Rpb25zUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEhMKBm9mZnNldBgCIAEoBUgBiAEBEhEKBHZpZXcYAyABKAlIAogBAUIICgZfbGltaXRCCQoHX29mZnNldEIHCgVfdmlldyK2AQoXTGlzdENvbm5lY3Rpb25zUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIlCgRkYXRhGAIgAygLMhcucGF0Y2hiYXkudjEuQ29ubmVjdGlvbhIlCgt0b3RhbF9jb3VudBgDIAEoBUgAUgt0b3RhbF9jb3VudIgBARIfCghoYXNfbW9yZRgEIAEoCEgBUghoYXNfbW9yZYgBAUIOCgxfdG90YWxfY291bnRCCwoJX2hhc19tb3JlIlAKFEdldENvbm5lY3Rpb25SZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEhEKBHZpZXcYAiABKAlIAIgBAUIHCgVfdmlldyLYAQoVR2V0Q29ubmVjdGlvblJlc3BvbnNlEhQKB3N1Y2Nlc3MYASABKAhIAIgBARIqCgRkYXRhGAIgASgLMhcucGF0Y2hiYXkudjEuQ29ubmVjdGlvbkgBiAEBEhQKB21lc3NhZ2UYAyABKAlIAogBARI3Cgpjb25uZWN0aW9uGAQgASgLMh4ucGF0Y2hiYXkudjEuQ29ubmVjdGlvbkRldGFpbHNIA4gBAUIKCghfc3VjY2Vzc0IHCgVfZGF0YUIKCghfbWVzc2FnZUINCgtfY29ubmVjdGlvbiLxBAoXVXBkYXRlQ29ubmVjdGlvblJlcXVlc3QSHAoJc2VydmVyX2lkGAEgASgJUglzZXJ2ZXJfaWQSKQoNY29ubmVjdGlvbl9pZBgCIAEoCUgAUg1jb25uZWN0aW9uX2lkiAEBEikKDWFnZW50X2VuYWJsZWQYAyABKAhIAVINYWdlbnRfZW5hYmxlZIgBARIlCgthY2Nlc3NfdHlwZRgEIAEoCUgCUgthY2Nlc3NfdHlwZYgBARIiCgdhcGlfa2V5GAUgASgJQgOAAQFIA1IHYXBpX2tleYgBARIRCgRuYW1lGAYgASgJSASIAQESGAoLZGVzY3JpcHRpb24YByABKAlIBYgBARI8ChRvYXV0aDJfY2xpZW50X3NlY3JldBgIIAEoCUIDgAEBSAZSFG9hdXRoMl9jbGllbnRfc2VjcmV0iAEBEiwKBmNvbmZpZxgJIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCA4ABARImCg5kaXNhYmxlZF90b29scxgKIAMoBVIOZGlzYWJsZWRfdG9vbHMSQgoLdXBkYXRlX21hc2sYCyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgTYtRgCUgt1cGRhdGVfbWFzaxIXCgR2aWV3GAwgASgJQgTYtRgBSAeIAQFCEAoOX2Nvbm5lY3Rpb25faWRCEAoOX2FnZW50X2VuYWJsZWRCDgoMX2FjY2Vzc190eXBlQgoKCF9hcGlfa2V5QgcKBV9uYW1lQg4KDF9kZXNjcmlwdGlvbkIXChVfb2F1dGgyX2NsaWVudF9zZWNyZXRCBwoFX3ZpZXci2wEKGFVwZGF0ZUNvbm5lY3Rpb25SZXNwb25zZRIUCgdzdWNjZXNzGAEgASgISACIAQESKgoEZGF0YRgCIAEoCzIXLnBhdGNoYmF5LnYxLkNvbm5lY3Rpb25IAYgBARIUCgdtZXNzYWdlGAMgASgJSAKIAQESNwoKY29ubmVjdGlvbhgEIAEoCzIeLnBhdGNoYmF5LnYxLkNvbm5lY3Rpb25EZXRhaWxzSAOIAQFCCgoIX3N1Y2Nlc3NCBwoFX2RhdGFCCgoIX21lc3NhZ2VCDQoLX2Nvbm5lY3Rpb24iUwoXRGVsZXRlQ29ubmVjdGlvblJlcXVlc3QSHAoJc2VydmVyX2lkGAEgASgJUglzZXJ2ZXJfaWQSEQoEdmlldxgCIAEoCUgAiAEBQgcKBV92aWV3IpYBChhEZWxldGVDb25uZWN0aW9uUmVzcG9uc2USFAoHc3VjY2VzcxgBIAEoCEgAiAEBEi0KBGRhdGEYAiABKA4yGi5nb29nbGUucHJvdG9idWYuTnVsbFZhbHVlSAGIAQESFAoHbWVzc2FnZRgDIAEoCUgCiAEBQgoKCF9zdWNjZXNzQgcKBV9kYXRhQgoKCF9tZXNzYWdlIr4BChpMaXN0Q29ubmVjdGlvblRvb2xzUmVxdWVzdBIcCglzZXJ2ZXJfaWQYASABKAlSCXNlcnZlcl9pZBISCgVsaW1pdBgCIAEoBUgAiAEBEhMKBm9mZnNldBgDIAEoBUgBiAEBEi8KEGluY2x1ZGVfZGlzYWJsZWQYBCABKAhIAlIQaW5jbHVkZV9kaXNhYmxlZIgBAUIICgZfbGltaXRCCQoHX29mZnNldEITChFfaW5jbHVkZV9kaXNhYmxlZCJTChtMaXN0Q29ubmVjdGlvblRvb2xzUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIjCgRkYXRhGAIgASgLMhUucGF0Y2hiYXkudjEuVG9vbFBhZ2Ui4AEKCFRvb2xQYWdlEiAKBXRvb2xzGAEgAygLMhEucGF0Y2hiYXkudjEuVG9vbBIgCgt0b3RhbF9jb3VudBgCIAEoBVILdG90YWxfY291bnQSJAoNbWNwX3NlcnZlcl9pZBgDIAEoBVINbWNwX3NlcnZlcl9pZBISCgVsaW1pdBgEIAEoBUgAiAEBEhMKBm9mZnNldBgFIAEoBUgBiAEBEh8KCGhhc19tb3JlGAYgASgISAJSCGhhc19tb3JliAEBQggKBl9saW1pdEIJCgdfb2Zmc2V0QgsKCV9oYXNfbW9yZSI2ChZMaXN0VG9vbENoYW5nZXNSZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkIlEKF0xpc3RUb29sQ2hhbmdlc1Jlc3BvbnNlEg8KB3N1Y2Nlc3MYASABKAgSJQoEZGF0YRgCIAMoCzIXLnBhdGNoYmF5LnYxLlRvb2xDaGFuZ2UiTAoKVG9vbENoYW5nZRIeCgpjaGFuZ2VkX2F0GAEgASgJUgpjaGFuZ2VkX2F0Eg0KBWFkZGVkGAIgAygJEg8KB3JlbW92ZWQYAyADKAkiSgoXV2F0Y2hDb25uZWN0aW9uc1JlcXVlc3QSIQoJc2VydmVyX2lkGAEgASgJSABSCXNlcnZlcl9pZIgBAUIMCgpfc2VydmVyX2lkIogBChhXYXRjaENvbm5lY3Rpb25zUmVzcG9uc2USDQoFZXZlbnQYASABKAkSLAoLY29ubmVjdGlvbnMYAiADKAsyFy5wYXRjaGJheS52MS5Db25uZWN0aW9uEiEKCXNlcnZlcl9pZBgDIAEoCUgAUglzZXJ2ZXJfaWSIAQFCDAoKX3NlcnZlcl9pZDLKDwoRQ29ubmVjdGlvblNlcnZpY2US5wEKEENyZWF0ZUNvbm5lY3Rpb24SJC5wYXRjaGJheS52MS5DcmVhdGVDb25uZWN0aW9uUmVxdWVzdBolLnBhdGNoYmF5LnYxLkNyZWF0ZUNvbm5lY3Rpb25SZXNwb25zZSKFAYq1GAptZ210LndyaXRlmrUYUAoxWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gY3JlYXRlIGNvbm5lY3Rpb25zLhIbRmFpbGVkIHRvIGNyZWF0ZSBNQ1Agc2VydmVyoLUYyQGC0+STAhg6ASoiEy9hcGkvdjEvbWNwLXNlcnZlcnMS2QEKD0xpc3RDb25uZWN0aW9ucxIjLnBhdGNoYmF5LnYxLkxpc3RDb25uZWN0aW9uc1JlcXVlc3QaJC5wYXRjaGJheS52MS5MaXN0Q29ubmVjdGlvbnNSZXNwb25zZSJ7kAIBirUYCW1nbXQucmVhZJq1GEwKL1lvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHZpZXcgY29ubmVjdGlvbnMuEhlGYWlsZWQgdG8gbGlzdCBNQ1Agc2VydmVygtPkkwIVEhMvYXBpL3YxL21jcC1zZXJ2ZXJzEu0BCg1HZXRDb25uZWN0aW9uEiEucGF0Y2hiYXkudjEuR2V0Q29ubmVjdGlvblJlcXVlc3QaIi5wYXRjaGJheS52MS5HZXRDb25uZWN0aW9uUmVzcG9uc2UilAGQAgGKtRgJbWdtdC5yZWFkmrUYWQo1WW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gYWNjZXNzIHRoaXMgY29ubmVjdGlvbi4SIEZhaWxlZCB0byBnZXQgTUNQIHNlcnZlciBkZXRhaWxzgtPkkwIhEh8vYXBpL3YxL21jcC1zZXJ2ZXJzL3tzZXJ2ZXJfaWR9EvIBChBVcGRhdGVDb25uZWN0aW9uEiQucGF0Y2hiYXkudjEuVXBkYXRlQ29ubmVjdGlvblJlcXVlc3QaJS5wYXRjaGJheS52MS5VcGRhdGVDb25uZWN0aW9uUmVzcG9uc2UikAGKtRgKbWdtdC53cml0ZZq1GFQKNVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHVwZGF0ZSB0aGlzIGNvbm5lY3Rpb24uEhtGYWlsZWQgdG8gdXBkYXRlIE1DUCBzZXJ2ZXKC0+STAiQ6ASoaHy9hcGkvdjEvbWNwLXNlcnZlcnMve3NlcnZlcl9pZH0S7wEKEERlbGV0ZUNvbm5lY3Rpb24SJC5wYXRjaGJheS52MS5EZWxldGVDb25uZWN0aW9uUmVxdWVzdBolLnBhdGNoYmF5LnYxLkRlbGV0ZUNvbm5lY3Rpb25SZXNwb25zZSKNAYq1GAptZ210LndyaXRlmrUYVAo1WW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gZGVsZXRlIHRoaXMgY29ubmVjdGlvbi4SG0ZhaWxlZCB0byBkZWxldGUgTUNQIHNlcnZlcoLT5JMCISofL2FwaS92MS9tY3Atc2VydmVycy97c2VydmVyX2lkfRKEAgoTTGlzdENvbm5lY3Rpb25Ub29scxInLnBhdGNoYmF5LnYxLkxpc3RDb25uZWN0aW9uVG9vbHNSZXF1ZXN0GigucGF0Y2hiYXkudjEuTGlzdENvbm5lY3Rpb25Ub29sc1Jlc3BvbnNlIpkBkAIBirUYCW1nbXQucmVhZJq1GFgKNVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIGFjY2VzcyB0aGlzIGNvbm5lY3Rpb24uEh9GYWlsZWQgdG8gbGlzdCBNQ1Agc2VydmVyIHRvb2xzgtPkkwInEiUvYXBpL3YxL21jcC1zZXJ2ZXJzL3tzZXJ2ZXJfaWR9L3Rvb2xzEv8BCg9MaXN0VG9vbENoYW5nZXMSIy5wYXRjaGJheS52MS5MaXN0VG9vbENoYW5nZXNSZXF1ZXN0GiQucGF0Y2hiYXkudjEuTGlzdFRvb2xDaGFuZ2VzUmVzcG9uc2UioAGQAgGKtRgJbWdtdC5yZWFkmrUYWAo1WW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gYWNjZXNzIHRoaXMgY29ubmVjdGlvbi4SH0ZhaWxlZCB0byBsaXN0IGNoYW5nZXMgb2YgdG9vbHOC0+STAi4SLC9hcGkvdjEvbWNwLXNlcnZlcnMve3NlcnZlcl9pZH0vdG9vbC1jaGFuZ2VzEo4CChBXYXRjaENvbm5lY3Rpb25zEiQucGF0Y2hiYXkudjEuV2F0Y2hDb25uZWN0aW9uc1JlcXVlc3QaJS5wYXRjaGJheS52MS5XYXRjaENvbm5lY3Rpb25zUmVzcG9uc2UiqgGKtRgJbWdtdC5yZWFkmrUYTQovWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyBjb25uZWN0aW9ucy4SGkZhaWxlZCB0byB3YXRjaCBNQ1Agc2VydmVygtPkkwJGWigSJi9hcGkvdjEvbWNwLXNlcnZlcnMve3NlcnZlcl9pZH0vZXZlbnRzEhovYXBpL3YxL21jcC1zZXJ2ZXJzL2V2ZW50czABYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_struct, file_patchbay_v1_connection, file_patchbay_v1_options, file_patchbay_v1_tool]);
+  fileDesc("CiRwYXRjaGJheS92MS9jb25uZWN0aW9uX3NlcnZpY2UucHJvdG8SC3BhdGNoYmF5LnYxIrwCChdDcmVhdGVDb25uZWN0aW9uUmVxdWVzdBIgCgtzZXJ2ZXJfdHlwZRgBIAEoCVILc2VydmVyX3R5cGUSEQoEbmFtZRgCIAEoCUgAiAEBEjMKDWNvbmZpZ3VyYXRpb24YAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgOAAQESGAoLZGVzY3JpcHRpb24YBCABKAlIAYgBARIlCgthY2Nlc3NfdHlwZRgFIAEoCUgCUgthY2Nlc3NfdHlwZYgBARI1ChNhY2NlcHRfdG9vbF9jaGFuZ2VzGAYgASgJSANSE2FjY2VwdF90b29sX2NoYW5nZXOIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQg4KDF9hY2Nlc3NfdHlwZUIWChRfYWNjZXB0X3Rvb2xfY2hhbmdlcyKYAQoYQ3JlYXRlQ29ubmVjdGlvblJlc3BvbnNlEhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEg4KBnN0YXR1cxgCIAEoCRIgCgtzZXJ2ZXJfdHlwZRgDIAEoCVILc2VydmVyX3R5cGUSDAoEbmFtZRgEIAEoCRIeCgpjcmVhdGVkX2F0GAUgASgJUgpjcmVhdGVkX2F0InIKFkxpc3RDb25uZWN0aW9uc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARITCgZvZmZzZXQYAiABKAVIAYgBARIRCgR2aWV3GAMgASgJSAKIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXRCBwoFX3ZpZXcitgEKF0xpc3RDb25uZWN0aW9uc1Jlc3BvbnNlEg8KB3N1Y2Nlc3MYASABKAgSJQoEZGF0YRgCIAMoCzIXLnBhdGNoYmF5LnYxLkNvbm5lY3Rpb24SJQoLdG90YWxfY291bnQYAyABKAVIAFILdG90YWxfY291bnSIAQESHwoIaGFzX21vcmUYBCABKAhIAVIIaGFzX21vcmWIAQFCDgoMX3RvdGFsX2NvdW50QgsKCV9oYXNfbW9yZSJQChRHZXRDb25uZWN0aW9uUmVxdWVzdBIcCglzZXJ2ZXJfaWQYASABKAlSCXNlcnZlcl9pZBIRCgR2aWV3GAIgASgJSACIAQFCBwoFX3ZpZXci2AEKFUdldENvbm5lY3Rpb25SZXNwb25zZRIUCgdzdWNjZXNzGAEgASgISACIAQESKgoEZGF0YRgCIAEoCzIXLnBhdGNoYmF5LnYxLkNvbm5lY3Rpb25IAYgBARIUCgdtZXNzYWdlGAMgASgJSAKIAQESNwoKY29ubmVjdGlvbhgEIAEoCzIeLnBhdGNoYmF5LnYxLkNvbm5lY3Rpb25EZXRhaWxzSAOIAQFCCgoIX3N1Y2Nlc3NCBwoFX2RhdGFCCgoIX21lc3NhZ2VCDQoLX2Nvbm5lY3Rpb24iwAUKF1VwZGF0ZUNvbm5lY3Rpb25SZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEikKDWNvbm5lY3Rpb25faWQYAiABKAlIAFINY29ubmVjdGlvbl9pZIgBARIpCg1hZ2VudF9lbmFibGVkGAMgASgISAFSDWFnZW50X2VuYWJsZWSIAQESJQoLYWNjZXNzX3R5cGUYBCABKAlIAlILYWNjZXNzX3R5cGWIAQESIgoHYXBpX2tleRgFIAEoCUIDgAEBSANSB2FwaV9rZXmIAQESEQoEbmFtZRgGIAEoCUgEiAEBEhgKC2Rlc2NyaXB0aW9uGAcgASgJSAWIAQESPAoUb2F1dGgyX2NsaWVudF9zZWNyZXQYCCABKAlCA4ABAUgGUhRvYXV0aDJfY2xpZW50X3NlY3JldIgBARIsCgZjb25maWcYCSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgOAAQESJgoOZGlzYWJsZWRfdG9vbHMYCiADKAVSDmRpc2FibGVkX3Rvb2xzEkIKC3VwZGF0ZV9tYXNrGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFza0IE2LUYAlILdXBkYXRlX21hc2sSFwoEdmlldxgMIAEoCUIE2LUYAUgHiAEBEjUKE2FjY2VwdF90b29sX2NoYW5nZXMYDSABKAlICFITYWNjZXB0X3Rvb2xfY2hhbmdlc4gBAUIQCg5fY29ubmVjdGlvbl9pZEIQCg5fYWdlbnRfZW5hYmxlZEIOCgxfYWNjZXNzX3R5cGVCCgoIX2FwaV9rZXlCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQhcKFV9vYXV0aDJfY2xpZW50X3NlY3JldEIHCgVfdmlld0IWChRfYWNjZXB0X3Rvb2xfY2hhbmdlcyLbAQoYVXBkYXRlQ29ubmVjdGlvblJlc3BvbnNlEhQKB3N1Y2Nlc3MYASABKAhIAIgBARIqCgRkYXRhGAIgASgLMhcucGF0Y2hiYXkudjEuQ29ubmVjdGlvbkgBiAEBEhQKB21lc3NhZ2UYAyABKAlIAogBARI3Cgpjb25uZWN0aW9uGAQgASgLMh4ucGF0Y2hiYXkudjEuQ29ubmVjdGlvbkRldGFpbHNIA4gBAUIKCghfc3VjY2Vzc0IHCgVfZGF0YUIKCghfbWVzc2FnZUINCgtfY29ubmVjdGlvbiJTChdEZWxldGVDb25uZWN0aW9uUmVxdWVzdBIcCglzZXJ2ZXJfaWQYASABKAlSCXNlcnZlcl9pZBIRCgR2aWV3GAIgASgJSACIAQFCBwoFX3ZpZXcilgEKGERlbGV0ZUNvbm5lY3Rpb25SZXNwb25zZRIUCgdzdWNjZXNzGAEgASgISACIAQESLQoEZGF0YRgCIAEoDjIaLmdvb2dsZS5wcm90b2J1Zi5OdWxsVmFsdWVIAYgBARIUCgdtZXNzYWdlGAMgASgJSAKIAQFCCgoIX3N1Y2Nlc3NCBwoFX2RhdGFCCgoIX21lc3NhZ2UivgEKGkxpc3RDb25uZWN0aW9uVG9vbHNSZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEhIKBWxpbWl0GAIgASgFSACIAQESEwoGb2Zmc2V0GAMgASgFSAGIAQESLwoQaW5jbHVkZV9kaXNhYmxlZBgEIAEoCEgCUhBpbmNsdWRlX2Rpc2FibGVkiAEBQggKBl9saW1pdEIJCgdfb2Zmc2V0QhMKEV9pbmNsdWRlX2Rpc2FibGVkIlMKG0xpc3RDb25uZWN0aW9uVG9vbHNSZXNwb25zZRIPCgdzdWNjZXNzGAEgASgIEiMKBGRhdGEYAiABKAsyFS5wYXRjaGJheS52MS5Ub29sUGFnZSLgAQoIVG9vbFBhZ2USIAoFdG9vbHMYASADKAsyES5wYXRjaGJheS52MS5Ub29sEiAKC3RvdGFsX2NvdW50GAIgASgFUgt0b3RhbF9jb3VudBIkCg1tY3Bfc2VydmVyX2lkGAMgASgFUg1tY3Bfc2VydmVyX2lkEhIKBWxpbWl0GAQgASgFSACIAQESEwoGb2Zmc2V0GAUgASgFSAGIAQESHwoIaGFzX21vcmUYBiABKAhIAlIIaGFzX21vcmWIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXRCCwoJX2hhc19tb3JlIswBChZMaXN0VG9vbENoYW5nZXNSZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEhMKBnN0YXR1cxgCIAEoCUgAiAEBEhEKBHRvb2wYAyABKAlIAYgBARIRCgRwYXJ0GAQgASgJSAKIAQESEgoFbGltaXQYBSABKAVIA4gBARITCgZvZmZzZXQYBiABKAVIBIgBAUIJCgdfc3RhdHVzQgcKBV90b29sQgcKBV9wYXJ0QggKBl9saW1pdEIJCgdfb2Zmc2V0ItQBChdMaXN0VG9vbENoYW5nZXNSZXNwb25zZRIPCgdzdWNjZXNzGAEgASgIEiUKBGRhdGEYAiADKAsyFy5wYXRjaGJheS52MS5Ub29sQ2hhbmdlEi8KB3BlbmRpbmcYAyADKAsyHi5wYXRjaGJheS52MS5QZW5kaW5nVG9vbENoYW5nZRIkCg1wZW5kaW5nX2NvdW50GAQgASgFUg1wZW5kaW5nX2NvdW50EhoKCGhhc19tb3JlGAUgASgIUghoYXNfbW9yZRIOCgZkaWdlc3QYBiABKAkiXQoKVG9vbENoYW5nZRIeCgpjaGFuZ2VkX2F0GAEgASgJUgpjaGFuZ2VkX2F0Eg0KBWFkZGVkGAIgAygJEg8KB3JlbW92ZWQYAyADKAkSDwoHY2hhbmdlZBgEIAMoCSKKAQoYQWNjZXB0VG9vbENoYW5nZXNSZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEjAKB2NoYW5nZXMYAiADKAsyHy5wYXRjaGJheS52MS5BY2NlcHRlZFRvb2xDaGFuZ2USEwoGZGlnZXN0GAMgASgJSACIAQFCCQoHX2RpZ2VzdCIyChJBY2NlcHRlZFRvb2xDaGFuZ2USDAoEdG9vbBgBIAEoCRIOCgZkaWdlc3QYAiABKAkiXQoZQWNjZXB0VG9vbENoYW5nZXNSZXNwb25zZRIPCgdzdWNjZXNzGAEgASgIEi8KBGRhdGEYAiABKAsyIS5wYXRjaGJheS52MS5Ub29sQ2hhbmdlQWNjZXB0YW5jZSJOChRUb29sQ2hhbmdlQWNjZXB0YW5jZRIQCghhY2NlcHRlZBgBIAMoCRIkCg1wZW5kaW5nX2NvdW50GAIgASgFUg1wZW5kaW5nX2NvdW50IkoKF1dhdGNoQ29ubmVjdGlvbnNSZXF1ZXN0EiEKCXNlcnZlcl9pZBgBIAEoCUgAUglzZXJ2ZXJfaWSIAQFCDAoKX3NlcnZlcl9pZCKIAQoYV2F0Y2hDb25uZWN0aW9uc1Jlc3BvbnNlEg0KBWV2ZW50GAEgASgJEiwKC2Nvbm5lY3Rpb25zGAIgAygLMhcucGF0Y2hiYXkudjEuQ29ubmVjdGlvbhIhCglzZXJ2ZXJfaWQYAyABKAlIAFIJc2VydmVyX2lkiAEBQgwKCl9zZXJ2ZXJfaWQy3BEKEUNvbm5lY3Rpb25TZXJ2aWNlEucBChBDcmVhdGVDb25uZWN0aW9uEiQucGF0Y2hiYXkudjEuQ3JlYXRlQ29ubmVjdGlvblJlcXVlc3QaJS5wYXRjaGJheS52MS5DcmVhdGVDb25uZWN0aW9uUmVzcG9uc2UihQGKtRgKbWdtdC53cml0ZZq1GFAKMVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIGNyZWF0ZSBjb25uZWN0aW9ucy4SG0ZhaWxlZCB0byBjcmVhdGUgTUNQIHNlcnZlcqC1GMkBgtPkkwIYOgEqIhMvYXBpL3YxL21jcC1zZXJ2ZXJzEtkBCg9MaXN0Q29ubmVjdGlvbnMSIy5wYXRjaGJheS52MS5MaXN0Q29ubmVjdGlvbnNSZXF1ZXN0GiQucGF0Y2hiYXkudjEuTGlzdENvbm5lY3Rpb25zUmVzcG9uc2Uie5ACAYq1GAltZ210LnJlYWSatRhMCi9Zb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB2aWV3IGNvbm5lY3Rpb25zLhIZRmFpbGVkIHRvIGxpc3QgTUNQIHNlcnZlcoLT5JMCFRITL2FwaS92MS9tY3Atc2VydmVycxLtAQoNR2V0Q29ubmVjdGlvbhIhLnBhdGNoYmF5LnYxLkdldENvbm5lY3Rpb25SZXF1ZXN0GiIucGF0Y2hiYXkudjEuR2V0Q29ubmVjdGlvblJlc3BvbnNlIpQBkAIBirUYCW1nbXQucmVhZJq1GFkKNVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIGFjY2VzcyB0aGlzIGNvbm5lY3Rpb24uEiBGYWlsZWQgdG8gZ2V0IE1DUCBzZXJ2ZXIgZGV0YWlsc4LT5JMCIRIfL2FwaS92MS9tY3Atc2VydmVycy97c2VydmVyX2lkfRLyAQoQVXBkYXRlQ29ubmVjdGlvbhIkLnBhdGNoYmF5LnYxLlVwZGF0ZUNvbm5lY3Rpb25SZXF1ZXN0GiUucGF0Y2hiYXkudjEuVXBkYXRlQ29ubmVjdGlvblJlc3BvbnNlIpABirUYCm1nbXQud3JpdGWatRhUCjVZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB1cGRhdGUgdGhpcyBjb25uZWN0aW9uLhIbRmFpbGVkIHRvIHVwZGF0ZSBNQ1Agc2VydmVygtPkkwIkOgEqGh8vYXBpL3YxL21jcC1zZXJ2ZXJzL3tzZXJ2ZXJfaWR9Eu8BChBEZWxldGVDb25uZWN0aW9uEiQucGF0Y2hiYXkudjEuRGVsZXRlQ29ubmVjdGlvblJlcXVlc3QaJS5wYXRjaGJheS52MS5EZWxldGVDb25uZWN0aW9uUmVzcG9uc2UijQGKtRgKbWdtdC53cml0ZZq1GFQKNVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIGRlbGV0ZSB0aGlzIGNvbm5lY3Rpb24uEhtGYWlsZWQgdG8gZGVsZXRlIE1DUCBzZXJ2ZXKC0+STAiEqHy9hcGkvdjEvbWNwLXNlcnZlcnMve3NlcnZlcl9pZH0ShAIKE0xpc3RDb25uZWN0aW9uVG9vbHMSJy5wYXRjaGJheS52MS5MaXN0Q29ubmVjdGlvblRvb2xzUmVxdWVzdBooLnBhdGNoYmF5LnYxLkxpc3RDb25uZWN0aW9uVG9vbHNSZXNwb25zZSKZAZACAYq1GAltZ210LnJlYWSatRhYCjVZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byBhY2Nlc3MgdGhpcyBjb25uZWN0aW9uLhIfRmFpbGVkIHRvIGxpc3QgTUNQIHNlcnZlciB0b29sc4LT5JMCJxIlL2FwaS92MS9tY3Atc2VydmVycy97c2VydmVyX2lkfS90b29scxL/AQoPTGlzdFRvb2xDaGFuZ2VzEiMucGF0Y2hiYXkudjEuTGlzdFRvb2xDaGFuZ2VzUmVxdWVzdBokLnBhdGNoYmF5LnYxLkxpc3RUb29sQ2hhbmdlc1Jlc3BvbnNlIqABkAIBirUYCW1nbXQucmVhZJq1GFgKNVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIGFjY2VzcyB0aGlzIGNvbm5lY3Rpb24uEh9GYWlsZWQgdG8gbGlzdCBjaGFuZ2VzIG9mIHRvb2xzgtPkkwIuEiwvYXBpL3YxL21jcC1zZXJ2ZXJzL3tzZXJ2ZXJfaWR9L3Rvb2wtY2hhbmdlcxKPAgoRQWNjZXB0VG9vbENoYW5nZXMSJS5wYXRjaGJheS52MS5BY2NlcHRUb29sQ2hhbmdlc1JlcXVlc3QaJi5wYXRjaGJheS52MS5BY2NlcHRUb29sQ2hhbmdlc1Jlc3BvbnNlIqoBirUYCm1nbXQud3JpdGWatRhaCjVZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB1cGRhdGUgdGhpcyBjb25uZWN0aW9uLhIhRmFpbGVkIHRvIGFjY2VwdCBjaGFuZ2VzIG9mIHRvb2xzgtPkkwI4OgEqIjMvYXBpL3YxL21jcC1zZXJ2ZXJzL3tzZXJ2ZXJfaWR9L3Rvb2wtY2hhbmdlcy9hY2NlcHQSjgIKEFdhdGNoQ29ubmVjdGlvbnMSJC5wYXRjaGJheS52MS5XYXRjaENvbm5lY3Rpb25zUmVxdWVzdBolLnBhdGNoYmF5LnYxLldhdGNoQ29ubmVjdGlvbnNSZXNwb25zZSKqAYq1GAltZ210LnJlYWSatRhNCi9Zb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB2aWV3IGNvbm5lY3Rpb25zLhIaRmFpbGVkIHRvIHdhdGNoIE1DUCBzZXJ2ZXKC0+STAkZaKBImL2FwaS92MS9tY3Atc2VydmVycy97c2VydmVyX2lkfS9ldmVudHMSGi9hcGkvdjEvbWNwLXNlcnZlcnMvZXZlbnRzMAFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_struct, file_patchbay_v1_connection, file_patchbay_v1_options, file_patchbay_v1_tool, file_patchbay_v1_tool_change]);
 
 /**
  * What a new connection needs.
@@ -63,6 +65,13 @@ export type CreateConnectionRequest = Message<"patchbay.v1.CreateConnectionReque
    * @generated from field: optional string access_type = 5 [json_name = "access_type"];
    */
   accessType?: string | undefined;
+
+  /**
+   * Who accepts changes of tools that the third party makes: `manual` (the owner) or `automatic`. Unset means `manual`.
+   *
+   * @generated from field: optional string accept_tool_changes = 6 [json_name = "accept_tool_changes"];
+   */
+  acceptToolChanges?: string | undefined;
 };
 
 /**
@@ -358,6 +367,14 @@ export type UpdateConnectionRequest = Message<"patchbay.v1.UpdateConnectionReque
    * @generated from field: optional string view = 12;
    */
   view?: string | undefined;
+
+  /**
+   * Who accepts changes of tools that the third party makes: `manual` (the owner) or `automatic`. With `automatic` all that
+   * wait are in force at once; with `manual` tools are held as they are listed next.
+   *
+   * @generated from field: optional string accept_tool_changes = 13 [json_name = "accept_tool_changes"];
+   */
+  acceptToolChanges?: string | undefined;
 };
 
 /**
@@ -599,7 +616,7 @@ export const ToolPageSchema: GenMessage<ToolPage> = /*@__PURE__*/
   messageDesc(file_patchbay_v1_connection_service, 12);
 
 /**
- * Whose changes to list.
+ * Whose changes to list, and which.
  *
  * @generated from message patchbay.v1.ListToolChangesRequest
  */
@@ -610,6 +627,42 @@ export type ListToolChangesRequest = Message<"patchbay.v1.ListToolChangesRequest
    * @generated from field: string server_id = 1 [json_name = "server_id"];
    */
   serverId: string;
+
+  /**
+   * `pending` or `past`. Unset means both.
+   *
+   * @generated from field: optional string status = 2;
+   */
+  status?: string | undefined;
+
+  /**
+   * The name of a tool: changes that concern it. Unset means all.
+   *
+   * @generated from field: optional string tool = 3;
+   */
+  tool?: string | undefined;
+
+  /**
+   * `description`, `input_schema`, `output_schema`, `read_only`, `hints`, `annotations`, `request` or `listing`: changes that
+   * wait and concern that part of the definition. Unset means all.
+   *
+   * @generated from field: optional string part = 4;
+   */
+  part?: string | undefined;
+
+  /**
+   * How many pending changes to return, 1 to 500. Unset means 100.
+   *
+   * @generated from field: optional int32 limit = 5;
+   */
+  limit?: number | undefined;
+
+  /**
+   * How many of them to skip, 0 or more. Unset means 0.
+   *
+   * @generated from field: optional int32 offset = 6;
+   */
+  offset?: number | undefined;
 };
 
 /**
@@ -638,6 +691,34 @@ export type ListToolChangesResponse = Message<"patchbay.v1.ListToolChangesRespon
    * @generated from field: repeated patchbay.v1.ToolChange data = 2;
    */
   data: ToolChange[];
+
+  /**
+   * The changes that wait for the owner's word, by name; a page of them.
+   *
+   * @generated from field: repeated patchbay.v1.PendingToolChange pending = 3;
+   */
+  pending: PendingToolChange[];
+
+  /**
+   * How many of these there are after filtering, on all pages.
+   *
+   * @generated from field: int32 pending_count = 4 [json_name = "pending_count"];
+   */
+  pendingCount: number;
+
+  /**
+   * Whether more of them follow.
+   *
+   * @generated from field: bool has_more = 5 [json_name = "has_more"];
+   */
+  hasMore: boolean;
+
+  /**
+   * Stands for all changes that wait, whatever the filters leave out. Accepting all of them takes it.
+   *
+   * @generated from field: string digest = 6;
+   */
+  digest: string;
 };
 
 /**
@@ -673,6 +754,13 @@ export type ToolChange = Message<"patchbay.v1.ToolChange"> & {
    * @generated from field: repeated string removed = 3;
    */
   removed: string[];
+
+  /**
+   * The names of the tools that are there before and after, and are others, sorted.
+   *
+   * @generated from field: repeated string changed = 4;
+   */
+  changed: string[];
 };
 
 /**
@@ -681,6 +769,125 @@ export type ToolChange = Message<"patchbay.v1.ToolChange"> & {
  */
 export const ToolChangeSchema: GenMessage<ToolChange> = /*@__PURE__*/
   messageDesc(file_patchbay_v1_connection_service, 15);
+
+/**
+ * What the owner accepts: either `changes`, or `digest` for all of them.
+ *
+ * @generated from message patchbay.v1.AcceptToolChangesRequest
+ */
+export type AcceptToolChangesRequest = Message<"patchbay.v1.AcceptToolChangesRequest"> & {
+  /**
+   * The number of the connection in decimal. Required.
+   *
+   * @generated from field: string server_id = 1 [json_name = "server_id"];
+   */
+  serverId: string;
+
+  /**
+   * The changes to accept, one by one.
+   *
+   * @generated from field: repeated patchbay.v1.AcceptedToolChange changes = 2;
+   */
+  changes: AcceptedToolChange[];
+
+  /**
+   * The `digest` of the listed changes: accepts all that wait, if they are still those. Unset means `changes`.
+   *
+   * @generated from field: optional string digest = 3;
+   */
+  digest?: string | undefined;
+};
+
+/**
+ * Describes the message patchbay.v1.AcceptToolChangesRequest.
+ * Use `create(AcceptToolChangesRequestSchema)` to create a new message.
+ */
+export const AcceptToolChangesRequestSchema: GenMessage<AcceptToolChangesRequest> = /*@__PURE__*/
+  messageDesc(file_patchbay_v1_connection_service, 16);
+
+/**
+ * One change to accept, as its owner has seen it.
+ *
+ * @generated from message patchbay.v1.AcceptedToolChange
+ */
+export type AcceptedToolChange = Message<"patchbay.v1.AcceptedToolChange"> & {
+  /**
+   * The name of the tool. Required.
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * The `digest` of its pending change. Required.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message patchbay.v1.AcceptedToolChange.
+ * Use `create(AcceptedToolChangeSchema)` to create a new message.
+ */
+export const AcceptedToolChangeSchema: GenMessage<AcceptedToolChange> = /*@__PURE__*/
+  messageDesc(file_patchbay_v1_connection_service, 17);
+
+/**
+ * What is in force now.
+ *
+ * @generated from message patchbay.v1.AcceptToolChangesResponse
+ */
+export type AcceptToolChangesResponse = Message<"patchbay.v1.AcceptToolChangesResponse"> & {
+  /**
+   * Always true.
+   *
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * What was accepted.
+   *
+   * @generated from field: patchbay.v1.ToolChangeAcceptance data = 2;
+   */
+  data?: ToolChangeAcceptance | undefined;
+};
+
+/**
+ * Describes the message patchbay.v1.AcceptToolChangesResponse.
+ * Use `create(AcceptToolChangesResponseSchema)` to create a new message.
+ */
+export const AcceptToolChangesResponseSchema: GenMessage<AcceptToolChangesResponse> = /*@__PURE__*/
+  messageDesc(file_patchbay_v1_connection_service, 18);
+
+/**
+ * The outcome of an acceptance.
+ *
+ * @generated from message patchbay.v1.ToolChangeAcceptance
+ */
+export type ToolChangeAcceptance = Message<"patchbay.v1.ToolChangeAcceptance"> & {
+  /**
+   * The names of the tools whose definitions were put in force just now, sorted.
+   *
+   * @generated from field: repeated string accepted = 1;
+   */
+  accepted: string[];
+
+  /**
+   * How many changes still wait.
+   *
+   * @generated from field: int32 pending_count = 2 [json_name = "pending_count"];
+   */
+  pendingCount: number;
+};
+
+/**
+ * Describes the message patchbay.v1.ToolChangeAcceptance.
+ * Use `create(ToolChangeAcceptanceSchema)` to create a new message.
+ */
+export const ToolChangeAcceptanceSchema: GenMessage<ToolChangeAcceptance> = /*@__PURE__*/
+  messageDesc(file_patchbay_v1_connection_service, 19);
 
 /**
  * What to watch.
@@ -701,7 +908,7 @@ export type WatchConnectionsRequest = Message<"patchbay.v1.WatchConnectionsReque
  * Use `create(WatchConnectionsRequestSchema)` to create a new message.
  */
 export const WatchConnectionsRequestSchema: GenMessage<WatchConnectionsRequest> = /*@__PURE__*/
-  messageDesc(file_patchbay_v1_connection_service, 16);
+  messageDesc(file_patchbay_v1_connection_service, 20);
 
 /**
  * One event of a watch.
@@ -736,7 +943,7 @@ export type WatchConnectionsResponse = Message<"patchbay.v1.WatchConnectionsResp
  * Use `create(WatchConnectionsResponseSchema)` to create a new message.
  */
 export const WatchConnectionsResponseSchema: GenMessage<WatchConnectionsResponse> = /*@__PURE__*/
-  messageDesc(file_patchbay_v1_connection_service, 17);
+  messageDesc(file_patchbay_v1_connection_service, 21);
 
 /**
  * Creates, reads, changes and deletes the caller's own connections. Somebody else's connection answers like a missing one.
@@ -805,7 +1012,8 @@ export const ConnectionService: GenService<{
     output: typeof ListConnectionToolsResponseSchema;
   },
   /**
-   * Lists how the tools of a connection changed by themselves, newest first.
+   * Lists how the tools of a connection changed by themselves: what came, went and changed in its document, and the changes
+   * of definitions that wait for the owner's word.
    *
    * @generated from rpc patchbay.v1.ConnectionService.ListToolChanges
    */
@@ -813,6 +1021,17 @@ export const ConnectionService: GenService<{
     methodKind: "unary";
     input: typeof ListToolChangesRequestSchema;
     output: typeof ListToolChangesResponseSchema;
+  },
+  /**
+   * Puts definitions that a third party offers in force, as the owner has seen them. Accepting what is in force already
+   * does nothing.
+   *
+   * @generated from rpc patchbay.v1.ConnectionService.AcceptToolChanges
+   */
+  acceptToolChanges: {
+    methodKind: "unary";
+    input: typeof AcceptToolChangesRequestSchema;
+    output: typeof AcceptToolChangesResponseSchema;
   },
   /**
    * Watches one connection or all of the account's: a snapshot first, then every change, a heartbeat every 15 seconds.

@@ -13,7 +13,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/tool.proto.
  */
 export const file_patchbay_v1_tool: GenFile = /*@__PURE__*/
-  fileDesc("ChZwYXRjaGJheS92MS90b29sLnByb3RvEgtwYXRjaGJheS52MSL2AQoEVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi0KDGlucHV0X3NjaGVtYRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSMQoLYW5ub3RhdGlvbnMYBCABKAsyHC5wYXRjaGJheS52MS5Ub29sQW5ub3RhdGlvbnMSCgoCaWQYBSABKAUSDwoHZW5hYmxlZBgGIAEoCBIcCglyZWFkX29ubHkYByABKAhSCXJlYWRfb25seRIuCg1vdXRwdXRfc2NoZW1hGAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCKmAgoPVG9vbEFubm90YXRpb25zEhAKCGF1ZGllbmNlGAEgAygJEhUKDXJlcXVpcmVzX2F1dGgYAiABKAgSFQoIY2F0ZWdvcnkYAyABKAlIAIgBARIbCg5yZWFkX29ubHlfaGludBgEIAEoCEgBiAEBEh0KEGRlc3RydWN0aXZlX2hpbnQYBSABKAhIAogBARIcCg9pZGVtcG90ZW50X2hpbnQYBiABKAhIA4gBARIcCg9vcGVuX3dvcmxkX2hpbnQYByABKAhIBIgBAUILCglfY2F0ZWdvcnlCEQoPX3JlYWRfb25seV9oaW50QhMKEV9kZXN0cnVjdGl2ZV9oaW50QhIKEF9pZGVtcG90ZW50X2hpbnRCEgoQX29wZW5fd29ybGRfaGludGIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("ChZwYXRjaGJheS92MS90b29sLnByb3RvEgtwYXRjaGJheS52MSK2AgoEVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi0KDGlucHV0X3NjaGVtYRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSMQoLYW5ub3RhdGlvbnMYBCABKAsyHC5wYXRjaGJheS52MS5Ub29sQW5ub3RhdGlvbnMSCgoCaWQYBSABKAUSDwoHZW5hYmxlZBgGIAEoCBIcCglyZWFkX29ubHkYByABKAhSCXJlYWRfb25seRIuCg1vdXRwdXRfc2NoZW1hGAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIrCg5jaGFuZ2VfcGVuZGluZxgJIAEoCEgAUg5jaGFuZ2VfcGVuZGluZ4gBAUIRCg9fY2hhbmdlX3BlbmRpbmcipgIKD1Rvb2xBbm5vdGF0aW9ucxIQCghhdWRpZW5jZRgBIAMoCRIVCg1yZXF1aXJlc19hdXRoGAIgASgIEhUKCGNhdGVnb3J5GAMgASgJSACIAQESGwoOcmVhZF9vbmx5X2hpbnQYBCABKAhIAYgBARIdChBkZXN0cnVjdGl2ZV9oaW50GAUgASgISAKIAQESHAoPaWRlbXBvdGVudF9oaW50GAYgASgISAOIAQESHAoPb3Blbl93b3JsZF9oaW50GAcgASgISASIAQFCCwoJX2NhdGVnb3J5QhEKD19yZWFkX29ubHlfaGludEITChFfZGVzdHJ1Y3RpdmVfaGludEISChBfaWRlbXBvdGVudF9oaW50QhIKEF9vcGVuX3dvcmxkX2hpbnRiBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
  * A tool of one connection, as its owner sees it.
@@ -77,6 +77,13 @@ export type Tool = Message<"patchbay.v1.Tool"> & {
    * @generated from field: google.protobuf.Struct output_schema = 8;
    */
   outputSchema?: JsonObject | undefined;
+
+  /**
+   * True while the third party would have the tool otherwise and its owner has not accepted that. Unset otherwise.
+   *
+   * @generated from field: optional bool change_pending = 9 [json_name = "change_pending"];
+   */
+  changePending?: boolean | undefined;
 };
 
 /**

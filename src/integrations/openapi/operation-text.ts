@@ -1,0 +1,35 @@
+import type { ToolDefinition } from "../tool.ts";
+import type { BodyPlan, Operation, ServerPlan } from "./operation.ts";
+
+/** How an operation is sent, as it is kept: JSON has no maps, so they are lists of their entries. */
+interface KeptPlan extends Omit<Operation, "tool" | "server" | "body"> {
+  readonly server: Omit<ServerPlan, "defaults"> & { readonly defaults: readonly (readonly [string, string])[] };
+  readonly body?: Omit<BodyPlan, "fields"> & {
+    readonly fields: readonly (readonly [
+      string,
+      BodyPlan["fields"] extends ReadonlyMap<string, infer F> ? F : never,
+    ])[];
+  };
+}
+
+/** Prints how an operation is sent, without its tool. */
+export function printPlan({ tool: _, server, body, ...rest }: Operation): string {
+  const plan: KeptPlan = {
+    ...rest,
+    server: { ...server, defaults: [...server.defaults] },
+    ...(body && { body: { ...body, fields: [...body.fields] } }),
+  };
+  return JSON.stringify(plan);
+}
+
+/** The operation of a tool and of what `printPlan` printed. The named place where that text becomes an Operation again. */
+export function parsePlan(tool: ToolDefinition, text: string): Operation {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may: it reads our own text.
+  const { server, body, ...rest } = JSON.parse(text) as KeptPlan;
+  return {
+    ...rest,
+    tool,
+    server: { ...server, defaults: new Map(server.defaults) },
+    body: body && { ...body, fields: new Map(body.fields) },
+  };
+}

@@ -1,0 +1,14 @@
+import { defineEntity } from "@mikro-orm/core";
+
+/** A definition of a tool that is or was in force somewhere, by what stands for it. */
+export const ToolDefinitionEntity = defineEntity({
+  name: "ToolDefinition",
+  tableName: "tool_definition",
+  properties: (p) => ({
+    digest: p.text().primary(),
+    definition: p.text(),
+    plan: p.text().nullable(),
+    usedAt: p.datetime().defaultRaw("now()"),
+  }),
+  indexes: [{ name: "tool_definition_used_at_idx", properties: ["usedAt"] }],
+});

@@ -1,0 +1,14 @@
+import { defineEntity } from "@mikro-orm/core";
+
+/** Which definitions are in force, for all connections that hold the same. */
+export const ToolPinSetEntity = defineEntity({
+  name: "ToolPinSet",
+  tableName: "tool_pin_set",
+  properties: (p) => ({
+    digest: p.text().primary(),
+    names: p.array().columnType("text[]"),
+    definitions: p.array().columnType("text[]"),
+    usedAt: p.datetime().defaultRaw("now()"),
+  }),
+  indexes: [{ name: "tool_pin_set_used_at_idx", properties: ["usedAt"] }],
+});

@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../../src/json.ts";
+import { parseDocument } from "../../../src/integrations/openapi/document.ts";
+import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
+
+const ORDER = { type: "object", properties: { item: { $ref: "#/components/schemas/Item" }, at: { type: "string" } } };
+
+interface Variation {
+  readonly path?: string;
+  readonly operation?: JsonObject;
+  readonly item?: JsonObject;
+  readonly root?: JsonObject;
+}
+
+/** The digest of one operation of a document that is varied. */
+function digestOf({ path = "/orders", operation = {}, item = {}, root = {} }: Variation): string | undefined {
+  const document: JsonObject = {
+    openapi: "3.1.0",
+    info: { title: "Acme", version: "1" },
+    servers: [{ url: "https://acme.example/v1" }],
+    components: {
+      schemas: { Order: ORDER, Item: { type: "object", properties: { name: { type: "string" } }, ...item } },
+    },
+    paths: {
+      [path]: {
+        post: {
+          operationId: "add_order",
+          summary: "Add an order",
+          requestBody: {
+            content: { "application/json": { schema: { $ref: "#/components/schemas/Order" }, example: {} } },
+          },
+          responses: { "200": { description: "ok" }, "404": { description: "none" } },
+          ...operation,
+        },
+      },
+      "/other": { get: { operationId: "look" } },
+    },
+    ...root,
+  };
+  const [first] = operationsOf(parseDocument(JSON.stringify(document)), {
+    category: undefined,
+    credentialProperty: "api_token",
+    isForeign: true,
+  });
+  return first?.tool.digest;
+}
+
+const BASE = digestOf({});
+
+test.each<[string, Variation]>([
+  ["its path", { path: "/other-orders" }],
+  ["its summary", { operation: { summary: "Add two" } }],
+  ["a schema that another one refers to", { item: { description: "An item." } }],
+  ["a parameter", { operation: { parameters: [{ name: "dry", in: "query", schema: { type: "boolean" } }] } }],
+  ["the server", { root: { servers: [{ url: "https://evil.example/v1" }] } }],
+  ["who must be allowed to", { root: { security: [{ key: [] }] } }],
+  ["what it answers", { operation: { responses: { "200": { content: { "application/json": { schema: ORDER } } } } } }],
+  ["a mark", { operation: { "x-patchbay-read-only": true } }],
+])("an operation is another one when %s changes", (_what, variation) => {
+  expect(digestOf(variation)).not.toBe(BASE);
+});
+
+test.each<[string, Variation]>([
+  ["examples", { operation: { ...bodyWith({ example: { item: {} } }) } }],
+  ["what failures look like", { operation: { responses: { "200": { description: "fine" }, "500": {} } } }],
+  ["the order of keys", { root: { paths: { "/orders": { post: reversed() } } } }],
+  ["another operation", { root: { tags: [{ name: "orders" }] } }],
+])("an operation is the same one whatever becomes of %s", (_what, variation) => {
+  expect(digestOf(variation)).toBe(BASE);
+});
+
+function bodyWith(more: JsonObject): JsonObject {
+  const schema = { $ref: "#/components/schemas/Order" };
+  return { requestBody: { content: { "application/json": { schema, ...more } } } };
+}
+
+function reversed(): JsonObject {
+  return {
+    responses: { "404": { description: "none" }, "200": { description: "ok" } },
+    ...bodyWith({}),
+    summary: "Add an order",
+    operationId: "add_order",
+  };
+}
+
+test("a document of ours that changes with releases alone has no digests", () => {
+  const text = JSON.stringify({ openapi: "3.1.0", info: {}, paths: { "/a": { get: { operationId: "a" } } } });
+  const [operation] = operationsOf(parseDocument(text), { category: undefined, credentialProperty: undefined });
+  expect(operation?.tool).not.toHaveProperty("digest");
+});

@@ -1,0 +1,11 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { readContract } from "../../../src/integrations/openapi/contract.ts";
+import { parsePlan, printPlan } from "../../../src/integrations/openapi/operation-text.ts";
+
+const FOLDER = new URL("../../../openapi/integrations/", import.meta.url);
+
+test.each(readdirSync(FOLDER))("every operation of %s is the same after it was kept", (file) => {
+  const { operations } = readContract(readFileSync(new URL(file, FOLDER), "utf8"));
+  for (const operation of operations) expect(parsePlan(operation.tool, printPlan(operation))).toEqual(operation);
+});
