@@ -86,27 +86,25 @@ describe("guessing at a password", () => {
   test("at many accounts from one address ends too, and honest logins do not count", async () => {
     const person = await site.newPerson();
     const { tries: most } = LOGIN_LIMITS.address;
-    for (let at = 0; at < 10; at += 1)
+    for (let at = 0; at < 3; at += 1)
       expect((await attempt("2001:db8::1", person.email, person.password)).status).toBe(303);
-    const answers = await Promise.all(
-      Array.from({ length: most }, (_, at) => attempt("2001:db8::2", `victim${at}@example.com`, "summer")),
-    );
-    expect(answers.map(({ status }) => status)).toEqual(Array<number>(most).fill(403));
+    // Most are refused for the account's sake, before a password is hashed; each counts for the address all the same.
+    await Promise.all(Array.from({ length: most - 1 }, () => attempt("2001:db8::2", "victim@example.com", "summer")));
+    expect((await attempt("2001:db8::2", "other@example.com", "summer")).status).toBe(403);
     // The next of the same /64, which one customer commonly holds.
-    expect((await attempt("2001:db8::3", "victim@example.com", "summer")).status).toBe(429);
-    expect((await attempt("2001:db8:0:1::1", "victim@example.com", "summer")).status).toBe(403);
-  }, 60_000);
+    expect((await attempt("2001:db8::3", "another@example.com", "summer")).status).toBe(429);
+    expect((await attempt("2001:db8:0:1::1", "another@example.com", "summer")).status).toBe(403);
+  });
 
   test("at one account from very many addresses ends too", async () => {
     const { email } = await site.newPerson();
+    await site.query("delete from login_failure");
+    await guess(1, "203.0.113.1", email);
     const { tries: most } = LOGIN_LIMITS.account;
-    const answers: PageAnswer[] = [];
-    for (let at = 0; at < most + 5; at += 15) {
-      const addresses = Array.from({ length: 15 }, (_, more) => `203.0.113.${at + more}`);
-      answers.push(...(await Promise.all(addresses.map((address) => attempt(address, email, "a wrong guess")))));
-    }
-    expect(answers.filter(({ status }) => status === 403).length).toBe(most);
-  }, 60_000);
+    await site.query("update login_failure set points = $1 where key like 'account:%'", [most - 1]);
+    expect(await guess(1, "203.0.113.2", email)).toEqual([403]);
+    expect(await guess(1, "203.0.113.3", email)).toEqual([429]);
+  });
 
   test("leaves no name of an account behind", async () => {
     await attempt("192.0.2.9", "secret-name@example.com", "a wrong guess");
