@@ -75,7 +75,7 @@ export async function logIn({ issuer, sessions }: Installation, account: Account
 
 /** Inserts a client of an account that may use the code flow. */
 export async function insertCodeClient(
-  { database, pepper }: Installation,
+  { database, pepper }: Pick<Installation, "database" | "pepper">,
   account: Account,
   changes: {
     readonly method?: ClientAuthMethod;
