@@ -1,5 +1,6 @@
 import { DomainError } from "../domain-error.ts";
 import { randomId } from "./random.ts";
+import type { Revocations } from "./revocations.ts";
 import type { Scope } from "./scopes.ts";
 import type { Micros } from "./token-id.ts";
 
@@ -65,6 +66,18 @@ export interface Grants {
   list(accountId: string): Promise<readonly Grant[]>;
   /** Ends a grant: every token of it is refused. `not_found` when the account has none in use with the id. */
   revoke(accountId: string, id: string): Promise<void>;
+}
+
+/** A store whose revocations this replica applies at once, ahead of their notification. */
+export function applyAtOnce(store: GrantStore, revocations: Pick<Revocations, "add">): GrantStore {
+  return {
+    ...store,
+    async revoke(accountId, id) {
+      const isRevoked = await store.revoke(accountId, id);
+      if (isRevoked) revocations.add({ kind: "grant", subject: id, before: undefined });
+      return isRevoked;
+    },
+  };
 }
 
 /** A name for a new grant. */

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { applyAtOnce } from "../auth/grants.ts";
 import { createOAuthServer, type OAuthServer } from "../auth/oauth/server.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { TokenVerifier } from "../auth/verifier.ts";
@@ -26,7 +27,7 @@ export function composeAuthorizationServer(
     issuer: config.publicUrl,
     pepper: foundation.pepper,
     clients: foundation.clientStore,
-    grants: foundation.grantStore,
+    grants: applyAtOnce(foundation.grantStore, revocations),
     payloads: createPayloadStore(pool),
     keys: foundation.keys,
     verifier,

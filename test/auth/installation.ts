@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { type Account, type Accounts, createAccounts } from "../../src/auth/accounts.ts";
 import { type Clients, createClients, type CreatedClient } from "../../src/auth/clients.ts";
-import { createGrants, type Grants } from "../../src/auth/grants.ts";
+import { applyAtOnce, createGrants, type Grants } from "../../src/auth/grants.ts";
 import { createCookies } from "../../src/auth/login/cookies.ts";
 import { createCsrf } from "../../src/auth/login/csrf.ts";
 import { createLoginSessions, type LoginSessions } from "../../src/auth/login/login-sessions.ts";
@@ -109,7 +109,7 @@ export async function startInstallation({
     issuer,
     pepper,
     clients: clientStore,
-    grants: grantStore,
+    grants: applyAtOnce(grantStore, revocations),
     payloads: createPayloadStore(database.pool),
     keys,
     verifier: createTokenVerifier({

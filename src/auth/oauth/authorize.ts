@@ -39,8 +39,8 @@ const PARAMETERS = [
 /** Says in the address to which a login leads back when it was asked for, so that the login counts. */
 const ASKED_AT = "asked_at";
 
-/** A login counts for so long after it was asked for, in seconds. */
-const LOGIN_COUNTS_SECONDS = 900;
+/** A login counts for so long after it was asked for. */
+const LOGIN_COUNTS_MS = 900_000;
 
 /** Characters of the longest request: a page must be able to carry it on. */
 const MAX_QUERY = 3_500;
@@ -49,11 +49,11 @@ const MAX_QUERY = 3_500;
 interface ReadRequest {
   readonly query: URLSearchParams;
   readonly mustAsk: boolean;
-  /** When a login that the client insists on was asked for, in seconds; undefined when it does not insist. */
+  /** When a login that the client insists on was asked for, in milliseconds; undefined when it does not insist. */
   readonly loginSince: number | undefined;
 }
 
-function readRequest(issuer: string, text: string, nowSeconds: number): ReadRequest {
+function readRequest(issuer: string, text: string, now: number): ReadRequest {
   if (text.length > MAX_QUERY) throw new DomainError("invalid", "The request is longer than any client needs.");
   const given = new URLSearchParams(text);
   const query = new URLSearchParams();
@@ -64,6 +64,8 @@ function readRequest(issuer: string, text: string, nowSeconds: number): ReadRequ
   const scope = query.getAll("scope");
   if (scope.length === 1) query.set("scope", withoutOfflineAccess(scope[0] ?? ""));
   if (query.get("scope") === "") query.delete("scope");
+  // Not the implicit flow's: its errors would go into a fragment.
+  if (query.has("response_type") && query.get("response_type") !== "code") query.set("response_type", "unsupported");
   // Any other way of answering would need a script, or puts the code where it leaks.
   if (query.has("response_mode") && query.get("response_mode") !== "query") query.set("response_mode", "unsupported");
   const prompts = (query.get("prompt") ?? "").split(" ").filter((word) => word !== "");
@@ -72,8 +74,8 @@ function readRequest(issuer: string, text: string, nowSeconds: number): ReadRequ
   if (others.length > 0) query.set("prompt", others.join(" "));
   else query.delete("prompt");
   const askedAt = Number(given.get(ASKED_AT) ?? Number.NaN);
-  const isRecent = askedAt <= nowSeconds && askedAt > nowSeconds - LOGIN_COUNTS_SECONDS;
-  const loginSince = prompts.includes("login") ? (isRecent ? askedAt : nowSeconds) : undefined;
+  const isRecent = askedAt <= now && askedAt > now - LOGIN_COUNTS_MS;
+  const loginSince = prompts.includes("login") ? (isRecent ? askedAt : now) : undefined;
   return { query, mustAsk: prompts.includes("consent"), loginSince };
 }
 
@@ -158,8 +160,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
     text: string,
     choice: ((session: LoginSession) => Choice) | undefined,
   ): Promise<void> {
-    const nowSeconds = Math.floor(Date.now() / 1_000);
-    const { query, mustAsk, loginSince } = readRequest(issuer, text, nowSeconds);
+    const { query, mustAsk, loginSince } = readRequest(issuer, text, Date.now());
     const session = await sessions.read(request);
     const back = `${AUTHORIZE_PATH}?${loginSince === undefined ? text : withAskedAt(text, loginSince)}`;
     const logIn = (): void =>
@@ -175,8 +176,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
     const flight: AuthorizeFlight = {
       kind: "authorize",
       session,
-      mustLogIn:
-        session !== undefined && loginSince !== undefined && session.authenticatedAt.getTime() < loginSince * 1_000,
+      mustLogIn: session !== undefined && loginSince !== undefined && session.authenticatedAt.getTime() < loginSince,
       mustAsk,
       async decide(asked, who) {
         if (chosen === undefined) return consent.remembered(asked, who);
@@ -232,8 +232,8 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
 }
 
 /** The request with the moment at which a login was asked for. */
-function withAskedAt(text: string, seconds: number): string {
+function withAskedAt(text: string, moment: number): string {
   const query = new URLSearchParams(text);
-  query.set(ASKED_AT, String(seconds));
+  query.set(ASKED_AT, String(moment));
   return query.toString();
 }

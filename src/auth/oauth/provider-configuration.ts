@@ -137,6 +137,7 @@ export function configureProvider(deps: ProviderDeps): Configuration {
     rotateRefreshToken: true,
     revokeGrantPolicy: () => true,
     expiresWithSession: () => false,
+    allowOmittingSingleRegisteredRedirectUri: false,
     pkce: { required: () => true },
     renderError: (ctx, out) => {
       ctx.body = out;

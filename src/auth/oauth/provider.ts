@@ -109,7 +109,7 @@ export function createAuthorizationProvider(
     provider.use(async (ctx, next) => {
       await next();
       ctx.respond = false;
-      const location = ctx.response.get("location");
+      const location = ctx.response.get("location") || "";
       answers.set(ctx.req, { status: ctx.status, body: ctx.body, location, cause: causes.get(ctx.req) });
     });
     provider.on("server_error", (ctx, error) => causes.set(ctx.req, error));
