@@ -43,6 +43,8 @@ export async function callUnary(rpc: ServedRpc, message: Message, context: Handl
   const place = rpc.lane?.enter();
   if (place !== undefined) await place;
   try {
+    // Nothing is done for who left the queue, or a flood of requests that are taken back would cost as much as any other.
+    if (place !== undefined) context.signal.throwIfAborted();
     const output = await rpc.spec.impl(message, context);
     if (!isRest) rpc.round?.(output);
     return output;

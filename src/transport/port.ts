@@ -22,6 +22,8 @@ export interface PortLimits {
   readonly headerTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
+  /** How long a connection with work on it may carry nothing either way: a peer that does not read what it asked for. Streams have heartbeats. */
+  readonly stallTimeoutMs: number;
   readonly maxStreamsPerSession: number;
   /** Streams that one HTTP/2 session may reset within ten seconds. */
   readonly maxResetsPerSession: number;
@@ -33,6 +35,7 @@ export const PORT_LIMITS: PortLimits = {
   headerTimeoutMs: 10_000,
   requestTimeoutMs: 40_000,
   keepAliveTimeoutMs: 65_000,
+  stallTimeoutMs: 90_000,
   maxStreamsPerSession: 100,
   maxResetsPerSession: 200,
 };
@@ -168,6 +171,7 @@ function createH1(deps: PortDeps, limits: PortLimits): Server {
           ALPNProtocols: ["h2", "http/1.1"],
           handshakeTimeout: limits.headerTimeoutMs,
         });
+  server.timeout = limits.stallTimeoutMs;
   server.on("clientError", refuseMalformed);
   return server;
 }
@@ -186,9 +190,11 @@ function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
       windowMs: RESET_WINDOW_MS,
     });
     // A timer of our own: session.setTimeout keeps a destroyed session in memory until it fires.
+    const stalledMs = watchTraffic(session);
     const idleCheck = setInterval(
       () => {
         if (idleMs() >= limits.keepAliveTimeoutMs) session.close();
+        if (stalledMs() >= limits.stallTimeoutMs) session.destroy();
       },
       Math.ceil(limits.keepAliveTimeoutMs / 2),
     );
@@ -208,6 +214,18 @@ function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
     },
   );
   return server;
+}
+
+/** Tells for how long a session's connection has carried nothing either way, as far as the calls show, in milliseconds. */
+function watchTraffic({ socket }: ServerHttp2Session): () => number {
+  let carried = 0;
+  let since = Date.now();
+  return () => {
+    const now = socket.bytesRead + socket.bytesWritten;
+    if (now !== carried) since = Date.now();
+    carried = now;
+    return Date.now() - since;
+  };
 }
 
 /** Node's own listener serves HTTP/1.1; we call it once we know that a connection speaks it. */

@@ -66,6 +66,7 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
             throw new DomainError("unavailable", "Come back.", { retryAfterSeconds: 1 });
           case "600": {
             seen.signals.push(context.signal);
+            context.signal.throwIfAborted();
             await new Promise((_resolve, reject) => {
               context.signal.addEventListener(
                 "abort",
