@@ -138,6 +138,12 @@ test.each([
   [{ DATABASE_URL: "postgres://127.0.0.1:1/x" }, /PATCHBAY_KEYS/],
   [{ DATABASE_URL: "mysql://127.0.0.1/x" }, /DATABASE_URL/],
   [{ LOG_LEVEL: "loud" }, /LOG_LEVEL/],
+  [{ OIDC_ISSUER: "https://login.example.com", OIDC_CLIENT_ID: "x" }, /OIDC_CLIENT_SECRET belong together/],
+  [
+    { OIDC_ISSUER: "http://login.example.com", OIDC_CLIENT_ID: "x", OIDC_CLIENT_SECRET: "y" },
+    /OIDC_ISSUER must start with https/,
+  ],
+  [{ OIDC_CREATE_ACCOUNTS: "maybe" }, /OIDC_CREATE_ACCOUNTS/],
 ])("a wrong setting %j ends it with one line that names it", async (wrong, line) => {
   const { code, output } = await runChild({
     command: process.execPath,
