@@ -13,6 +13,8 @@ export interface Upstream {
   key: string | undefined;
   /** Answers a call of a tool; echoes its arguments unless told. */
   onCall: (name: string, args: JsonObject) => JsonValue;
+  /** Whether it says, before it answers a call, that its tools are others. */
+  tellsOfTools: boolean;
   /** Every request waits for this before it is answered. */
   gate: Promise<void>;
   /** What it was asked: the JSON-RPC methods in their order. */
@@ -54,6 +56,7 @@ export async function startUpstream(): Promise<Upstream> {
     tools: [...DEFAULT_TOOLS],
     key: undefined,
     onCall: (name, args) => ({ content: [{ type: "text", text: JSON.stringify({ name, args }) }] }),
+    tellsOfTools: false,
     gate: Promise.resolve(),
     asked: [],
     authorizations: [],
@@ -83,8 +86,15 @@ export async function startUpstream(): Promise<Upstream> {
       response.writeHead(202).end();
     } else {
       const result = resultOf(String(method), isJsonObject(params) ? params : {});
+      const answered = JSON.stringify({ jsonrpc: "2.0", id, ...result });
+      if (upstream.tellsOfTools && method === "tools/call") {
+        const news = JSON.stringify({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.end(`data: ${news}\n\ndata: ${answered}\n\n`);
+        return;
+      }
       response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, ...result }));
+      response.end(answered);
     }
   }
 
