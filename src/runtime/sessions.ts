@@ -179,7 +179,10 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     async end(principal, header) {
       const session = await require(principal, header);
       entries.delete(session.id);
-      if (!(await store.end(session.accountId, session.id))) throw new SessionNotFound();
+      const isEnded = await store.end(session.accountId, session.id);
+      // What a read that began before brings in meanwhile counts no more.
+      forgottenAt.set(session.accountId, performance.now());
+      if (!isEnded) throw new SessionNotFound();
     },
 
     forgetAccount(accountId) {

@@ -118,6 +118,16 @@ describe("a session", () => {
     expect(result.content).toEqual([{ type: "text", text: `echo of ${connection.id}` }]);
   });
 
+  it("ended while it is read again behind a call's back is refused at once all the same", async () => {
+    const me = principal(await world.createAccount());
+    const session = await world.open(me);
+    // Old enough to be read again, young enough to serve.
+    await sleep(600);
+    void world.sessions.require(me, session);
+    await world.sessions.end(me, session);
+    await expect(world.runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
+  });
+
   it("ended by its client is refused at once here and within a second elsewhere", async () => {
     const me = principal(await world.createAccount());
     const session = await world.open(me);
