@@ -21,6 +21,8 @@ export interface AccountStore {
   findByEmail(email: string): Promise<Account | undefined>;
   /** Marks the account and revokes all its tokens, in one transaction. False when there is no such account. */
   disable(id: string): Promise<boolean>;
+  /** Replaces the password and ends every login session, in one transaction. False when there is no such account. */
+  resetPassword(id: string, passwordHash: string): Promise<boolean>;
   isEmpty(): Promise<boolean>;
 }
 
@@ -39,6 +41,8 @@ export interface Accounts {
   find(idOrEmail: string): Promise<Account>;
   /** Ends the account's use: none of its tokens is honoured from now on. */
   disable(idOrEmail: string): Promise<Account>;
+  /** A new password for who has lost theirs; whoever was logged in has to log in again. */
+  resetPassword(idOrEmail: string): Promise<CreatedAccount>;
 }
 
 const EMAIL = /^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,189}$/u;
@@ -58,6 +62,12 @@ export function createAccounts({ store }: { store: AccountStore }): Accounts {
       const password = randomPassword();
       const isNew = await store.insert({ id, email, passwordHash: await hashPassword(password), isAdmin });
       if (!isNew) throw new DomainError("conflict", `There already is an account with the address ${email}.`);
+      return { accountId: id, email, password };
+    },
+    async resetPassword(idOrEmail) {
+      const { id, email } = await find(idOrEmail);
+      const password = randomPassword();
+      await store.resetPassword(id, await hashPassword(password));
       return { accountId: id, email, password };
     },
     async disable(idOrEmail) {

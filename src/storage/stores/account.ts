@@ -1,6 +1,8 @@
 import type pg from "pg";
 import type { Account, AccountStore } from "../../auth/accounts.ts";
+import { OPERATOR } from "../../auth/actor.ts";
 import { transaction } from "../transaction.ts";
+import { recordEvent } from "./audit-event.ts";
 import { endLoginSessions } from "./login-session.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
@@ -48,6 +50,25 @@ export function createAccountStore(pool: pg.Pool): AccountStore {
         await endSessionsOfAccount(client, id);
         await endLoginSessions(client, id, undefined);
         await revoke(client, { accountId: id, kind: "account", subject: id, isKeptForEver: true });
+        return true;
+      });
+    },
+    async resetPassword(id, passwordHash) {
+      return transaction(pool, async (client) => {
+        const text = "update account set password_hash = $2 where id = $1 returning email";
+        const row = (await client.query<{ email: string }>(text, [id, passwordHash])).rows[0];
+        if (row === undefined) return false;
+        await endLoginSessions(client, id, undefined);
+        await recordEvent(client, {
+          accountId: id,
+          action: "account.change_password",
+          outcome: "ok",
+          actor: OPERATOR,
+          objectType: "account",
+          objectId: id,
+          objectName: row.email,
+          changed: ["password"],
+        });
         return true;
       });
     },

@@ -19,6 +19,23 @@ export const accountCommands: readonly Command[] = [
     },
   },
   {
+    name: "account reset-password",
+    synopsis: "--email EMAIL | --account ID",
+    summary: "prints a new password, once, and logs the account out everywhere",
+    options: { email: { type: "string" }, account: { type: "string" } },
+    takesValue: true,
+    run: (given, deps) => {
+      const wanted = given.required("email", "account");
+      return withServices(deps, async ({ accounts }) => {
+        const { accountId, email, password } = await accounts.resetPassword(wanted);
+        return {
+          json: { account_id: accountId, email, password },
+          text: `Account ${accountId} (${email}).\nPassword, shown only this once: ${password}`,
+        };
+      });
+    },
+  },
+  {
     name: "account disable",
     synopsis: "--email EMAIL | --account ID",
     summary: "refuses all tokens of an account from now on",

@@ -214,6 +214,23 @@ describe("changing the password", () => {
   });
 });
 
+describe("a password that was lost", () => {
+  test("is replaced by the operator; the old one and every session end, and who did it is written down", async () => {
+    const { browser, person } = await site.loggedIn();
+    const { access_token: token } = await tokenOf(browser);
+    const { password } = await site.foundation.accounts.resetPassword(person.email);
+    expect((await browser.get("/session")).status).toBe(401);
+    await until(async () => (await list(token, replica)) === 401, { what: "its token is refused" });
+    expect((await site.browser().logIn(person.email, person.password)).status).toBe(403);
+    expect((await site.browser().logIn(person.email, password)).status).toBe(303);
+    const events = await site.query(
+      "select actor_kind, changed from audit_event where account_id = $1 and action = 'account.change_password'",
+      [person.accountId],
+    );
+    expect(events).toEqual([{ actor_kind: "operator", changed: ["password"] }]);
+  });
+});
+
 describe("a token for the session", () => {
   test("is an access token of ten minutes for the whole service, whose client is the session", async () => {
     const { browser, person } = await site.loggedIn();

@@ -256,6 +256,7 @@ test("help names every command and nothing that does not exist yet", async () =>
   for (const name of [
     "account create",
     "account disable",
+    "account reset-password",
     "client create",
     "client revoke",
     "pat create",
