@@ -8,7 +8,7 @@ import { applyAtOnce, createGrants, type Grants } from "../../src/auth/grants.ts
 import { createCookies } from "../../src/auth/login/cookies.ts";
 import { createCsrf } from "../../src/auth/login/csrf.ts";
 import { createLoginSessions, type LoginSessions } from "../../src/auth/login/login-sessions.ts";
-import { createOAuthServer, type OAuthServerDeps } from "../../src/auth/oauth/server.ts";
+import { createOAuthServer, type OAuthServer, type OAuthServerDeps } from "../../src/auth/oauth/server.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../../src/auth/personal-access-tokens.ts";
 import { createKeyRotation, type KeyRotation } from "../../src/auth/key-rotation.ts";
 import type { RewrapSecrets } from "../../src/auth/rewrap-secrets.ts";
@@ -63,6 +63,8 @@ export interface Installation {
   readonly personalAccessTokens: PersonalAccessTokens;
   newAccount(isAdmin?: boolean): Promise<Account>;
   startReplica(listener?: RevocationListener): Promise<Replica>;
+  /** What another OAuth server answers to a browser's GET. */
+  serve(oauth: OAuthServer, path: string, cookie: string): Promise<Response>;
   /** An access token by the token endpoint. */
   token(client: CreatedClient, form?: Readonly<Record<string, string>>): Promise<string>;
   close(): Promise<void>;
@@ -173,6 +175,15 @@ export async function startInstallation({
           await own?.close();
         },
       };
+    },
+    async serve(other, path, cookie) {
+      const own = createServer((request, response) => void other.handle(request, response));
+      try {
+        return await fetch((await listen(own)) + path, { headers: { cookie }, redirect: "manual" });
+      } finally {
+        own.closeAllConnections();
+        own.close();
+      }
     },
     async token(client, form = {}) {
       const body = new URLSearchParams({ grant_type: "client_credentials", ...form });
