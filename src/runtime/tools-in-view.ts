@@ -94,7 +94,11 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
       first.list = list;
       awaited.set(connection, first);
       list.then(
-        () => (first.list = undefined),
+        ({ length }) => {
+          first.list = undefined;
+          // It is here: the next one is waited for in its own right. An empty one may be all that patience came to.
+          if (length > 0) awaited.delete(connection);
+        },
         () => awaited.delete(connection),
       );
     }
@@ -122,13 +126,12 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
     const reachable =
       cached?.connections === connections ? cached.reachable : reachableConnections(principal, connections);
     const lists = reachable.map((connection) => listOf(connection, patienceMs));
+    const see = (arrived: readonly ToolList[]): ToolView => {
+      const unchanged = cached?.reachable === reachable && arrived.every((list, index) => list === cached.lists[index]);
+      return unchanged ? cached.view : viewOf(principal, connections, reachable, arrived);
+    };
     const here = lists.filter(isHere);
-    if (here.length < lists.length) {
-      const all = Promise.all(lists.map(async (list) => list));
-      return all.then((arrived) => viewOf(principal, connections, reachable, arrived));
-    }
-    const unchanged = cached?.reachable === reachable && here.every((list, index) => list === cached.lists[index]);
-    return unchanged ? cached.view : viewOf(principal, connections, reachable, here);
+    return here.length < lists.length ? Promise.all(lists.map(async (list) => list)).then(see) : see(here);
   }
 
   return {
