@@ -57,6 +57,7 @@ import { createToolListStore } from "./storage/stores/tool-list.ts";
 import { createToolNames } from "./storage/stores/tool-name.ts";
 import { createAccountSettingsHandlers } from "./transport/handlers/account-settings.ts";
 import { createConsoleRoutes } from "./transport/console.ts";
+import { createCallerOf } from "./transport/caller.ts";
 import { createConnectionHandlers } from "./transport/handlers/connections.ts";
 import { createHistoryHandlers } from "./transport/handlers/history.ts";
 import { createIntegrationHandlers } from "./transport/handlers/integrations.ts";
@@ -178,16 +179,17 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => {
     toolChanges.close();
   });
+  const callerOf = createCallerOf(config.trustProxy);
   let ready = false;
   const transport = createTransport({
     implementations: {
-      connection: createConnectionHandlers({ connections, watch, catalog, toolChanges: review }),
+      connection: createConnectionHandlers({ connections, watch, catalog, toolChanges: review, callerOf }),
       integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
       history: createHistoryHandlers(createPastCalls({ records: createCallRecordReader(pool), connections: store })),
       runtime: createRuntimeHandlers(runtime),
       tool: createToolHandlers(discovery.search),
-      accountSettings: createAccountSettingsHandlers(discovery.settings),
-      ...composeAccess(config, foundation),
+      accountSettings: createAccountSettingsHandlers(discovery.settings, callerOf),
+      ...composeAccess(config, foundation, callerOf),
     },
     mcp: {
       connections: view,

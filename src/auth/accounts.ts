@@ -1,4 +1,5 @@
 import { DomainError, invalid } from "../domain-error.ts";
+import { type Actor, OPERATOR } from "./actor.ts";
 import { hashPassword } from "./password.ts";
 import { randomId, randomPassword } from "./random.ts";
 
@@ -16,13 +17,16 @@ export interface Account {
 /** Where accounts are kept. */
 export interface AccountStore {
   /** False when the e-mail address is taken, in whatever case it is written. */
-  insert(account: { id: string; email: string; passwordHash: string; isAdmin: boolean }): Promise<boolean>;
+  insert(
+    account: { id: string; email: string; passwordHash: string; isAdmin: boolean },
+    actor: Actor,
+  ): Promise<boolean>;
   findById(id: string): Promise<Account | undefined>;
   findByEmail(email: string): Promise<Account | undefined>;
   /** Marks the account and revokes all its tokens, in one transaction. False when there is no such account. */
-  disable(id: string): Promise<boolean>;
+  disable(id: string, actor: Actor): Promise<boolean>;
   /** Replaces the password and ends every login session, in one transaction. False when there is no such account. */
-  resetPassword(id: string, passwordHash: string): Promise<boolean>;
+  resetPassword(id: string, passwordHash: string, actor: Actor): Promise<boolean>;
   isEmpty(): Promise<boolean>;
 }
 
@@ -60,19 +64,19 @@ export function createAccounts({ store }: { store: AccountStore }): Accounts {
       if (!EMAIL.test(email)) throw invalid("email", `"${email}" is not an e-mail address.`);
       const id = randomId("acc_");
       const password = randomPassword();
-      const isNew = await store.insert({ id, email, passwordHash: await hashPassword(password), isAdmin });
+      const isNew = await store.insert({ id, email, passwordHash: await hashPassword(password), isAdmin }, OPERATOR);
       if (!isNew) throw new DomainError("conflict", `There already is an account with the address ${email}.`);
       return { accountId: id, email, password };
     },
     async resetPassword(idOrEmail) {
       const { id, email } = await find(idOrEmail);
       const password = randomPassword();
-      await store.resetPassword(id, await hashPassword(password));
+      await store.resetPassword(id, await hashPassword(password), OPERATOR);
       return { accountId: id, email, password };
     },
     async disable(idOrEmail) {
       const account = await find(idOrEmail);
-      await store.disable(account.id);
+      await store.disable(account.id, OPERATOR);
       return account;
     },
   };

@@ -1,4 +1,5 @@
 import { DomainError } from "../domain-error.ts";
+import type { Actor } from "./actor.ts";
 import { randomId } from "./random.ts";
 import type { Revocations } from "./revocations.ts";
 import type { Scope } from "./scopes.ts";
@@ -41,7 +42,7 @@ export interface TokenGrant extends Grant {
 /** Where grants are kept. A revoked one, and one of a disabled account, is as good as none. */
 export interface GrantStore {
   /** False when the account is gone or disabled, or has 1,000 grants in use. */
-  insert(grant: NewGrant): Promise<boolean>;
+  insert(grant: NewGrant, actor: Actor): Promise<boolean>;
   /** Newest first. */
   list(accountId: string): Promise<readonly Grant[]>;
   listOfClient(accountId: string, clientId: string): Promise<readonly Grant[]>;
@@ -57,7 +58,7 @@ export interface GrantStore {
   /** Notes that a token was got with it. */
   touch(accountId: string, id: string): Promise<void>;
   /** Marks the grant, revokes its access tokens and drops its refresh tokens, in one transaction. False when none is in use. */
-  revoke(accountId: string, id: string): Promise<boolean>;
+  revoke(accountId: string, id: string, actor: Actor): Promise<boolean>;
 }
 
 /** The use cases of grants. */
@@ -65,15 +66,15 @@ export interface Grants {
   /** What the account allows at present, newest first. */
   list(accountId: string): Promise<readonly Grant[]>;
   /** Ends a grant: every token of it is refused. `not_found` when the account has none in use with the id. */
-  revoke(accountId: string, id: string): Promise<void>;
+  revoke(accountId: string, id: string, actor: Actor): Promise<void>;
 }
 
 /** A store whose revocations this replica applies at once, ahead of their notification. */
 export function applyAtOnce(store: GrantStore, revocations: Pick<Revocations, "add">): GrantStore {
   return {
     ...store,
-    async revoke(accountId, id) {
-      const isRevoked = await store.revoke(accountId, id);
+    async revoke(accountId, id, actor) {
+      const isRevoked = await store.revoke(accountId, id, actor);
       if (isRevoked) revocations.add({ kind: "grant", subject: id, before: undefined });
       return isRevoked;
     },
@@ -89,9 +90,9 @@ export function newGrantId(): string {
 export function createGrants({ store }: { store: Pick<GrantStore, "list" | "revoke"> }): Grants {
   return {
     list: (accountId) => store.list(accountId),
-    async revoke(accountId, id) {
+    async revoke(accountId, id, actor) {
       const isPossibleId = /^grant_[A-Za-z0-9_-]{22}$/.test(id);
-      if (!isPossibleId || !(await store.revoke(accountId, id))) {
+      if (!isPossibleId || !(await store.revoke(accountId, id, actor))) {
         throw new DomainError("not_found", "There is no such grant in use.");
       }
     },

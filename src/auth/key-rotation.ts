@@ -1,4 +1,5 @@
 import { DomainError } from "../domain-error.ts";
+import { type Actor, SERVICE } from "./actor.ts";
 import {
   ensureSigningKeys,
   generateSigningKey,
@@ -37,7 +38,7 @@ export interface KeyRotationStore extends SigningKeyStore {
    * In one transaction, one at a time in the whole installation: current retires and loses its private half, next begins
    * to sign, `fresh` becomes next.
    */
-  rotate(purpose: KeyPurpose, fresh: NewSigningKey, terms: RotationTerms): Promise<RotationOutcome>;
+  rotate(purpose: KeyPurpose, fresh: NewSigningKey, terms: RotationTerms, actor: Actor): Promise<RotationOutcome>;
   /** Drops what retired longer ago, but no key of a personal access token that may still be in use. The ids dropped. */
   dropRetired(retiredForSeconds: number): Promise<readonly string[]>;
 }
@@ -50,7 +51,10 @@ export interface KeyRotation {
    * Signs with the next key from now on; what the old one signed stays valid. Gives all keys of the purpose.
    * Fails with `conflict` while the next key has not been published for long enough, unless it is forced.
    */
-  rotate(request: { readonly purpose: KeyPurpose; readonly isForced: boolean }): Promise<readonly SigningKeySummary[]>;
+  rotate(
+    request: { readonly purpose: KeyPurpose; readonly isForced: boolean },
+    actor: Actor,
+  ): Promise<readonly SigningKeySummary[]>;
   /** What is due by itself: a missing next key, the rotation of an old key for access tokens, the end of retired ones. */
   maintain(): Promise<void>;
 }
@@ -101,9 +105,9 @@ export function createKeyRotation(deps: {
 
   return {
     list,
-    async rotate({ purpose, isForced }) {
+    async rotate({ purpose, isForced }, actor) {
       const terms = { isForced, readyInSeconds: PUBLISHED_AHEAD_SECONDS };
-      const outcome = await store.rotate(purpose, await generateSigningKey(purpose), terms);
+      const outcome = await store.rotate(purpose, await generateSigningKey(purpose), terms, actor);
       if (outcome.kind === "not_ready") {
         throw new DomainError(
           "conflict",
@@ -123,7 +127,7 @@ export function createKeyRotation(deps: {
           ifOlderThanSeconds: rotateAfterSeconds,
           readyInSeconds: PUBLISHED_AHEAD_SECONDS,
         };
-        await store.rotate(purpose, await generateSigningKey(purpose), terms);
+        await store.rotate(purpose, await generateSigningKey(purpose), terms, SERVICE);
       }
       await store.dropRetired(RETIRED_SECONDS);
     },

@@ -2,7 +2,7 @@ import { createOwnClients } from "../auth/own-clients.ts";
 import { createOwnTokens } from "../auth/own-tokens.ts";
 import type { Config } from "../config.ts";
 import type { Foundation } from "./foundation.ts";
-import { createCallerOf } from "../transport/caller.ts";
+import type { CallerOf } from "../transport/caller.ts";
 import { createOAuthClientHandlers } from "../transport/handlers/oauth-clients.ts";
 import { createPersonalAccessTokenHandlers } from "../transport/handlers/personal-access-tokens.ts";
 import type { TransportDeps } from "../transport/transport.ts";
@@ -11,8 +11,7 @@ import type { TransportDeps } from "../transport/transport.ts";
 export type AccessHandlers = Pick<TransportDeps["implementations"], "oauthClient" | "personalAccessToken">;
 
 /** Builds the resources of access and what serves them. */
-export function composeAccess(config: Config, foundation: Foundation): AccessHandlers {
-  const callerOf = createCallerOf(config.trustProxy);
+export function composeAccess(config: Config, foundation: Foundation, callerOf: CallerOf): AccessHandlers {
   const { pepper, keys, accountStore: accounts } = foundation;
   const clients = createOwnClients({ store: foundation.clientStore, accounts, pepper });
   const tokens = createOwnTokens({

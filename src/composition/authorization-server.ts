@@ -1,10 +1,12 @@
 import type { Logger } from "pino";
 import { applyAtOnce } from "../auth/grants.ts";
+import { createTokenIssues } from "../auth/audit/token-issues.ts";
 import { createOAuthServer, type OAuthServer } from "../auth/oauth/server.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { TokenVerifier } from "../auth/verifier.ts";
 import type { Config } from "../config.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
+import { createAuditRecorder } from "../storage/stores/audit-event.ts";
 import { createPayloadStore } from "../storage/stores/oidc-payload.ts";
 import { createOwnConnections } from "../storage/stores/own-connections.ts";
 import { revoke } from "../storage/stores/revocation.ts";
@@ -39,6 +41,12 @@ export function composeAuthorizationServer(
       await revoke(pool, { accountId, kind: "token", subject: tokenId });
       revocations.add({ kind: "token", subject: tokenId, before: undefined });
     },
+    recordIssue: createTokenIssues({
+      recorder: createAuditRecorder(pool),
+      onError: (error) => {
+        log.error({ err: error }, "a token that was issued could not be written into the audit log");
+      },
+    }),
     registration: config.dynamicRegistration,
     trustProxy: config.trustProxy,
     onError: (error) => {

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { type Accounts, createAccounts } from "../auth/accounts.ts";
+import { rewrapEvent } from "../auth/audit/rewrap-event.ts";
 import { type Clients, createClients } from "../auth/clients.ts";
 import { createGrants, type Grants } from "../auth/grants.ts";
 import { createKeyRotation, type KeyRotation } from "../auth/key-rotation.ts";
@@ -15,6 +16,7 @@ import { migrate } from "../storage/migrate.ts";
 import { rewrapSecrets } from "../storage/rewrap.ts";
 import { createSealer, type Sealer } from "../storage/sealing.ts";
 import { createAccountStore } from "../storage/stores/account.ts";
+import { recordEvent } from "../storage/stores/audit-event.ts";
 import { createClientStore } from "../storage/stores/client.ts";
 import { createGrantStore } from "../storage/stores/grant.ts";
 import { createPersonalAccessTokenStore } from "../storage/stores/personal-access-token.ts";
@@ -75,7 +77,11 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
       pepper,
       keys,
       keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: config.signingKeyDays }),
-      rewrapSecrets: () => rewrapSecrets(database.pool, sealer),
+      rewrapSecrets: async () => {
+        const report = await rewrapSecrets(database.pool, sealer);
+        await recordEvent(database.pool, rewrapEvent(report));
+        return report;
+      },
       accountStore,
       accounts: createAccounts({ store: accountStore }),
       clientStore,

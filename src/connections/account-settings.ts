@@ -1,3 +1,4 @@
+import { type Actor, type Caller, toActor } from "../auth/actor.ts";
 import { type Principal, reachesAll } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 
@@ -18,13 +19,13 @@ export interface AccountSettingsStore {
   /** The account's settings, or the defaults. */
   find(accountId: string): Promise<AccountSettings>;
   /** Changes what is given and tells every replica; answers the settings as they are then. */
-  save(accountId: string, change: SettingsChange): Promise<AccountSettings>;
+  save(accountId: string, change: SettingsChange, actor: Actor): Promise<AccountSettings>;
 }
 
 /** What a principal can do with the settings of its own account. Throws `forbidden` for a token that sees less than all of it. */
 export interface SettingsOfAccount {
   get(principal: Principal): Promise<AccountSettings>;
-  update(principal: Principal, change: SettingsChange): Promise<AccountSettings>;
+  update(caller: Caller, change: SettingsChange): Promise<AccountSettings>;
 }
 
 /** Makes the use cases of settings. `onChange` is called after every change, before it is answered. */
@@ -39,7 +40,7 @@ export function createSettingsOfAccount(deps: {
     },
     async update(principal, change) {
       refusePartial(principal, "You do not have permission to update account settings.");
-      const saved = await deps.store.save(principal.accountId, change);
+      const saved = await deps.store.save(principal.accountId, change, toActor(principal));
       deps.onChange(principal.accountId);
       return saved;
     },

@@ -170,3 +170,18 @@ function refuseUnansweredMove(moved: string | undefined, secrets: JsonObject, pa
     `config.${moved} decides where the connection's secrets are sent: supply ${kept} again in the same request to change it.`,
   );
 }
+
+/** The names of the fields that a change touched, as an update names them; of the configuration the names of its keys. */
+export function changedFields(before: Connection, after: Connection, change: ConnectionChange): readonly string[] {
+  const fields: string[] = [];
+  if (before.name !== after.name) fields.push("name");
+  if (before.description !== after.description) fields.push("description");
+  if (before.agentEnabled !== after.agentEnabled) fields.push("agent_enabled");
+  if (before.accessType !== after.accessType) fields.push("access_type");
+  if (!isDeepStrictEqual(before.disabledToolIds, after.disabledToolIds)) fields.push("disabled_tools");
+  if (before.acceptToolChanges !== after.acceptToolChanges) fields.push("accept_tool_changes");
+  if (change.apiKey !== undefined) fields.push("api_key");
+  if (change.clientSecret !== undefined) fields.push("oauth2_client_secret");
+  for (const key of Object.keys(change.configuration ?? {})) fields.push(`config.${key}`);
+  return fields;
+}

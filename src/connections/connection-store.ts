@@ -1,3 +1,4 @@
+import type { Actor } from "../auth/actor.ts";
 import type { JsonObject } from "../json.ts";
 import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "./connection.ts";
 
@@ -34,6 +35,12 @@ export interface ChangeEffects {
   readonly endClientAccess?: boolean;
 }
 
+/** What the audit log says of a change: who made it, and the names of the fields, never their values. */
+export interface AuditedBy {
+  readonly actor: Actor;
+  readonly fields: readonly string[];
+}
+
 /** One page of an account's connections. */
 export interface ConnectionPage {
   readonly connections: readonly Connection[];
@@ -42,6 +49,7 @@ export interface ConnectionPage {
 
 /**
  * Connections at rest. The owner is part of every question, so a query without one cannot be asked.
+ * What changes a connection for somebody writes down who, in the same transaction.
  * Every method throws DomainError `unavailable` when the database cannot be reached.
  */
 export interface ConnectionStore {
@@ -56,11 +64,16 @@ export interface ConnectionStore {
   /** Opens what `sealedSecrets` gave. Not for keeping. */
   openSecrets(accountId: string, id: number, sealed: Uint8Array): JsonObject;
   /** Stores a connection with its own client and its verification job, or throws `exhausted` past the account's limit. */
-  create(connection: NewConnection): Promise<Connection>;
+  create(connection: NewConnection, actor: Actor): Promise<Connection>;
   /** Replaces `before` by `after` with all effects, or changes nothing and answers undefined when `before` is not current. */
-  save(before: Connection, after: Connection, effects: ChangeEffects): Promise<Connection | undefined>;
+  save(
+    before: Connection,
+    after: Connection,
+    effects: ChangeEffects,
+    audit: AuditedBy,
+  ): Promise<Connection | undefined>;
   /** Deletes a connection for good with all that hangs on it. False when there was none. */
-  delete(accountId: string, id: number): Promise<boolean>;
+  delete(accountId: string, id: number, actor: Actor): Promise<boolean>;
   /** Records what a verification saw, if the key is still the one it tested. */
   recordVerification(
     accountId: string,

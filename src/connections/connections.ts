@@ -1,9 +1,10 @@
+import { type Caller, toActor } from "../auth/actor.ts";
 import { type Principal, reaches, reachesAll } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { JsonObject } from "../json.ts";
-import { applyChange, type ConnectionChange } from "./change.ts";
+import { applyChange, changedFields, type ConnectionChange } from "./change.ts";
 import type { ConnectionEvent } from "./change-feed.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
@@ -24,11 +25,11 @@ export interface ListedConnections {
  * for what is missing, deleted, somebody else's or outside a bound token.
  */
 export interface Connections {
-  create(principal: Principal, draft: ConnectionDraft): Promise<Connection>;
+  create(caller: Caller, draft: ConnectionDraft): Promise<Connection>;
   list(principal: Principal, page: PageQuery): Promise<ListedConnections>;
   get(principal: Principal, serverId: string): Promise<Connection>;
-  update(principal: Principal, serverId: string, change: ConnectionChange): Promise<Connection>;
-  delete(principal: Principal, serverId: string): Promise<void>;
+  update(caller: Caller, serverId: string, change: ConnectionChange): Promise<Connection>;
+  delete(caller: Caller, serverId: string): Promise<void>;
   listTools(
     principal: Principal,
     serverId: string,
@@ -91,7 +92,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       prepareConnection(principal.accountId, draft, deps.catalog, deps.validator);
       const configuration = await adopt(deps.catalog.get(draft.serverType), draft.configuration);
       const adopted = { ...draft, configuration };
-      const created = await store.create(prepareConnection(principal.accountId, adopted, deps.catalog, deps.validator));
+      const prepared = prepareConnection(principal.accountId, adopted, deps.catalog, deps.validator);
+      const created = await store.create(prepared, toActor(principal));
       deps.onChange({ accountId: principal.accountId, connectionId: created.id, event: "created" });
       return created;
     },
@@ -124,7 +126,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         const before = await find(principal, serverId);
         const { after, effects } = await decide(before, change);
         if (after === before) return before;
-        const saved = await store.save(before, after, effects);
+        const saved = await store.save(before, after, effects, {
+          actor: toActor(principal),
+          fields: changedFields(before, after, wanted),
+        });
         if (saved === undefined) continue;
         deps.onChange({ accountId: principal.accountId, connectionId: saved.id, event: "updated" });
         return saved;
@@ -134,7 +139,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     async delete(principal, serverId) {
       const id = reachableId(principal, serverId);
-      if (id === undefined || !(await store.delete(principal.accountId, id))) throw connectionNotFound(serverId);
+      if (id === undefined || !(await store.delete(principal.accountId, id, toActor(principal))))
+        throw connectionNotFound(serverId);
       deps.onChange({ accountId: principal.accountId, connectionId: id, event: "deleted" });
     },
 

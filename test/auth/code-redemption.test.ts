@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import type { Account } from "../../src/auth/accounts.ts";
 import {
   attempt,
@@ -209,7 +210,7 @@ describe("a refresh token", () => {
     const [grant] = (await installation.grants.list(owner.id)).filter(
       ({ clientId }) => clientId === publicClient.clientId,
     );
-    await installation.grants.revoke(owner.id, String(grant?.id));
+    await installation.grants.revoke(owner.id, String(grant?.id), OPERATOR);
     expect((await refresh(installation, publicClient, byGrant.refresh_token)).body["error"]).toBe("invalid_grant");
     await installation.clients.revoke(revocable.clientId);
     expect((await refresh(installation, revocable, byClient.refresh_token)).body["error"]).toBe("invalid_client");

@@ -128,6 +128,7 @@ export async function startInstallation({
     revokeAccessToken: (accountId, tokenId) => revoke(database.pool, { accountId, kind: "token", subject: tokenId }),
     registration,
     trustProxy,
+    recordIssue: () => undefined,
   };
   const oauth = createOAuthServer(serverDeps);
   let made = 0;

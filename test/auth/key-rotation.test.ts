@@ -1,5 +1,6 @@
 import { decodeProtectedHeader } from "jose";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import type { Account } from "../../src/auth/accounts.ts";
 import { RETIRED_SECONDS } from "../../src/auth/key-rotation.ts";
 import { KEYS_CACHE_SECONDS, type KeyPurpose, PUBLISHED_AHEAD_SECONDS } from "../../src/auth/signing-keys.ts";
@@ -62,7 +63,7 @@ async function honours(replica: Replica, token: string): Promise<boolean> {
 }
 
 const rotate = (purpose: KeyPurpose = "access_token", isForced = false) =>
-  installation.keyRotation.rotate({ purpose, isForced });
+  installation.keyRotation.rotate({ purpose, isForced }, OPERATOR);
 
 /** As if that much time had passed for the keys and the personal access tokens. */
 async function age(seconds: number): Promise<void> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import type { Connection } from "../../src/connections/connection.ts";
 import type { ConnectionStore } from "../../src/connections/connection-store.ts";
 import type { ConnectionTools } from "../../src/connections/connection-tools.ts";
@@ -82,11 +83,14 @@ function connection(id: number, more: Partial<Connection> = {}): Connection {
 async function stored(): Promise<Connection> {
   const { accountId, serverType, name, description, accessType, configuration, hasCredential, statusReason } =
     connection(0);
-  return store.create({
-    ...{ accountId, serverType, name, description, accessType, configuration, hasCredential, statusReason },
-    secrets: {},
-    acceptToolChanges: "manual",
-  });
+  return store.create(
+    {
+      ...{ accountId, serverType, name, description, accessType, configuration, hasCredential, statusReason },
+      secrets: {},
+      acceptToolChanges: "manual",
+    },
+    OPERATOR,
+  );
 }
 
 async function rows(table: string): Promise<number> {

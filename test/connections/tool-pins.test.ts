@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Principal } from "../../src/auth/principal.ts";
+import { type Caller, OPERATOR } from "../../src/auth/actor.ts";
+
 import type { Connection } from "../../src/connections/connection.ts";
 import type { ConnectionTool } from "../../src/connections/connection-tools.ts";
 import { createConnections } from "../../src/connections/connections.ts";
@@ -38,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 interface Subject {
-  readonly who: Principal;
+  readonly who: Caller;
   readonly id: number;
   /** The connection as the first replica knows it. */
   known(): Promise<Connection>;
@@ -305,13 +306,13 @@ describe("at rest", () => {
     const before = await counts();
     const [one, two] = [await subject("p_a", "p_b"), await subject("p_a", "p_b")];
     expect(await counts()).toEqual({ sets: before.sets + 1, definitions: before.definitions + 2 });
-    await world.store.delete(one.who.accountId, one.id);
+    await world.store.delete(one.who.accountId, one.id, OPERATOR);
     await world.pool.query("update tool_pin_set set used_at = now() - interval '2 days'");
     await world.pool.query("update tool_definition set used_at = now() - interval '2 days'");
     await purgePins(world.pool);
     expect((await two.tool("p_a"))?.definition.name).toBe("p_a");
     const held = await counts();
-    await world.store.delete(two.who.accountId, two.id);
+    await world.store.delete(two.who.accountId, two.id, OPERATOR);
     await purgePins(world.pool);
     expect(await counts()).toEqual({ sets: held.sets - 1, definitions: held.definitions - 2 });
   });

@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import { DomainError } from "../../src/domain-error.ts";
 import { createCallHistory } from "../../src/runtime/call-history.ts";
 import type { CallRecord, CallRecordStore } from "../../src/runtime/call-record.ts";
@@ -115,7 +116,7 @@ describe("the history of calls", () => {
     history.record(recordOf(account, gone.id));
     history.record(recordOf(account, stays.id));
     history.record(recordOf("acc_of_nobody", stays.id));
-    await world.store.delete(account, gone.id);
+    await world.store.delete(account, gone.id, OPERATOR);
     await history.close();
     expect(await rowsOf(gone.id)).toHaveLength(0);
     expect(await rowsOf(stays.id)).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import { errorResult } from "../../src/integrations/tool.ts";
 import { parseJson, type JsonObject } from "../../src/json.ts";
 import { createWorld, eventually, principal, textOf, type ThirdParty, type World } from "./world.ts";
@@ -196,7 +197,7 @@ describe("a call of a tool", () => {
 
   it("of a tool in a connection deleted meanwhile is not found", async () => {
     const { me, session, account, connection } = await setUp();
-    await world.store.delete(account, connection.id);
+    await world.store.delete(account, connection.id, OPERATOR);
     await eventually(async () => (await world.view.ofAccount(account)).length === 0);
     await expect(world.call(me, session, "echo")).rejects.toMatchObject({ kind: "not_found" });
     expect(world.party.received).toEqual([]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import type { Principal } from "../../src/auth/principal.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { createWorld, eventually, principal, textOf, type World } from "./world.ts";
@@ -20,7 +21,7 @@ interface Found {
 }
 
 async function decide(accountId: string, toolSearch: boolean): Promise<void> {
-  await world.settingsStore.save(accountId, { toolSearch });
+  await world.settingsStore.save(accountId, { toolSearch }, OPERATOR);
   await eventually(async () => (await world.settings.of(accountId)).toolSearch === toolSearch);
 }
 
@@ -85,7 +86,7 @@ describe("in place of more than 100 tools", () => {
       before,
     );
     for (const wanted of [true, false]) {
-      await world.settingsStore.save(account, { toolSearch: wanted });
+      await world.settingsStore.save(account, { toolSearch: wanted }, OPERATOR);
       const count = wanted ? 2 : 120;
       await eventually(async () => (await world.names(me, session)).length === count);
       await eventually(async () => (await other.runtime.listTools(me, session, undefined)).tools.length === count);

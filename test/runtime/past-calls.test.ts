@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import type { CallOutcome, CallRecord } from "../../src/runtime/call-record.ts";
 import { createPastCalls, type PastCalls } from "../../src/runtime/past-calls.ts";
 import { createCallRecordReader } from "../../src/storage/stores/call-record-reader.ts";
@@ -112,7 +113,7 @@ describe("the list of calls", () => {
   it("no longer holds the calls of a deleted connection", async () => {
     const { account, me, connection } = await setUp();
     await keep(account, connection.id, [["2026-07-09T00:00:00Z"]]);
-    await world.store.delete(account, connection.id);
+    await world.store.delete(account, connection.id, OPERATOR);
     expect((await past.list(me, {})).calls).toEqual([]);
     expect((await past.usage(me, {})).groups).toEqual([]);
   });

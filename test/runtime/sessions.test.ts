@@ -164,7 +164,7 @@ describe("a session", () => {
     await world.call(me, calledA, "get_a");
     await world.call(me, calledB, "get_b");
     await world.names(me, listed);
-    await world.store.delete(account, a.id);
+    await world.store.delete(account, a.id, OPERATOR);
     world.sessions.forgetAccount(account);
     await expect(world.call(me, calledA, "get_b")).rejects.toMatchObject(HAS_ENDED);
     expect(await world.call(me, calledB, "get_b")).toBe(`get_b of ${b.id}`);
@@ -178,7 +178,7 @@ describe("a session", () => {
     const session = await world.open(bound);
     expect(await world.names(bound, session)).toEqual(["echo"]);
     expect(await world.call(bound, session, "echo")).toBe(`echo of ${connection.id}`);
-    await world.store.delete(account, connection.id);
+    await world.store.delete(account, connection.id, OPERATOR);
     world.sessions.forgetAccount(account);
     await expect(world.names(bound, session)).rejects.toMatchObject(HAS_ENDED);
   });
@@ -191,7 +191,7 @@ describe("a session", () => {
       const session = await world.open(me);
       const [called] = await Promise.allSettled([
         world.call(me, session, `echo__${connection.id}`),
-        world.store.delete(account, connection.id),
+        world.store.delete(account, connection.id, OPERATOR),
       ]);
       world.sessions.forgetAccount(account);
       if (called.status === "fulfilled") await expect(world.names(me, session)).rejects.toMatchObject(HAS_ENDED);
@@ -220,7 +220,7 @@ describe("a session", () => {
     expect(await stored(account)).toBe(2);
     expect(await tokens.revoke(accountId, "pat_i", OPERATOR)).toBe(true);
     expect(await stored(account)).toBe(1);
-    expect(await createAccountStore(world.pool).disable(account)).toBe(true);
+    expect(await createAccountStore(world.pool).disable(account, OPERATOR)).toBe(true);
     expect(await stored(account)).toBe(0);
   });
 });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import type { Connection } from "../../src/connections/connection.ts";
 import { createMcpIntegration } from "../../src/integrations/mcp/mcp-integration.ts";
 import type { Notification } from "../../src/integrations/relay.ts";
@@ -109,18 +110,21 @@ async function over(urls: readonly string[], options: { freshMs?: number } = {})
 }
 
 async function connect(accountId: string, url: string, name: string): Promise<Connection> {
-  const created = await world.store.create({
-    accountId,
-    serverType: "mcp",
-    name,
-    description: "",
-    accessType: "read",
-    configuration: { url },
-    secrets: {},
-    hasCredential: false,
-    statusReason: undefined,
-    acceptToolChanges: "manual",
-  });
+  const created = await world.store.create(
+    {
+      accountId,
+      serverType: "mcp",
+      name,
+      description: "",
+      accessType: "read",
+      configuration: { url },
+      secrets: {},
+      hasCredential: false,
+      statusReason: undefined,
+      acceptToolChanges: "manual",
+    },
+    OPERATOR,
+  );
   await world.store.recordVerification(accountId, created.id, 1, "verified", undefined);
   const find = async () => (await world.view.ofAccount(accountId)).find(({ id }) => id === created.id);
   await eventually(async () => (await find())?.verificationStatus === "verified");

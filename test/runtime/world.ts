@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
+import { type Caller, OPERATOR } from "../../src/auth/actor.ts";
 import type { Principal } from "../../src/auth/principal.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { createCachedView } from "../../src/connections/cached-view.ts";
@@ -113,8 +114,9 @@ function createThirdParty(): ThirdParty {
 export function principal(
   accountId: string,
   changes: Partial<Omit<Principal, "scopes">> & { scopes?: Scope[] } = {},
-): Principal {
+): Caller {
   return {
+    origin: { address: "192.0.2.1", userAgent: "a test" },
     accountId,
     clientId: "client_1",
     connectionId: undefined,
@@ -240,18 +242,21 @@ export async function createWorld(
 
     /** A verified connection to any of the integrations, known to the first replica. */
     async connectTo(serverType: string, accountId: string, configuration: JsonObject): Promise<Connection> {
-      const created = await store.create({
-        accountId,
-        serverType,
-        name: "Acme",
-        description: "",
-        accessType: "write",
-        configuration,
-        secrets: { api_token: "secret" },
-        hasCredential: true,
-        statusReason: undefined,
-        acceptToolChanges: "manual",
-      });
+      const created = await store.create(
+        {
+          accountId,
+          serverType,
+          name: "Acme",
+          description: "",
+          accessType: "write",
+          configuration,
+          secrets: { api_token: "secret" },
+          hasCredential: true,
+          statusReason: undefined,
+          acceptToolChanges: "manual",
+        },
+        OPERATOR,
+      );
       await store.recordVerification(accountId, created.id, 1, "verified", undefined);
       const isKnown = (one: Connection) => one.id === created.id && one.verificationStatus === "verified";
       await eventually(async () => (await replica.view.ofAccount(accountId)).some(isKnown));
@@ -262,7 +267,7 @@ export async function createWorld(
 
     /** Changes a connection and waits until the first replica knows. */
     async change(before: Connection, changes: Partial<Connection>): Promise<Connection> {
-      const after = await store.save(before, { ...before, ...changes }, {});
+      const after = await store.save(before, { ...before, ...changes }, {}, { actor: OPERATOR, fields: [] });
       if (after === undefined) throw new Error("the connection changed meanwhile");
       const isKnown = (one: Connection) => one.id === after.id && one.updatedAt.getTime() === after.updatedAt.getTime();
       await eventually(async () => (await replica.view.ofAccount(after.accountId)).some(isKnown));

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import type { Connection } from "../../src/connections/connection.ts";
 import type { ConnectionStore, NewConnection } from "../../src/connections/connection-store.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
@@ -77,7 +78,7 @@ async function rows(table: string): Promise<number> {
 
 describe("connections in PostgreSQL", () => {
   it("come back as they went in, without their secrets, which open only for their own connection", async () => {
-    const created = await store.create(fresh());
+    const created = await store.create(fresh(), OPERATOR);
     expect(await store.find("acc_a", created.id)).toEqual(created);
     expect(JSON.stringify(created)).not.toContain("canary");
     const sealed = await store.sealedSecrets("acc_a", created.id, 1);
@@ -88,16 +89,16 @@ describe("connections in PostgreSQL", () => {
   });
 
   it("are found by their owner alone", async () => {
-    const { id } = await store.create(fresh());
+    const { id } = await store.create(fresh(), OPERATOR);
     expect(await store.find("acc_b", id)).toBeUndefined();
     expect(await store.list("acc_b")).toEqual([]);
-    expect(await store.delete("acc_b", id)).toBe(false);
+    expect(await store.delete("acc_b", id, OPERATOR)).toBe(false);
     expect(await store.sealedSecrets("acc_b", id, 1)).toBeUndefined();
   });
 
   it("are listed oldest first, in pages that count all of them", async () => {
     const ids = [];
-    for (let i = 0; i < 5; i += 1) ids.push((await store.create(fresh({ name: `n${i}` }))).id);
+    for (let i = 0; i < 5; i += 1) ids.push((await store.create(fresh({ name: `n${i}` }), OPERATOR)).id);
     expect((await store.list("acc_a")).map(({ id }) => id)).toEqual(ids);
     const page = await store.listPage("acc_a", 2, 3);
     expect(page.connections.map(({ id }) => id)).toEqual(ids.slice(3, 5));
@@ -105,7 +106,7 @@ describe("connections in PostgreSQL", () => {
   });
 
   it("are refused past the account's limit, also when they arrive together, and the account keeps what it had", async () => {
-    const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => store.create(fresh())));
+    const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => store.create(fresh(), OPERATOR)));
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(20);
     for (const outcome of outcomes) {
       if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ kind: "exhausted" });
@@ -116,30 +117,37 @@ describe("connections in PostgreSQL", () => {
 
   it("leave nothing behind when their verification cannot be queued", async () => {
     failNext = true;
-    await expect(store.create(fresh())).rejects.toThrow();
+    await expect(store.create(fresh(), OPERATOR)).rejects.toThrow();
     expect(await rows("connection")).toBe(0);
     expect(await rows("oauth_client")).toBe(0);
   });
 
   it("change only if they are still what the change was decided on: of 10 at once exactly one wins", async () => {
-    const before = await store.create(fresh());
-    const attempts = Array.from({ length: 10 }, (_, i) => store.save(before, { ...before, name: `name ${i}` }, {}));
+    const before = await store.create(fresh(), OPERATOR);
+    const attempts = Array.from({ length: 10 }, (_, i) =>
+      store.save(before, { ...before, name: `name ${i}` }, {}, { actor: OPERATOR, fields: [] }),
+    );
     const saved = (await Promise.all(attempts)).filter((result): result is Connection => result !== undefined);
     expect(saved).toHaveLength(1);
     expect(await store.find("acc_a", before.id)).toEqual(saved[0]);
   });
 
   it("take a new secret, a new client secret and new scopes in one transaction with the verification", async () => {
-    const before = await store.create(fresh());
+    const before = await store.create(fresh(), OPERATOR);
     const after = { ...before, accessType: "read" as const, keyVersion: 2, verificationStatus: "pending" as const };
-    const saved = await store.save(before, after, {
-      secrets: { api_token: "second" },
-      verify: true,
-      clientSecret: "x".repeat(40),
-      clientScopes: ["mcp.read"],
-      endClientAccess: true,
-      forgetTools: true,
-    });
+    const saved = await store.save(
+      before,
+      after,
+      {
+        secrets: { api_token: "second" },
+        verify: true,
+        clientSecret: "x".repeat(40),
+        clientScopes: ["mcp.read"],
+        endClientAccess: true,
+        forgetTools: true,
+      },
+      { actor: OPERATOR, fields: [] },
+    );
     expect(saved).toMatchObject({ accessType: "read", keyVersion: 2 });
     expect(enqueued).toEqual([`verify ${before.id}/1`, `verify ${before.id}/2`]);
     const sealed = await store.sealedSecrets("acc_a", before.id, 2);
@@ -153,7 +161,7 @@ describe("connections in PostgreSQL", () => {
   });
 
   it("count a verification only for the key it tested", async () => {
-    const { id } = await store.create(fresh());
+    const { id } = await store.create(fresh(), OPERATOR);
     expect(await store.recordVerification("acc_a", id, 2, "verified", undefined)).toBe(false);
     expect(await store.find("acc_a", id)).toMatchObject({ verificationStatus: "pending" });
     expect(await store.recordVerification("acc_a", id, 1, "failed", "The key was refused.")).toBe(true);
@@ -165,8 +173,8 @@ describe("connections in PostgreSQL", () => {
   });
 
   it("take all of a deleted connection with them: client, tokens, tool list and the sessions that called it", async () => {
-    const { id } = await store.create(fresh());
-    const other = await store.create(fresh());
+    const { id } = await store.create(fresh(), OPERATOR);
+    const other = await store.create(fresh(), OPERATOR);
     const { pool } = database;
     await createToolListStore(pool).save("acc_a", id, { keyVersion: 1, tools: [], digest: "d", fetchedAt: new Date() });
     await pool.query(
@@ -179,8 +187,8 @@ describe("connections in PostgreSQL", () => {
         ('acc_a', 's_other', 'c', '', '{}', null, array[$2::integer])`,
       [id, other.id],
     );
-    expect(await store.delete("acc_a", id)).toBe(true);
-    expect(await store.delete("acc_a", id)).toBe(false);
+    expect(await store.delete("acc_a", id, OPERATOR)).toBe(true);
+    expect(await store.delete("acc_a", id, OPERATOR)).toBe(false);
     expect(await store.find("acc_a", id)).toBeUndefined();
     for (const table of ["tool_list", "personal_access_token"]) expect(await rows(table)).toBe(0);
     expect((await pool.query("select id from session")).rows).toEqual([{ id: "s_other" }]);
@@ -192,26 +200,26 @@ describe("connections in PostgreSQL", () => {
       [id],
     );
     expect(tombstone.rows).toEqual([{ purged: true }]);
-    expect((await store.create(fresh())).id).toBeGreaterThan(other.id);
+    expect((await store.create(fresh(), OPERATOR)).id).toBeGreaterThan(other.id);
   });
 
   it("are deleted wholly or not at all", async () => {
-    const { id } = await store.create(fresh());
+    const { id } = await store.create(fresh(), OPERATOR);
     failNext = true;
-    await expect(store.delete("acc_a", id)).rejects.toThrow();
+    await expect(store.delete("acc_a", id, OPERATOR)).rejects.toThrow();
     expect(await store.find("acc_a", id)).toBeDefined();
     expect(await rows("oauth_client")).toBe(1);
   });
 
   it("keep a tool list only for the key it was fetched with", async () => {
-    const { id } = await store.create(fresh());
+    const { id } = await store.create(fresh(), OPERATOR);
     const lists = createToolListStore(database.pool);
     await lists.save("acc_a", id, { keyVersion: 2, tools: [], digest: "stale", fetchedAt: new Date() });
     expect(await lists.find("acc_a", id)).toBeUndefined();
   });
 
   it("under individual, take the first tools as known and later ones as disabled", async () => {
-    const { id } = await store.create(fresh({ accessType: "individual" }));
+    const { id } = await store.create(fresh({ accessType: "individual" }), OPERATOR);
     await store.adoptTools("acc_a", id, [3, 1]);
     expect(await store.find("acc_a", id)).toMatchObject({ knownToolIds: [1, 3], disabledToolIds: [] });
     await store.adoptTools("acc_a", id, [9]);

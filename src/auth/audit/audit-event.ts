@@ -8,6 +8,7 @@ export const AUDIT_ACTIONS = [
   "account.end_sessions",
   "account.purge",
   "account.change_password",
+  "account.change_settings",
   "account.link_identity",
   "connection.create",
   "connection.update",

@@ -1,6 +1,7 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
 import { InvalidClientAuth, InvalidGrant } from "oidc-provider/lib/helpers/errors.js";
 import type { JsonObject, JsonValue } from "../../json.ts";
+import { SERVICE } from "../actor.ts";
 import type { GrantStore } from "../grants.ts";
 import { satisfies } from "../scopes.ts";
 import type { ClientDirectory } from "./client-directory.ts";
@@ -77,7 +78,7 @@ function createTokenAdapter(model: "AuthorizationCode" | "RefreshToken", deps: A
       if (await payloads.consume(model, idOf(value))) return;
       const flight = deps.flight();
       const grant = flight?.kind === "token" ? flight.grant : undefined;
-      if (grant !== undefined) await grants.revoke(grant.accountId, grant.id);
+      if (grant !== undefined) await grants.revoke(grant.accountId, grant.id, SERVICE);
       throw new InvalidGrant("already used");
     },
   };
@@ -101,7 +102,7 @@ function createGrantAdapter(deps: AdapterDeps): Adapter {
     async destroy(id) {
       const flight = deps.flight();
       const grant = flight?.kind === "token" ? flight.grant : undefined;
-      if (grant?.id === id) await deps.grants.revoke(grant.accountId, id);
+      if (grant?.id === id) await deps.grants.revoke(grant.accountId, id, SERVICE);
     },
   };
 }

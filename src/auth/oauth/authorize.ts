@@ -13,6 +13,7 @@ import type { Choice, Consent, OwnConnections } from "./consent.ts";
 import type { AskedAuthorization, AuthorizeFlight } from "./flight.ts";
 import type { HttpRequest, HttpResponse } from "./http-exchange.ts";
 import { AUTHORIZE_PATH, CONSENT_PATH } from "./metadata.ts";
+import { requestOrigin } from "./peer.ts";
 import type { AuthorizationProvider } from "./provider.ts";
 import { redirectHost, redirectKind, redirectSource } from "./redirect-uri.ts";
 import { parseResource } from "./resource.ts";
@@ -181,7 +182,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
       async decide(asked, who) {
         if (chosen === undefined) return consent.remembered(asked, who);
         try {
-          return await consent.decide(asked, who, chosen);
+          return await consent.decide(asked, who, chosen, requestOrigin(request, deps.trustProxy));
         } catch (error) {
           // What is wrong with the choice is the person's to read, not the client's.
           if (!(error instanceof DomainError)) throw error;

@@ -1,12 +1,13 @@
 import { timingSafeEqual } from "node:crypto";
 import type { AllClientMetadata } from "oidc-provider";
 import type { TokenClient } from "../clients.ts";
+import type { RecordTokenIssue } from "../audit/token-issues.ts";
 import { hashSecret } from "../hash-secret.ts";
 import { type ClientDirectory, isDocumentAddress } from "./client-directory.ts";
 import type { FailedAttempts } from "./failed-attempts.ts";
 import { type HttpRequest, singleHeader } from "./http-exchange.ts";
 import { invalidClient, invalidRequest, OAuthError } from "./oauth-error.ts";
-import { callerAddress } from "./peer.ts";
+import { callerAddress, requestOrigin } from "./peer.ts";
 import type { AuthorizationProvider } from "./provider.ts";
 
 /** What a caller claims with HTTP Basic. */
@@ -80,6 +81,7 @@ export function createClientAuthentication(deps: {
   readonly directory: ClientDirectory;
   readonly provider: () => Promise<Pick<AuthorizationProvider, "authenticate" | "findClient">>;
   readonly attempts: FailedAttempts;
+  readonly recordIssue: RecordTokenIssue;
   readonly trustProxy: boolean;
 }): ClientAuthentication {
   const { issuer, directory, attempts } = deps;
@@ -99,7 +101,10 @@ export function createClientAuthentication(deps: {
     }
   }
 
-  async function checkSecret({ clientId, clientSecret }: ClientCredentials): Promise<AuthenticatedClient> {
+  async function checkSecret(
+    request: HttpRequest,
+    { clientId, clientSecret }: ClientCredentials,
+  ): Promise<AuthenticatedClient> {
     const client = await directory.find(clientId);
     const given = hashSecret(deps.pepper, clientSecret);
     const [current, previous] = client?.secretHashes ?? [];
@@ -107,6 +112,9 @@ export function createClientAuthentication(deps: {
     const [isCurrent, isPrevious] = [isSecret(current, given), isSecret(previous, given)];
     const takesSecrets = client?.metadata.token_endpoint_auth_method === "client_secret_basic";
     if (client === undefined || !takesSecrets || !(isCurrent || isPrevious)) {
+      const accountId = client?.own?.accountId;
+      if (accountId !== undefined)
+        deps.recordIssue({ accountId, clientId, outcome: "refused", ...requestOrigin(request, deps.trustProxy) });
       throw invalidClient(issuer, "The client does not exist, is revoked, or its secret is wrong.");
     }
     return { ...client, isPublic: false };
@@ -136,7 +144,7 @@ export function createClientAuthentication(deps: {
       const credentials = parseBasic(singleHeader(request, "authorization"));
       if (credentials === undefined)
         throw invalidClient(issuer, "The header Authorization holds no HTTP Basic credentials.");
-      return counted(request, credentials.clientId, () => checkSecret(credentials));
+      return counted(request, credentials.clientId, () => checkSecret(request, credentials));
     },
     async byForm(request, form) {
       if (form.has("client_secret")) throw invalidClient(issuer, "A client sends its secret with HTTP Basic alone.");

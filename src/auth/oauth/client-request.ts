@@ -1,12 +1,14 @@
+import type { Origin } from "../actor.ts";
 import type { AuthenticatedClient, ClientAuthentication } from "./client-authentication.ts";
 import { type HttpRequest, readForm, singleHeader } from "./http-exchange.ts";
 import { invalidClient, invalidRequest, OAuthError } from "./oauth-error.ts";
-import { isConfidential } from "./peer.ts";
+import { isConfidential, requestOrigin } from "./peer.ts";
 
 /** A form and the client that sent it. */
 export interface ClientRequest {
   readonly client: AuthenticatedClient;
   readonly parameters: ReadonlyMap<string, string>;
+  readonly origin: Origin;
 }
 
 /** Reads what a client sends to an endpoint of its own. Fails with an OAuthError. */
@@ -39,19 +41,21 @@ export function createReadClientRequest(deps: {
     if (!isConfidential(request, deps.trustProxy)) {
       throw invalidRequest("Token requests are accepted over HTTPS alone.");
     }
+    const origin = requestOrigin(request, deps.trustProxy);
     const client = await deps.authentication.byHeader(request);
     if (!FORM.test(singleHeader(request, "content-type") ?? "")) {
       if (client === undefined) throw invalidClient(deps.issuer, "The request is from no client.");
       throw new OAuthError(415, "invalid_request", "The body is a form: application/x-www-form-urlencoded.");
     }
     const parameters = parseForm(await readForm(request));
-    if (client === undefined) return { client: await deps.authentication.byForm(request, parameters), parameters };
+    if (client === undefined)
+      return { client: await deps.authentication.byForm(request, parameters), parameters, origin };
     if (parameters.has("client_secret") || parameters.has("client_assertion")) {
       throw invalidRequest("A client authenticates in one way alone.");
     }
     if ((parameters.get("client_id") ?? client.clientId) !== client.clientId) {
       throw invalidRequest("The parameter client_id is not the client that authenticates.");
     }
-    return { client, parameters };
+    return { client, parameters, origin };
   };
 }

@@ -1,3 +1,4 @@
+import type { Origin } from "../actor.ts";
 import { DomainError } from "../../domain-error.ts";
 import { type Grant, type GrantStore, newGrantId } from "../grants.ts";
 import type { LoginSession } from "../login/login-session.ts";
@@ -32,7 +33,7 @@ export interface Consent {
   /** What was decided before and still holds; `ask` when nothing was, or when it must be asked anew. */
   remembered(asked: AskedAuthorization, session: LoginSession): Promise<Decision>;
   /** Keeps what the person decides now. Fails with `invalid` for a choice that is none. */
-  decide(asked: AskedAuthorization, session: LoginSession, choice: Choice): Promise<Decision>;
+  decide(asked: AskedAuthorization, session: LoginSession, choice: Choice, origin: Origin): Promise<Decision>;
   /** The scopes that the person can grant of those asked for: `mgmt.admin` is an administrator's to give. */
   grantable(asked: AskedAuthorization, session: LoginSession): readonly Scope[];
   /** The last live grant to the client at the resource, as a proposal for the page. */
@@ -94,7 +95,7 @@ export function createConsent(deps: {
       );
       return held === undefined ? { kind: "ask" } : { kind: "grant", grantId: held.id, scopes };
     },
-    async decide(asked, session, choice) {
+    async decide(asked, session, choice, origin) {
       const scopes = grantable(asked, session);
       if (!choice.isApproved || scopes.length === 0) return { kind: "deny" };
       const connectionIds = await chosenIds(asked, session, choice);
@@ -109,16 +110,19 @@ export function createConsent(deps: {
       if (same !== undefined) return { kind: "grant", grantId: same.id, scopes };
       const id = newGrantId();
       const { client, redirectUri, resource } = asked;
-      const isNew = await grants.insert({
-        accountId: session.accountId,
-        id,
-        clientId: client.clientId,
-        clientName: client.name ?? client.clientId,
-        redirectUri,
-        scopes,
-        resource,
-        connectionIds,
-      });
+      const isNew = await grants.insert(
+        {
+          accountId: session.accountId,
+          id,
+          clientId: client.clientId,
+          clientName: client.name ?? client.clientId,
+          redirectUri,
+          scopes,
+          resource,
+          connectionIds,
+        },
+        { kind: "account", accountId: session.accountId, clientId: session.id, tokenId: undefined, ...origin },
+      );
       if (!isNew)
         throw new DomainError("conflict", "Your account allows too many clients; take some of them back first.");
       await deps.directory.keep(client.clientId);

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { type Origin, toOrigin } from "../actor.ts";
 import type { HttpRequest } from "./http-exchange.ts";
 
 const LOOPBACK = new BlockList();
@@ -44,6 +45,13 @@ export function callerAddress(request: HttpRequest, trustProxy: boolean): string
   return addressGroup(
     forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : (request.socket.remoteAddress ?? ""),
   );
+}
+
+/** Where a request comes from, for the audit log. */
+export function requestOrigin(request: HttpRequest, trustProxy: boolean): Origin {
+  const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-for") : undefined;
+  const address = forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : (request.socket.remoteAddress ?? "");
+  return toOrigin(withoutMapping(address), request.headers["user-agent"]);
 }
 
 function ipv6Prefix(address: string): string {

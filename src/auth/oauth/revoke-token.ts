@@ -15,7 +15,7 @@ export interface RevokeTokenDeps {
  * Revokes a token (RFC 7009): with a refresh token the whole grant, with an access token that one alone. A token that is
  * not in use is as good as revoked. Fails with `invalid_request` for another client's, which stays as it is.
  */
-export async function revokeToken(deps: RevokeTokenDeps, { client, parameters }: ClientRequest): Promise<void> {
+export async function revokeToken(deps: RevokeTokenDeps, { client, parameters, origin }: ClientRequest): Promise<void> {
   const text = parameters.get("token");
   if (text === undefined) throw invalidRequest("The parameter token is missing.");
   const token = await deps.recognise(text);
@@ -24,6 +24,13 @@ export async function revokeToken(deps: RevokeTokenDeps, { client, parameters }:
   if (clientId !== client.clientId) {
     throw new OAuthError(400, "invalid_request", "The token was issued to another client.");
   }
-  if (token.kind === "refresh") await deps.grants.revoke(accountId, token.grant.id);
+  if (token.kind === "refresh")
+    await deps.grants.revoke(accountId, token.grant.id, {
+      kind: "account",
+      accountId,
+      clientId,
+      tokenId: undefined,
+      ...origin,
+    });
   else await deps.revokeAccessToken(accountId, token.principal.tokenId);
 }

@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
+import type { RecordTokenIssue } from "../audit/token-issues.ts";
 import type { ClientStore } from "../clients.ts";
 import type { GrantStore } from "../grants.ts";
 import type { Csrf } from "../login/csrf.ts";
@@ -50,6 +51,8 @@ export interface OAuthServerDeps {
   readonly connections: OwnConnections;
   /** The only way out, for what clients publish about themselves. */
   readonly dispatcher: Dispatcher;
+  /** Writes down who gets tokens from where. */
+  readonly recordIssue: RecordTokenIssue;
   /** Ends one access token, on every replica. */
   readonly revokeAccessToken: (accountId: string, tokenId: string) => Promise<void>;
   /** For whose redirects clients may register themselves; undefined for nobody's. */
@@ -103,7 +106,7 @@ export function createOAuthServer(deps: OAuthServerDeps): OAuthServer {
   const attempts = createFailedAttempts();
   const authentication = createClientAuthentication({ ...deps, directory, provider, attempts });
   const read = createReadClientRequest({ issuer, authentication, trustProxy });
-  const issue = createIssueTokens({ issuer, provider, grants, onError });
+  const issue = createIssueTokens({ issuer, provider, grants, recordIssue: deps.recordIssue, onError });
   const recognise = createRecogniseToken(deps);
   const consent = createConsent({ issuer, grants, connections, directory });
   const rule = deps.registration;

@@ -5,6 +5,7 @@ import {
   type AccountSettingsStore,
 } from "../../connections/account-settings.ts";
 import type { SettingsFeed } from "../../connections/settings-view.ts";
+import { actorParameter, auditing } from "./audit-event.ts";
 import type { EventListener } from "./connection-event.ts";
 import { runStatement } from "./run-statement.ts";
 
@@ -19,11 +20,20 @@ const FIND = { name: "account_setting_find", text: "select tool_search from acco
 
 const SAVE = {
   name: "account_setting_save",
-  text: `with saved as (
+  text: `with changed as (
       insert into account_setting as setting (account_id, tool_search) values ($1, coalesce($2, ${DEFAULT_SETTINGS.toolSearch}))
       on conflict (account_id) do update set tool_search = coalesce($2, setting.tool_search), updated_at = now()
-      returning account_id, tool_search)
-    select tool_search, pg_notify('${SETTINGS_CHANNEL}', account_id) from saved`,
+      returning account_id, tool_search),
+    ${auditing(
+      {
+        action: "account.change_settings",
+        objectType: "account",
+        objectId: "changed.account_id",
+        changed: "case when $2::boolean is null then '{}' else array['tool_search'] end",
+      },
+      3,
+    )}
+    select tool_search, pg_notify('${SETTINGS_CHANNEL}', account_id) from changed`,
 };
 
 /** Settings in PostgreSQL: a row for each account that ever changed one. */
@@ -32,8 +42,8 @@ export function createAccountSettingsStore(pool: pg.Pool): AccountSettingsStore 
     async find(accountId) {
       return toSettings((await runStatement<SettingsRow>(pool, { ...FIND, values: [accountId] })).rows[0]);
     },
-    async save(accountId, { toolSearch }) {
-      const values = [accountId, toolSearch];
+    async save(accountId, { toolSearch }, actor) {
+      const values = [accountId, toolSearch, actorParameter(actor)];
       return toSettings((await runStatement<SettingsRow>(pool, { ...SAVE, values })).rows[0]);
     },
   };

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import type { Account, AccountStore } from "../../auth/accounts.ts";
-import { OPERATOR } from "../../auth/actor.ts";
 import { transaction } from "../transaction.ts";
 import { recordEvent } from "./audit-event.ts";
 import { endLoginSessions } from "./login-session.ts";
+import { actorParameter, auditing } from "./audit-event.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
 import { endSessionsOfAccount } from "./session-ending.ts";
@@ -22,15 +22,26 @@ function toAccount(row: AccountRow | undefined): Account | undefined {
   return { id: row.id, email: row.email, isAdmin: row.is_admin, disabledAt: row.disabled_at ?? undefined };
 }
 
+const INSERT = `
+  with changed as (
+    insert into account (id, email, password_hash, is_admin) values ($1, $2, $3, $4)
+    on conflict ((lower(email))) do nothing
+    returning id, email),
+  ${auditing({ action: "account.create", objectType: "account", accountId: "changed.id", objectName: "changed.email" }, 5)}
+  select id from changed`;
+
+const DISABLE = `
+  with changed as (
+    update account set disabled_at = coalesce(disabled_at, now()) where id = $1 returning id, email),
+  ${auditing({ action: "account.disable", objectType: "account", accountId: "changed.id", objectName: "changed.email" }, 2)}
+  select id from changed`;
+
 /** Accounts in PostgreSQL. */
 export function createAccountStore(pool: pg.Pool): AccountStore {
   return {
-    async insert({ id, email, passwordHash, isAdmin }) {
-      const text = `insert into account (id, email, password_hash, is_admin) values ($1, $2, $3, $4)
-        on conflict ((lower(email))) do nothing`;
-      const values = [id, email, passwordHash, isAdmin];
-      const { rowCount } = await runStatement(pool, { name: "account_insert", text, values });
-      return rowCount === 1;
+    async insert({ id, email, passwordHash, isAdmin }, actor) {
+      const values = [id, email, passwordHash, isAdmin, actorParameter(actor)];
+      return (await runStatement(pool, { name: "account_insert", text: INSERT, values })).rowCount === 1;
     },
     async findById(id) {
       const text = `select ${COLUMNS} from account where id = $1`;
@@ -42,10 +53,9 @@ export function createAccountStore(pool: pg.Pool): AccountStore {
         (await runStatement<AccountRow>(pool, { name: "account_by_email", text, values: [email] })).rows[0],
       );
     },
-    async disable(id) {
+    async disable(id, actor) {
       return transaction(pool, async (client) => {
-        const text = "update account set disabled_at = coalesce(disabled_at, now()) where id = $1";
-        const { rowCount } = await client.query(text, [id]);
+        const { rowCount } = await client.query(DISABLE, [id, actorParameter(actor)]);
         if (rowCount !== 1) return false;
         await endSessionsOfAccount(client, id);
         await endLoginSessions(client, id, undefined);
@@ -53,7 +63,7 @@ export function createAccountStore(pool: pg.Pool): AccountStore {
         return true;
       });
     },
-    async resetPassword(id, passwordHash) {
+    async resetPassword(id, passwordHash, actor) {
       return transaction(pool, async (client) => {
         const text = "update account set password_hash = $2 where id = $1 returning email";
         const row = (await client.query<{ email: string }>(text, [id, passwordHash])).rows[0];
@@ -63,7 +73,7 @@ export function createAccountStore(pool: pg.Pool): AccountStore {
           accountId: id,
           action: "account.change_password",
           outcome: "ok",
-          actor: OPERATOR,
+          actor,
           objectType: "account",
           objectId: id,
           objectName: row.email,

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { connectionScopes, type Connection } from "../../connections/connection.ts";
-import type { ChangeEffects, ConnectionStore } from "../../connections/connection-store.ts";
+import type { AuditedBy, ChangeEffects, ConnectionStore } from "../../connections/connection-store.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Sealer } from "../sealing.ts";
 import { transaction } from "../transaction.ts";
+import { actorParameter, auditing } from "./audit-event.ts";
 import { announce, announceEvent } from "./connection-event.ts";
 import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
 import { revoke } from "./revocation.ts";
@@ -30,11 +31,14 @@ export interface ConnectionWriteDeps {
 export const NEXT_UPDATED_AT =
   "greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')";
 
-const INSERT = `insert into connection (account_id, id, server_type, name, description, access_type, configuration, sealed_secrets,
+const INSERT = `with changed as (
+    insert into connection (account_id, id, server_type, name, description, access_type, configuration, sealed_secrets,
     has_credential, verification_status, status_reason, oauth_client_id, accept_tool_changes, created_at, updated_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11, $12,
     date_trunc('milliseconds', clock_timestamp()), date_trunc('milliseconds', clock_timestamp()))
-  returning ${CONNECTION_COLUMNS}, ${announce("created")}`;
+    returning ${CONNECTION_COLUMNS}),
+  ${auditing({ action: "connection.create", objectType: "connection", objectName: "changed.name" }, 13)}
+  select changed.*, ${announce("created")} from changed`;
 
 /** One round trip: changes the row if it is still the one the change was decided on, and announces that. */
 const UPDATE = {
@@ -46,9 +50,18 @@ const UPDATE = {
         accept_tool_changes = $17, tool_pins = case when $18 then null else tool_pins end,
         changed_tools = case when $18 then 0 else changed_tools end, updated_at = ${NEXT_UPDATED_AT}
       where account_id = $1 and id = $2 and updated_at = $3
-      returning ${CONNECTION_COLUMNS})
+      returning ${CONNECTION_COLUMNS}),
+    ${auditing(
+      { action: "connection.update", objectType: "connection", objectName: "changed.name", changed: "$20::text[]" },
+      19,
+    )}
     select changed.*, ${announce("updated")} from changed`,
 };
+
+const DELETE = `with changed as (
+    delete from connection where account_id = $1 and id = $2 returning account_id, id, name),
+  ${auditing({ action: "connection.delete", objectType: "connection", objectName: "changed.name" }, 3)}
+  select ${announce("deleted")} from changed`;
 
 /** The writes of the connection store. Each is whole or nothing. */
 export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<ConnectionStore, "create" | "save" | "delete"> {
@@ -64,6 +77,7 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
     before: Connection,
     after: Connection,
     effects: ChangeEffects,
+    audit: AuditedBy,
   ) {
     const { accountId, id } = before;
     const { secrets } = effects;
@@ -87,13 +101,15 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
       sealed,
       after.acceptToolChanges,
       effects.forgetTools === true || effects.forgetPins === true,
+      actorParameter(audit.actor),
+      audit.fields,
     ];
     const row = (await runStatement<ConnectionRow>(runner, { ...UPDATE, values })).rows[0];
     return row === undefined ? undefined : toConnection(row);
   }
 
   return {
-    create: (fresh) =>
+    create: (fresh, actor) =>
       transaction(pool, async (client) => {
         const { accountId } = fresh;
         // The account's row is the lock under which its connections are counted.
@@ -126,6 +142,7 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
           fresh.statusReason ?? null,
           oauthClientId,
           fresh.acceptToolChanges,
+          actorParameter(actor),
         ]);
         await client.query(
           "insert into oauth_client (account_id, id, connection_id, name, scopes) values ($1, $2, $3, $4, $5)",
@@ -138,22 +155,19 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
         return connection;
       }),
 
-    async save(before, after, effects) {
-      if (Object.keys(effects).length === 0) return update(pool, before, after, effects);
+    async save(before, after, effects, audit) {
+      if (Object.keys(effects).length === 0) return update(pool, before, after, effects, audit);
       return transaction(pool, async (client) => {
-        const saved = await update(client, before, after, effects);
+        const saved = await update(client, before, after, effects, audit);
         if (saved !== undefined) await applyEffects(deps, client, saved, effects);
         return saved;
       });
     },
 
-    delete: (accountId, id) =>
+    delete: (accountId, id, actor) =>
       transaction(pool, async (client) => {
         // Tool lists, the connection's own client and its tokens go with the row (on delete cascade).
-        const deleted = await client.query(
-          `delete from connection where account_id = $1 and id = $2 returning ${announce("deleted")}`,
-          [accountId, id],
-        );
+        const deleted = await client.query(DELETE, [accountId, id, actorParameter(actor)]);
         if (deleted.rowCount === 0) return false;
         await client.query("insert into connection_tombstone (account_id, connection_id) values ($1, $2)", [
           accountId,

@@ -1,6 +1,8 @@
 import type pg from "pg";
 import type { ExternalIdentityStore } from "../../auth/login/external-identity.ts";
+import { SERVICE } from "../../auth/actor.ts";
 import { errorCode } from "../storage-error.ts";
+import { actorParameter, auditing } from "./audit-event.ts";
 import { runStatement } from "./run-statement.ts";
 
 // Both or neither: an account that nobody can log in to would keep its address from its owner.
@@ -8,7 +10,9 @@ const INSERT_ACCOUNT = `
   with added as (
     insert into account (id, email, password_hash, is_admin)
     select $1, $2, '', false where not exists (select from external_identity where issuer = $3 and subject = $4)
-    on conflict ((lower(email))) do nothing returning id)
+    on conflict ((lower(email))) do nothing returning id, email),
+  changed as (select id, email from added),
+  ${auditing({ action: "account.create", objectType: "account", accountId: "changed.id", objectName: "changed.email" }, 5)}
   insert into external_identity (account_id, issuer, subject) select id, $3, $4 from added`;
 
 const LINK = `
@@ -29,7 +33,7 @@ export function createExternalIdentityStore(pool: pg.Pool): ExternalIdentityStor
       return row && { accountId: row.account_id };
     },
     async insertAccount({ id, email }, { issuer, subject }) {
-      const values = [id, email, issuer, subject];
+      const values = [id, email, issuer, subject, actorParameter(SERVICE)];
       const statement = { name: "external_identity_insert_account", text: INSERT_ACCOUNT, values };
       try {
         return (await runStatement(pool, statement)).rowCount === 1;

@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Grant, GrantStore } from "../../auth/grants.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { transaction } from "../transaction.ts";
+import { actorParameter, auditing } from "./audit-event.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
 import { endSessionsOfGrant } from "./session-ending.ts";
@@ -47,11 +48,15 @@ const MAX_GRANTS = 1_000;
 
 const INSERT = {
   name: "grant_insert",
-  text: `insert into oauth_grant
-      (account_id, id, client_id, client_name, redirect_uri, scopes, resource, connection_ids)
-    select account.id, $2, $3, $4, $5, $6, $7, $8 from account
-    where account.id = $1 and disabled_at is null
-      and (select count(*) from oauth_grant where account_id = $1 and revoked_at is null) < ${MAX_GRANTS}`,
+  text: `with changed as (
+      insert into oauth_grant
+        (account_id, id, client_id, client_name, redirect_uri, scopes, resource, connection_ids)
+      select account.id, $2, $3, $4, $5, $6, $7, $8 from account
+      where account.id = $1 and disabled_at is null
+        and (select count(*) from oauth_grant where account_id = $1 and revoked_at is null) < ${MAX_GRANTS}
+      returning account_id, id, client_name),
+    ${auditing({ action: "grant.create", objectType: "grant", objectName: "changed.client_name" }, 9)}
+    select id from changed`,
 };
 
 const LIST = {
@@ -95,12 +100,20 @@ const TOUCH = {
   text: "update oauth_grant set last_used_at = now() where account_id = $1 and id = $2",
 };
 
+const REVOKE = `
+  with changed as (
+    update oauth_grant set revoked_at = now() where account_id = $1 and id = $2 and revoked_at is null
+    returning account_id, id, client_name),
+  ${auditing({ action: "grant.revoke", objectType: "grant", objectName: "changed.client_name" }, 3)}
+  select id from changed`;
+
 /** Grants in PostgreSQL. */
 export function createGrantStore(pool: pg.Pool): GrantStore {
   return {
-    async insert({ accountId, id, clientId, clientName, redirectUri, scopes, resource, connectionIds }) {
+    async insert({ accountId, id, clientId, clientName, redirectUri, scopes, resource, connectionIds }, actor) {
       const values = [accountId, id, clientId, clientName, redirectUri, scopes, resource, connectionIds ?? null];
-      return (await runStatement(pool, { ...INSERT, values })).rowCount === 1;
+      const statement = { ...INSERT, values: [...values, actorParameter(actor)] };
+      return (await runStatement(pool, statement)).rowCount === 1;
     },
     async list(accountId) {
       return (await runStatement<GrantRow>(pool, { ...LIST, values: [accountId] })).rows.map(toGrant);
@@ -128,11 +141,9 @@ export function createGrantStore(pool: pg.Pool): GrantStore {
     async touch(accountId, id) {
       await runStatement(pool, { ...TOUCH, values: [accountId, id] });
     },
-    async revoke(accountId, id) {
+    async revoke(accountId, id, actor) {
       return transaction(pool, async (client) => {
-        const text = `update oauth_grant set revoked_at = now()
-          where account_id = $1 and id = $2 and revoked_at is null`;
-        if ((await client.query(text, [accountId, id])).rowCount === 0) return false;
+        if ((await client.query(REVOKE, [accountId, id, actorParameter(actor)])).rowCount === 0) return false;
         await client.query("delete from oidc_payload where grant_id = $1", [id]);
         await endSessionsOfGrant(client, accountId, id);
         await revoke(client, { accountId, kind: "grant", subject: id });

@@ -1,5 +1,6 @@
 import type { JWK } from "jose";
 import type pg from "pg";
+import { INSTALLATION_LOG } from "../../auth/audit/audit-event.ts";
 import type { KeyRotationStore, RotationOutcome } from "../../auth/key-rotation.ts";
 import {
   type KeyPurpose,
@@ -10,6 +11,7 @@ import {
 import { isJsonObject } from "../../json.ts";
 import type { SealedPlace, Sealer } from "../sealing.ts";
 import { transaction } from "../transaction.ts";
+import { actorParameter, auditing } from "./audit-event.ts";
 import { runStatement } from "./run-statement.ts";
 
 interface KeyRow {
@@ -42,6 +44,21 @@ function parseJwk(text: string): JWK {
   if (!isJsonObject(jwk)) throw new Error("a sealed signing key is not a JWK");
   return jwk;
 }
+
+const BEGIN_SIGNING = `
+  with changed as (
+    update signing_key set state = 'current', current_since = now() where purpose = $1 and state = 'next'
+    returning id, purpose),
+  ${auditing(
+    {
+      action: "signing_key.rotate",
+      objectType: "signing_key",
+      accountId: `'${INSTALLATION_LOG}'`,
+      objectName: "changed.purpose",
+    },
+    2,
+  )}
+  select id from changed`;
 
 /** Signing keys in PostgreSQL, their private halves sealed. */
 export function createSigningKeyStore(pool: pg.Pool, sealer: Sealer): KeyRotationStore {
@@ -101,7 +118,7 @@ export function createSigningKeyStore(pool: pg.Pool, sealer: Sealer): KeyRotatio
       await runStatement(pool, { name: "signing_key_insert_first", text, values });
     },
     insertNext: (next, readyInSeconds) => insertNext(pool, next, readyInSeconds),
-    rotate: (purpose, fresh, { isForced, ifOlderThanSeconds, readyInSeconds }) =>
+    rotate: (purpose, fresh, { isForced, ifOlderThanSeconds, readyInSeconds }, actor) =>
       transaction(pool, async (client): Promise<RotationOutcome> => {
         await client.query("select pg_advisory_xact_lock($1)", [ROTATION_LOCK]);
         const { rows } = await client.query<{ ready_at: Date | null; is_ready: boolean | null; is_due: boolean }>(
@@ -121,10 +138,7 @@ export function createSigningKeyStore(pool: pg.Pool, sealer: Sealer): KeyRotatio
            where purpose = $1 and state = 'current'`,
           [purpose],
         );
-        await client.query(
-          "update signing_key set state = 'current', current_since = now() where purpose = $1 and state = 'next'",
-          [purpose],
-        );
+        await client.query(BEGIN_SIGNING, [purpose, actorParameter(actor)]);
         await insertNext(client, fresh, readyInSeconds);
         return { kind: "rotated" };
       }),

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../../auth/actor.ts";
 import type { SigningKeySummary } from "../../auth/key-rotation.ts";
 import { KEY_PURPOSES, type KeyPurpose } from "../../auth/signing-keys.ts";
 import type { RewrapReport } from "../../auth/rewrap-secrets.ts";
@@ -71,7 +72,7 @@ export const keyCommands: readonly Command[] = [
     options: { purpose: { type: "string" }, force: { type: "boolean" } },
     run: (given, deps) => {
       const request = { purpose: purposeOf(given), isForced: given.flag("force") };
-      return withServices(deps, async ({ keyRotation }) => answerOf(await keyRotation.rotate(request)));
+      return withServices(deps, async ({ keyRotation }) => answerOf(await keyRotation.rotate(request, OPERATOR)));
     },
   },
   {

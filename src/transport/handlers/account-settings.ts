@@ -6,11 +6,15 @@ import {
   UpdateAccountSettingsResponseSchema,
 } from "../../../gen/proto/patchbay/v1/account_settings_service_pb.ts";
 import type { SettingsOfAccount } from "../../connections/account-settings.ts";
+import type { CallerOf } from "../caller.ts";
 import { toWireAccountSettings } from "../mappers/account-settings.ts";
 import { principalOf } from "../principal.ts";
 
 /** The implementation of AccountSettingsService behind every protocol: principal, map in, one domain call, map out. */
-export function createAccountSettingsHandlers(settings: SettingsOfAccount): ServiceImpl<typeof AccountSettingsService> {
+export function createAccountSettingsHandlers(
+  settings: SettingsOfAccount,
+  callerOf: CallerOf,
+): ServiceImpl<typeof AccountSettingsService> {
   return {
     async getAccountSettings(_request, context) {
       const found = await settings.get(principalOf(context));
@@ -18,7 +22,7 @@ export function createAccountSettingsHandlers(settings: SettingsOfAccount): Serv
     },
 
     async updateAccountSettings({ toolSearch }, context) {
-      const saved = await settings.update(principalOf(context), { toolSearch });
+      const saved = await settings.update(callerOf(context), { toolSearch });
       return create(UpdateAccountSettingsResponseSchema, { success: true, data: toWireAccountSettings(saved) });
     },
   };

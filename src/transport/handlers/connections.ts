@@ -15,6 +15,7 @@ import type { Connections } from "../../connections/connections.ts";
 import type { ToolChangeReview } from "../../connections/pins/tool-change-review.ts";
 import type { Watch } from "../../connections/watch.ts";
 import type { Catalog } from "../../integrations/integration.ts";
+import type { CallerOf } from "../caller.ts";
 import { fromUpdateRequest } from "../mappers/connection-change.ts";
 import { toWireConnection, toWireDetails, toWireListed } from "../mappers/connection.ts";
 import { toWireToolPage } from "../mappers/tool.ts";
@@ -29,16 +30,17 @@ export interface ConnectionHandlerDeps {
   readonly watch: Watch;
   readonly toolChanges: ToolChangeReview;
   readonly catalog: Catalog;
+  readonly callerOf: CallerOf;
 }
 
 /** The implementation of ConnectionService behind every protocol: principal, map in, one domain call, map out. */
 export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceImpl<typeof ConnectionService> {
-  const { connections, catalog } = deps;
+  const { connections, catalog, callerOf } = deps;
   return {
     async createConnection(request, context) {
       const { serverType, name, description, accessType, acceptToolChanges, configuration = {} } = request;
       const draft = { serverType, name, description, accessType, acceptToolChanges, configuration };
-      const connection = await connections.create(principalOf(context), draft);
+      const connection = await connections.create(callerOf(context), draft);
       context.responseHeader.set("Location", `/api/v1/mcp-servers/${connection.id}`);
       return create(CreateConnectionResponseSchema, {
         serverId: String(connection.id),
@@ -73,7 +75,7 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
 
     async updateConnection(request, context) {
       const detailed = wantsDetails(request);
-      const connection = await connections.update(principalOf(context), request.serverId, fromUpdateRequest(request));
+      const connection = await connections.update(callerOf(context), request.serverId, fromUpdateRequest(request));
       return detailed
         ? create(UpdateConnectionResponseSchema, {
             message: "MCP server updated",
@@ -84,7 +86,7 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
 
     async deleteConnection(request, context) {
       const detailed = wantsDetails(request);
-      await connections.delete(principalOf(context), request.serverId);
+      await connections.delete(callerOf(context), request.serverId);
       return detailed
         ? create(DeleteConnectionResponseSchema, { message: "MCP server deleted" })
         : create(DeleteConnectionResponseSchema, {
