@@ -43,8 +43,9 @@ export function createRestRouter(
   }
 
   const findInTree = (method: HTTPMethod, path: string): Route => {
-    // An empty segment is no parameter: `/things/` and `/things//parts` are nowhere.
-    if (path.endsWith("/") || path.includes("//")) return UNKNOWN;
+    // An empty segment is no parameter: `/things/` and `/things//parts` are nowhere. Nor has a request a fragment, at which
+    // the tree would stop reading.
+    if (path.endsWith("/") || path.includes("//") || path.includes("#")) return UNKNOWN;
     const found = tree.find(method, path);
     return found === null ? UNKNOWN : { kind: "rest", handler: handlerIn(found.store), parameters: found.params };
   };

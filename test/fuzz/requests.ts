@@ -142,6 +142,7 @@ export function createRequests(ingredients: Ingredients): () => FuzzRequest {
       ...request,
       headers: {
         ...request.headers,
+        "x-forwarded-for": `10.${random.below(256)}.${random.below(256)}.${random.below(256)}`,
         ...(token !== undefined && { authorization: token }),
         ...(session !== undefined && { "x-session-id": headerText(session) }),
         ...(random.chance(0.01) && { "accept-encoding": "gzip, br", "x-request-id": headerText(oddText(random)) }),
