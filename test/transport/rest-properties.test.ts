@@ -40,7 +40,8 @@ describe("the path", () => {
   test("is told apart from every other: no parameter holds a slash that was not encoded", () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 5 }), (segments) => {
-        const path = `${COLLECTION}/${segments.join("/")}`;
+        // Who calls the router has cut the query off.
+        const path = `${COLLECTION}/${segments.join("/").replaceAll("?", "")}`;
         const found = router.find("DELETE", path);
         if (found.kind !== "rest") return;
         const literal = path.slice(COLLECTION.length + 1);
