@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { pino } from "pino";
+import type { Grants } from "../../src/auth/grants.ts";
 import { readConfig } from "../../src/config.ts";
 import { openFoundation } from "../../src/composition/foundation.ts";
 
@@ -32,6 +33,8 @@ export interface TestAccounts {
     claims: Readonly<Record<string, unknown>>,
     header?: Partial<JWTHeaderParameters>,
   ): Promise<string>;
+  /** What the accounts allow their clients. */
+  readonly grants: Grants;
   close(): Promise<void>;
 }
 
@@ -78,6 +81,7 @@ export async function openAccounts(env: Readonly<Record<string, string>>): Promi
         .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: key.id, ...header })
         .sign(await importJWK(key.privateJwk, "ES256"));
     },
+    grants: foundation.grants,
     query: async (text, values = []) => (await pool.query<Record<string, unknown>>(text, [...values])).rows,
     close: () => foundation.close(),
   };

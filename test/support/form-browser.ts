@@ -15,6 +15,8 @@ export interface PageForm {
 
 /** A browser without a screen: it keeps cookies, and says where its forms come from as browsers do. */
 export interface FormBrowser {
+  /** What the site calls itself. */
+  readonly site: string;
   /** The cookies it holds, by name. */
   readonly cookies: Map<string, string>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<PageAnswer>;
@@ -79,6 +81,7 @@ export function createFormBrowser(site: string, publicUrl: string = site): FormB
   }
 
   const browser: FormBrowser = {
+    site: publicUrl,
     cookies,
     send,
     get: (path, headers = {}) => send("GET", path, headers),

@@ -1,10 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect as connectH2, constants } from "node:http2";
 import { request } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { createSelfSigned } from "../support/self-signed.ts";
 import { startStandIn, type Running } from "./support/stand-in.ts";
 import { openSocket, pause, readToEnd, sendRaw, until } from "./support/raw.ts";
 
@@ -55,7 +52,8 @@ describe("one port", () => {
   });
 
   test("TLS serves both versions, chosen by ALPN", async () => {
-    const tls = selfSigned();
+    const tls = createSelfSigned();
+    tls.remove();
     const { url, port } = await start({ tls });
     expect(await h2Get(url, "/healthz", { rejectUnauthorized: false })).toMatchObject({ status: 200 });
     const status = await new Promise((resolve, reject) => {
@@ -290,33 +288,4 @@ function h2Get(
     });
     stream.end();
   });
-}
-
-function selfSigned(): { cert: string; key: string } {
-  const folder = mkdtempSync(join(tmpdir(), "tls-"));
-  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  execFileSync(
-    "openssl",
-    [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:prime256v1",
-      "-nodes",
-      "-keyout",
-      key,
-      "-out",
-      cert,
-      "-days",
-      "2",
-      "-subj",
-      "/CN=localhost",
-    ],
-    { stdio: "ignore" },
-  );
-  const pair = { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
-  rmSync(folder, { recursive: true });
-  return pair;
 }
