@@ -12,6 +12,7 @@ import { ClientCredentialsProvider } from "@modelcontextprotocol/sdk/client/auth
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
 import { createFace } from "../support/clients.ts";
@@ -195,7 +196,7 @@ describe.each(Object.entries(SDKS))("%s, given the address of /mcp alone,", (_na
     const before = host.tokens();
     if (before === undefined) throw new Error("the host has no tokens");
     // A token that is honoured no more: the SDK refreshes by itself.
-    host.provider.saveTokens({ ...before, access_token: `${before.access_token.slice(0, -8)}AAAAAAAA` } as never);
+    await host.provider.saveTokens({ ...before, access_token: `${before.access_token.slice(0, -8)}AAAAAAAA` } as never);
     const again = await sdk.connect(url, host.provider);
     expect((await again.toolNames()).length).toBeGreaterThan(0);
     expect(host.tokens()?.refresh_token).not.toBe(before.refresh_token);
@@ -244,7 +245,7 @@ test("a grant that is taken back ends its sessions with it, and its tokens are r
   };
   const sessionsOf = () => accounts.query("select id from session where grant_id = $1", [grantId]);
   expect(await sessionsOf()).toHaveLength(1);
-  await accounts.grants.revoke(person.accountId, grantId);
+  await accounts.grants.revoke(person.accountId, grantId, OPERATOR);
   await until(async () => {
     const answer = await fetch(url, { method: "POST", headers: { authorization: `Bearer ${token}` } });
     return answer.status === 401;
