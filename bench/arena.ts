@@ -10,6 +10,8 @@ import { createTenant, openSession, type Tenant, toUpstream } from "./tenant.ts"
 
 /** The service and what it is compared with, on one database, ready to be driven. */
 export interface Arena {
+  /** What the service runs in. */
+  readonly env: Readonly<Record<string, string>>;
   readonly service: Subject;
   readonly floor: Subject;
   readonly upstream: Subject;
@@ -62,6 +64,8 @@ async function fillArena(
     PUBLIC_URL: "http://127.0.0.1",
     OUTBOUND_ALLOW: new URL(upstream.url).host,
     LOG_LEVEL: "error",
+    // One address asks for thousands of tokens.
+    RATE_LIMITS: "token=0",
   };
   const service = started(await startPatchbay(env));
   const floor = started(await startBare("floor", { DATABASE_URL: databaseUrl }));
@@ -69,5 +73,5 @@ async function fillArena(
   const writer = await createTenant(env, service, toUpstream(upstream), writerConnections);
   const sessionId = await openSession(service, reader);
   const toolName = `echo__${String(reader.connectionIds[0])}`;
-  return { service, floor, upstream, reader, writer, sessionId, toolName };
+  return { env, service, floor, upstream, reader, writer, sessionId, toolName };
 }

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { type Arena, openArena } from "./arena.ts";
+import { measureAuthentication } from "./authentication.ts";
 import { takeColdLook } from "./cold-look.ts";
 import { readBounds } from "./bounds.ts";
 import { compare, runRounds } from "./compare.ts";
@@ -58,6 +59,9 @@ async function drive(arena: Arena, load: LoadProcess, options: BenchOptions): Pr
       addedLatency.push(await measureAddedLatency(load, direct, relayed, options));
     }
     results = { ...results, addedLatency };
+  }
+  if (list !== undefined && isWanted(options, "authentication")) {
+    results = { ...results, authentication: await measureAuthentication(load, arena, list, options) };
   }
   if (list !== undefined && isWanted(options, "overload")) {
     results = { ...results, overload: await measureOverload(load, list, options) };

@@ -1,3 +1,4 @@
+import type { Authentication } from "./authentication.ts";
 import type { Bound } from "./bounds.ts";
 import type { ColdLook } from "./cold-look.ts";
 import type { Comparison, Run } from "./compare.ts";
@@ -11,6 +12,7 @@ export interface Results {
   readonly comparisons?: readonly Comparison[];
   readonly bounds?: readonly Bound[];
   readonly addedLatency?: readonly AddedLatency[];
+  readonly authentication?: Authentication;
   readonly overload?: Overload;
   readonly runs?: readonly Run[];
 }
@@ -41,12 +43,20 @@ export function describe(results: Results): string {
   return [...table, ...lines(results).map(line)].join("\n");
 }
 
-function lines({ coldLook, memory, bounds = [], addedLatency = [], overload }: Results): Line[] {
+function lines({ coldLook, memory, bounds = [], addedLatency = [], authentication, overload }: Results): Line[] {
   const all: Line[] = [];
   for (const { what, ms, atMostMs } of bounds) all.push(atMost(what, ms, atMostMs, 2));
   for (const { name, p50, p99 } of addedLatency) {
     all.push(atMost(`${name}, 1,000/s: added p50, ms`, p50, 0.3, 2));
     all.push(atMost(`${name}, 1,000/s: added p99, ms`, p99, 3, 2));
+  }
+  if (authentication !== undefined) {
+    const { tokensPerSecond, tokenCpuMs, knownTokenUs, otherConnectionUs, gateShare } = authentication;
+    all.push(["tokens issued a second", tokensPerSecond.toFixed(0), "", undefined]);
+    all.push(["CPU of issuing one, ms", tokenCpuMs.toFixed(2), "", undefined]);
+    all.push(["gate with a known token, µs", knownTokenUs.toFixed(2), "", undefined]);
+    all.push(["gate with it on another connection, µs", otherConnectionUs.toFixed(2), "", undefined]);
+    all.push(atMost("gate as a share of a list, %", gateShare * 100, 5, 1));
   }
   if (overload !== undefined) {
     all.push(["overload: offered, requests/s", String(overload.offeredPerSecond), "", undefined]);
