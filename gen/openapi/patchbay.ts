@@ -2420,7 +2420,7 @@ export interface operations {
                 status?: "pending" | "past";
                 /**
                  * @description The name of a tool. Left out means all.
-                 * @example create_order
+                 * @example create_page
                  */
                 tool?: string;
                 /**

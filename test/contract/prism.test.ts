@@ -28,8 +28,10 @@ async function ask({ method, path, operation, parameters }: LocatedOperation, pr
   const isBasic = operation.security.some((alternative) => "clientBasic" in alternative);
   if (operation.security.length > 0)
     headers.authorization = isBasic ? `Basic ${btoa("client:secret")}` : "Bearer token";
-  for (const parameter of parameters) {
-    if (parameter.in === "header") headers[parameter.name] = parameter.example as string;
+  const query = new URLSearchParams();
+  for (const { in: place, name, required, example } of parameters) {
+    if (place === "header" && typeof example === "string") headers[name] = example;
+    if (place === "query" && required === true && typeof example === "string") query.set(name, example);
   }
   const [type, media] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   let body: string | undefined;
@@ -39,11 +41,16 @@ async function ask({ method, path, operation, parameters }: LocatedOperation, pr
     const isForm = type === "application/x-www-form-urlencoded";
     body = isForm ? new URLSearchParams(value as Record<string, string>).toString() : JSON.stringify(value);
   }
-  return fetch(origin + path.replace("{server_id}", "1").replace("{server_type}", "bamboohr"), {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body }),
-  });
+  return fetch(
+    origin +
+      path.replace("{server_id}", "1").replace("{server_type}", "bamboohr") +
+      (query.size > 0 ? `?${query.toString()}` : ""),
+    {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    },
+  );
 }
 
 describe.each(listOperations(document).map((each) => [`${each.method} ${each.path}`, each] as const))(
