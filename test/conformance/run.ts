@@ -11,13 +11,14 @@ import { runChild } from "../support/child-process.ts";
 import { freePort } from "../support/free-port.ts";
 import { createMasterKeys, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { runAuthorizationSuite } from "./authorization.ts";
 import { startEverythingServer, type UpstreamEra } from "./everything-server.ts";
 import { startRoundRobin } from "./round-robin.ts";
 import { readScenarioResults, type ScenarioResult } from "./scenario-results.ts";
 
 /**
  * Runs MCP's own conformance suite against two replicas behind a round robin, with a server of the SDK behind them as a
- * connection. Fails on the suite's exit code, on a scenario that is missing, and on one that nothing was checked of.
+ * connection, and its part for authorization servers against one. Fails on the suite's exit code, on a scenario that is missing, and on one that nothing was checked of.
  *
  *     npm run conformance            writes test/conformance/summary.md
  *     npm run conformance -- --check leaves the summary alone
@@ -35,8 +36,7 @@ const SUITE = createRequire(import.meta.url).resolve("@modelcontextprotocol/conf
 const FOLDER = new URL(".", import.meta.url).pathname;
 
 interface Outcome {
-  readonly requirements: string;
-  readonly upstream: UpstreamEra;
+  readonly title: string;
   readonly code: number | NodeJS.Signals;
   readonly output: string;
   readonly results: readonly ScenarioResult[];
@@ -45,6 +45,9 @@ interface Outcome {
 
 const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice("--only=".length);
 const outcomes: Outcome[] = [];
+if (only === undefined || only === "authorization") {
+  outcomes.push({ title: "authorization server", ...(await runAuthorizationSuite(SUITE)) });
+}
 for (const run of RUNS) {
   if (only !== undefined && only !== `${run.requirements}/${run.upstream}`) continue;
   outcomes.push(await runSuite(run.requirements, run.upstream));
@@ -52,12 +55,10 @@ for (const run of RUNS) {
 const report = summarise(outcomes);
 process.stdout.write(report);
 if (only === undefined && !process.argv.includes("--check")) await writeFile(join(FOLDER, "summary.md"), report);
-for (const { requirements, upstream, code, output, missing } of outcomes) {
+for (const { title, code, output, missing } of outcomes) {
   if (code === 0 && missing.length === 0) continue;
   process.exitCode = 1;
-  process.stderr.write(
-    `\n${requirements} with a ${upstream} upstream failed; missing: ${missing.join(", ")}\n${output}\n`,
-  );
+  process.stderr.write(`\n${title} failed; missing: ${missing.join(", ")}\n${output}\n`);
 }
 
 async function runSuite(requirements: string, era: UpstreamEra): Promise<Outcome> {
@@ -92,7 +93,7 @@ async function runSuite(requirements: string, era: UpstreamEra): Promise<Outcome
       (name) => !found.some(({ scenario, passed, failed }) => scenario === name && passed + failed.length > 0),
     );
     const warnings = replicas.map((replica) => replica.output()).join("");
-    return { requirements, upstream: era, code, output: output + warnings, results: found, missing };
+    return { title: `${requirements}, upstream ${era}`, code, output: output + warnings, results: found, missing };
   } finally {
     shim.close();
     await Promise.all(replicas.map((replica) => replica.kill()));
@@ -134,11 +135,11 @@ function summarise(all: readonly Outcome[]): string {
     "of the SDK behind them as a connection. Written by `npm run conformance`; what may fail, and why, stands in",
     "`expected-failures.*.yaml`.",
   ];
-  for (const { requirements, upstream, code, results, missing } of all) {
+  for (const { title, code, results, missing } of all) {
     const failing = results.filter(({ failed }) => failed.length > 0);
     lines.push(
       "",
-      `## ${requirements}, upstream ${upstream}`,
+      `## ${title}`,
       "",
       `Exit code ${code}. ${results.length} scenarios, ${results.length - failing.length} without a failed check, ` +
         `${failing.length} with; missing: ${missing.length === 0 ? "none" : missing.join(", ")}.`,

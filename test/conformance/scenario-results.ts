@@ -26,7 +26,7 @@ export async function readScenarioResults(folder: string): Promise<readonly Scen
         ...new Set(checks.filter((check) => check.status === status).map(({ id }) => id)),
       ];
       return {
-        scenario: name.replace(/^server-/, "").replace(/-\d{4}-\d{2}-\d{2}T.*$/, ""),
+        scenario: name.replace(/^(authorization-)?server-/, "").replace(/-\d{4}-\d{2}-\d{2}T.*$/, ""),
         passed: checks.filter(({ status }) => status === "SUCCESS").length,
         failed: idsOf("FAILURE"),
         warned: idsOf("WARNING"),

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
+import { type CodeClient, redeem } from "../auth/code-flow.ts";
+import { createFace, createFaces } from "../support/clients.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createFormBrowser } from "../support/form-browser.ts";
+import { type Decider, grantAccess } from "../support/grant-access.ts";
+import { createOwner, type Owner } from "../support/owner.ts";
+import { type Service, startService } from "../support/service.ts";
+import { attempt } from "../auth/code-flow.ts";
+
+const REDIRECT = "http://127.0.0.1:33418/callback";
+
+let everything: EverythingServer;
+let database: TestDatabase;
+let service: Service;
+let owner: Owner;
+let person: Decider;
+let client: CodeClient;
+/** Two connections of the person's, and one of somebody else's. */
+let [first, second, foreign] = ["", "", ""];
+
+beforeAll(async () => {
+  [everything, database] = await Promise.all([startEverythingServer(), createTestDatabase()]);
+  service = await startService({
+    databaseUrl: database.url,
+    env: { OUTBOUND_ALLOW: new URL(everything.url).host, DYNAMIC_REGISTRATION: "loopback" },
+  });
+  const [ours, other] = [await newPerson("person@example.com"), await newPerson("other@example.com")];
+  [person, owner] = [ours.person, ours.owner];
+  const wanted = { server_type: "mcp", configuration: { url: everything.url } };
+  [first, second, foreign] = [await owner.create(wanted), await owner.create(wanted), await other.owner.create(wanted)];
+  for (const id of [first, second]) await owner.waitFor(id, "verified");
+  const answer = await fetch(`${service.url}/oauth2/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ redirect_uris: [REDIRECT], token_endpoint_auth_method: "none" }),
+  });
+  const { client_id: clientId } = (await answer.json()) as { client_id: string };
+  client = { clientId, clientSecret: undefined, redirectUri: REDIRECT };
+}, 90_000);
+
+afterAll(async () => {
+  await service?.stop();
+  await everything?.stop();
+  await database?.close();
+});
+
+async function newPerson(email: string): Promise<{ person: Decider; owner: Owner }> {
+  const made = await service.command("account", "create", "--email", email);
+  const pat = await service.command("pat", "create", "--account", email, "--scope", "mgmt.read mgmt.write mcp.write");
+  return {
+    person: { email, password: String(made["password"]) },
+    owner: createOwner(createFace("rest", service.url), String(pat["token"])),
+  };
+}
+
+const ALL_SCOPES = "mgmt.read mgmt.write mcp.read mcp.write";
+
+/** An access token that the person allows, for a resource below the service's address, on connections of their choice. */
+async function tokenFor(
+  path: string | undefined,
+  connections?: readonly string[],
+  scope = ALL_SCOPES,
+): Promise<string> {
+  const asked = attempt(client, { scope, resource: path === undefined ? undefined : service.url + path });
+  const decider = connections === undefined ? person : { ...person, connections };
+  const back = await grantAccess(createFormBrowser(service.url), new URL(asked.path, service.url), decider);
+  const code = back.searchParams.get("code") ?? "";
+  const { body } = await redeem({ issuer: service.url }, client, { code, verifier: asked.verifier });
+  return String(body["access_token"]);
+}
+
+async function statusOf(method: string, path: string, token: string, body?: object): Promise<number> {
+  const response = await fetch(service.url + path, {
+    method,
+    headers: {
+      ...{ authorization: `Bearer ${token}`, accept: "application/json, text/event-stream" },
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+const INITIALIZE = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "n", version: "1" } };
+const RPC = { jsonrpc: "2.0", id: 1, method: "initialize", params: INITIALIZE };
+
+describe("the audience (DESIGN §6): a token is honoured where it is for, whatever its scopes", () => {
+  /** What each resource's token meets at: management, the REST runtime, /mcp, its connection's address, another's. */
+  const EXPECTED: readonly (readonly [string, () => string | undefined, readonly number[]])[] = [
+    ["nothing in particular", () => undefined, [200, 200, 200, 200, 200]],
+    ["the service", () => "", [200, 200, 200, 200, 200]],
+    ["the runtime", () => "/mcp", [401, 200, 200, 200, 200]],
+    ["one connection", () => `/mcp/${first}`, [401, 401, 401, 200, 401]],
+  ];
+  test.each(EXPECTED)("a token for %s", async (_title, path, expected) => {
+    const token = await tokenFor(path());
+    const statuses = [
+      await statusOf("GET", "/api/v1/mcp-servers", token),
+      await statusOf("POST", "/mcp/initialize", token, INITIALIZE),
+      await statusOf("POST", "/mcp", token, RPC),
+      await statusOf("POST", `/mcp/${first}`, token, RPC),
+      await statusOf("POST", `/mcp/${second}`, token, RPC),
+    ];
+    expect(statuses).toEqual(expected);
+    const [management] = expected;
+    for (const face of createFaces(service.url)) {
+      const { message } = await face.call("ListConnections", { token });
+      expect([face.name, message]).toEqual([face.name, management === 200 ? "" : "Invalid or expired token."]);
+    }
+  });
+});
+
+describe("a grant on chosen connections shows those and no others", () => {
+  let token: string;
+  beforeAll(async () => {
+    token = await tokenFor(undefined, [second]);
+  });
+
+  test("in the list, on every protocol", async () => {
+    for (const face of createFaces(service.url)) {
+      const outcome = await face.call("ListConnections", { token });
+      const { data } = Object(outcome.body) as { data: { id: number }[] };
+      expect([face.name, data.map(({ id }) => String(id))]).toEqual([face.name, [second]]);
+    }
+    const page = await createFace("rest", service.url).call("ListConnections", {
+      token,
+      input: { limit: 1, offset: 0 },
+    });
+    expect(page.body).toMatchObject({ total_count: 1, has_more: false });
+  });
+
+  test("by id: others are as if they were not there, to read, change, delete and list tools of", async () => {
+    for (const face of createFaces(service.url)) {
+      for (const operation of ["GetConnection", "UpdateConnection", "DeleteConnection", "ListConnectionTools"]) {
+        const theirs = await face.call(operation, { token, input: { server_id: first } });
+        const missing = await face.call(operation, { token, input: { server_id: foreign } });
+        expect([operation, theirs.message.replace(first, "…")]).toEqual([
+          operation,
+          missing.message.replace(foreign, "…"),
+        ]);
+        expect(theirs.message).toMatch(/not found/);
+      }
+      const own = await face.call("GetConnection", { token, input: { server_id: second } });
+      expect([face.name, own.message]).toEqual([face.name, ""]);
+    }
+  });
+
+  test("new ones cannot be made with it", async () => {
+    const input = { server_type: "mcp", configuration: { url: everything.url } };
+    for (const face of createFaces(service.url)) {
+      const { message } = await face.call("CreateConnection", { token, input });
+      expect([face.name, message]).toEqual([face.name, "You do not have permission to create connections."]);
+    }
+  });
+
+  test("in the runtime: their tools alone, by their bare names, and no call to others", async () => {
+    for (const face of createFaces(service.url)) {
+      const opened = await face.call("Initialize", { token, input: INITIALIZE });
+      const headers = { "x-session-id": String((Object(opened.body) as Record<string, unknown>)["sessionId"]) };
+      const listed = await face.call("ListTools", { token, headers });
+      const { tools } = Object(listed.body) as { tools: { name: string }[] };
+      expect(tools.map(({ name }) => name)).toContain("echo");
+      const input = { name: `echo__${first}`, arguments: { message: "hello" } };
+      const called = await face.call("CallTool", { token, headers, input });
+      expect([face.name, called.message === ""]).toEqual([face.name, false]);
+    }
+    expect(await statusOf("POST", `/mcp/${first}`, token, RPC)).toBe(404);
+    expect(await statusOf("POST", `/mcp/${second}`, token, RPC)).toBe(200);
+  });
+
+  test("in the history: its own calls alone", async () => {
+    const everywhere = await tokenFor(undefined);
+    const face = createFace("rest", service.url);
+    for (const id of [first, second]) {
+      const opened = await face.call("Initialize", { token: everywhere, input: INITIALIZE });
+      const headers = { "x-session-id": String((Object(opened.body) as Record<string, unknown>)["sessionId"]) };
+      await face.call("CallTool", {
+        token: everywhere,
+        headers,
+        input: { name: `echo__${id}`, arguments: { message: "hello" } },
+      });
+    }
+    const idsOf = async (by: string): Promise<Set<string>> => {
+      const { body } = await face.call("ListCalls", { token: by });
+      const { data } = Object(body) as { data: { mcp_server_id: number }[] };
+      return new Set(data.map(({ mcp_server_id: id }) => String(id)));
+    };
+    await expect.poll(async () => (await idsOf(everywhere)).size, { timeout: 10_000 }).toBe(2);
+    expect(await idsOf(token)).toEqual(new Set([second]));
+  });
+
+  test("in the watch: its own changes alone", async () => {
+    const controller = new AbortController();
+    const response = await fetch(`${service.url}/api/v1/mcp-servers/events`, {
+      headers: { authorization: `Bearer ${token}`, accept: "text/event-stream" },
+      signal: controller.signal,
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const decoder = new TextDecoder();
+    let seen = "";
+    const readUntil = async (word: string): Promise<void> => {
+      while (!seen.includes(word)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`the stream ended with ${seen}`);
+        seen += decoder.decode(value);
+      }
+    };
+    await readUntil("snapshot");
+    await owner.call("UpdateConnection", { server_id: first, name: "renamed, out of reach" });
+    await owner.call("UpdateConnection", { server_id: second, name: "renamed, within reach" });
+    await readUntil("renamed, within reach");
+    expect(seen).not.toContain("out of reach");
+    expect(seen).not.toContain(`"id":${first},`);
+    controller.abort();
+  });
+});
+
+test("scopes never widen: a token for reading tools cannot manage", async () => {
+  const token = await tokenFor(undefined, undefined, "mcp.read");
+  expect(await statusOf("GET", "/api/v1/mcp-servers", token)).toBe(403);
+  expect(await statusOf("POST", "/mcp", token, RPC)).toBe(200);
+});
