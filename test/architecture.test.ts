@@ -12,6 +12,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   transport: ["auth", "connections", "runtime", "integrations"],
   // What runs in the browser knows the contracts alone.
   console: [],
+  // What others install knows the contracts alone too.
+  client: [],
   auth: ["connections", "runtime", "integrations"],
   connections: ["runtime", "integrations"],
   runtime: ["connections", "integrations"],
@@ -67,7 +69,7 @@ function isAllowed({ from, to, isRelative }: Import): boolean {
   const layer = layerOf(from);
   if (!isRelative) return layer === "storage" || !STORAGE_PACKAGES.test(to);
   if (isRoot(to)) return false;
-  if (to.startsWith("..")) return to.startsWith("../gen/") && ["transport", "console"].includes(layer);
+  if (to.startsWith("..")) return to.startsWith("../gen/") && ["transport", "console", "client"].includes(layer);
   const target = layerOf(to);
   return (
     target === layer || target === "shared" || AUTH_WORDS.includes(to) || (ALLOWED[layer]?.includes(target) ?? false)

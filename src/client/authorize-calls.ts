@@ -1,0 +1,25 @@
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import type { TokenSource } from "./token-source.ts";
+
+/**
+ * Adds the bearer token to calls without an `Authorization` of their own. `unauthenticated` is answered once with another
+ * token. A stream that is refused fails: what it was to bring may be half consumed.
+ */
+export function authorizeCalls(source: TokenSource): Interceptor {
+  return (next) => async (call) => {
+    if (call.header.has("authorization")) return next(call);
+    const token = await source.token();
+    call.header.set("authorization", `Bearer ${token}`);
+    try {
+      return await next(call);
+    } catch (error) {
+      const isRefused = error instanceof ConnectError && error.code === Code.Unauthenticated;
+      if (!isRefused || call.stream || source.renew === undefined) throw error;
+      call.header.set("authorization", `Bearer ${await source.renew(token)}`);
+      return await next(call);
+    } finally {
+      // The next attempt of the same call asks for a token anew.
+      call.header.delete("authorization");
+    }
+  };
+}

@@ -1,0 +1,35 @@
+import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import { AccountSettingsService } from "../../gen/proto/patchbay/v1/account_settings_service_pb.ts";
+import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
+import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
+import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
+import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
+import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
+
+/** A client for every service of the RPC contract. */
+export interface Clients {
+  readonly accountSettings: Client<typeof AccountSettingsService>;
+  readonly connections: Client<typeof ConnectionService>;
+  readonly history: Client<typeof HistoryService>;
+  readonly integrations: Client<typeof IntegrationService>;
+  readonly oauthClients: Client<typeof OAuthClientService>;
+  readonly personalAccessTokens: Client<typeof PersonalAccessTokenService>;
+  readonly runtime: Client<typeof RuntimeService>;
+  readonly tools: Client<typeof ToolService>;
+}
+
+/** The clients of all services over one transport. */
+export function createClients(transport: Transport): Clients {
+  return {
+    accountSettings: createClient(AccountSettingsService, transport),
+    connections: createClient(ConnectionService, transport),
+    history: createClient(HistoryService, transport),
+    integrations: createClient(IntegrationService, transport),
+    oauthClients: createClient(OAuthClientService, transport),
+    personalAccessTokens: createClient(PersonalAccessTokenService, transport),
+    runtime: createClient(RuntimeService, transport),
+    tools: createClient(ToolService, transport),
+  };
+}

@@ -1,0 +1,43 @@
+import { pause, type RetryPolicy, waitAfter } from "./retry-policy.ts";
+import type { Send } from "./send.ts";
+
+/** Methods that say the same when they are said twice (RFC 9110, 9.2.2). */
+const IDEMPOTENT = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"];
+
+/** What a service or a proxy answers when a moment later it may work. */
+const PASSING = [502, 503, 504];
+
+/**
+ * Tries again what may be tried again: idempotent methods, and others with an `Idempotency-Key`, after no answer or a
+ * passing failure; everything after a 429 that names a time, since what is refused has not been done.
+ */
+export function createRetryingSend(send: Send, policy: RetryPolicy): Send {
+  return async (request) => {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await send(request.clone()).catch((error: unknown) => ({ error }));
+      const waitMs = waitAfter(
+        policy,
+        attempt,
+        outcome instanceof Response ? outcome.headers.get("retry-after") : null,
+      );
+      if (waitMs === undefined || request.signal.aborted || !mayRepeat(request, outcome)) return settle(outcome);
+      if (outcome instanceof Response) await outcome.body?.cancel();
+      await pause(waitMs, request.signal);
+    }
+  };
+}
+
+interface NoAnswer {
+  readonly error: unknown;
+}
+
+function mayRepeat({ method, headers }: Request, outcome: Response | NoAnswer): boolean {
+  if (outcome instanceof Response && outcome.status === 429) return outcome.headers.has("retry-after");
+  if (outcome instanceof Response && !PASSING.includes(outcome.status)) return false;
+  return IDEMPOTENT.includes(method) || headers.has("idempotency-key");
+}
+
+function settle(outcome: Response | NoAnswer): Response {
+  if (outcome instanceof Response) return outcome;
+  throw outcome.error;
+}

@@ -1,0 +1,2 @@
+/** Sends a request: `fetch`, or something around it. */
+export type Send = (request: Request) => Promise<Response>;

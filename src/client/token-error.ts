@@ -1,0 +1,13 @@
+/** The token endpoint refused: `code` is the error of RFC 6749, 5.2, such as `invalid_client`. */
+export class TokenError extends Error {
+  override readonly name = "TokenError";
+  readonly code: string;
+  /** The HTTP status of the answer. */
+  readonly status: number;
+
+  constructor(code: string, message: string, status: number) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
