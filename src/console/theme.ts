@@ -3,9 +3,7 @@ import { createTheme } from "@mantine/core";
 /** The look: one accent colour, dark enough for white text on it (WCAG 2.2 AA), and system fonts that need no download. */
 export const theme = createTheme({
   primaryColor: "cyan",
-  primaryShade: { light: 9, dark: 4 },
-  autoContrast: true,
-  luminanceThreshold: 0.35,
+  primaryShade: 9,
   defaultRadius: "md",
   cursorType: "pointer",
   respectReducedMotion: true,

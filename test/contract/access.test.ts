@@ -331,7 +331,7 @@ test.each(documented.map(({ method, path }) => [method, path]))(
   },
 );
 
-test.each(["/api", "/api/v1", "/api/v1/mcp-server", "/metrics", "/debug", "/.env", "/admin"])(
+test.each(["/api", "/api/v1", "/api/v1/mcp-server", "/metrics", "/debug", "/.env", "/administration"])(
   "%s is not there for anybody",
   async (path) => {
     for (const token of [undefined, await stranger.token("mgmt.admin")]) {

@@ -25,7 +25,7 @@ const ACCESS = {
 export function StatusBadge({ status }: { readonly status: keyof typeof STATUS }) {
   const { color, label } = STATUS[status];
   return (
-    <Badge color={color} variant="light" autoContrast>
+    <Badge color={color} variant="dot">
       {label}
     </Badge>
   );

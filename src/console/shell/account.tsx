@@ -9,12 +9,12 @@ export function Account() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="default" size="xs" maw={220}>
+        <Button variant="default" size="xs" maw={{ base: 140, xs: 240 }}>
           {data?.email ?? "Account"}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item component="a" href="/login/password">
+        <Menu.Item component="a" href="/account/password">
           Change the password
         </Menu.Item>
         <Menu.Item onClick={() => void session.end()}>Log out</Menu.Item>

@@ -51,7 +51,7 @@ export function CallsTable({
                 <Table.Td>{call.client_id}</Table.Td>
                 <Table.Td>{call.duration_ms} ms</Table.Td>
                 <Table.Td>
-                  <Badge variant="light" color={OUTCOMES[call.outcome].color} autoContrast>
+                  <Badge variant="dot" color={OUTCOMES[call.outcome].color}>
                     {OUTCOMES[call.outcome].label}
                   </Badge>
                 </Table.Td>

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
+import { Anchor, Button, Group, Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { Schemas } from "../../api/schemas.ts";
 import { accessInWords } from "../../parts/connection-badges.tsx";
@@ -53,19 +53,19 @@ export function Configure({
           setName(event.currentTarget.value);
         }}
       />
-      <div>
-        <Text size="sm" fw={500} id="access">
-          How far agents may go
-        </Text>
-        <SegmentedControl
-          aria-labelledby="access"
-          value={access}
-          onChange={(word) => {
-            setAccess(toAccess(word));
-          }}
-          data={ACCESS.map((value) => ({ value, label: accessInWords(value) }))}
-        />
-      </div>
+      <Radio.Group
+        label="How far agents may go"
+        value={access}
+        onChange={(word) => {
+          setAccess(toAccess(word));
+        }}
+      >
+        <Group mt={4}>
+          {ACCESS.map((value) => (
+            <Radio key={value} value={value} label={accessInWords(value)} />
+          ))}
+        </Group>
+      </Radio.Group>
       <LazySchemaForm
         schema={integration.configuration_schema}
         value={configuration}

@@ -188,7 +188,7 @@ export function ToolsTable({ id, disabledTools }: { readonly id: string; readonl
                 </Table.Td>
                 <Table.Td>{tool.annotations.category}</Table.Td>
                 <Table.Td>
-                  <Badge variant="light" color={tool.read_only ? "teal" : "orange"} autoContrast>
+                  <Badge variant="dot" color={tool.read_only ? "teal" : "orange"}>
                     {tool.read_only ? "Reads" : "Writes"}
                   </Badge>
                 </Table.Td>

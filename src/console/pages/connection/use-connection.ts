@@ -2,11 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 
+/** How often a connection is read again while its key is being verified, in case the watch is cut off on its way. */
+const PENDING_AGAIN_MS = 4_000;
+
 /** One connection in both of its shapes. Kept fresh by the watch. */
 export function useConnection(id: string) {
   const { client } = useApi();
   return useQuery({
     queryKey: ["connections", "one", id],
+    refetchInterval: ({ state }) =>
+      state.data?.listed.api_key_verification_status === "pending" ? PENDING_AGAIN_MS : false,
     queryFn: async () => {
       const path = { server_id: id };
       const [listed, details] = await Promise.all([

@@ -54,7 +54,7 @@ export function TokensTable({ connectionName }: { readonly connectionName: (id: 
                       {token.name === "" ? token.id : token.name}
                     </Text>
                     {isOld(token) && (
-                      <Badge size="sm" variant="light" color="orange" autoContrast>
+                      <Badge size="sm" variant="dot" color="orange">
                         Older than 90 days
                       </Badge>
                     )}

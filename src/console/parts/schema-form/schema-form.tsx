@@ -1,8 +1,18 @@
+import { Text } from "@mantine/core";
 import Form from "@rjsf/mantine";
-import type { RJSFSchema } from "@rjsf/utils";
+import type { RJSFSchema, TitleFieldProps } from "@rjsf/utils";
 import type { ReactNode } from "react";
 import { uiSchemaOf } from "./ui-schema.ts";
 import { validator } from "./validator.ts";
+
+/** The name of a group of fields. No heading: the page's own headings would be out of order. */
+function GroupTitle({ id, title }: TitleFieldProps) {
+  return (
+    <Text fw={600} size="sm" id={id}>
+      {title}
+    </Text>
+  );
+}
 
 /** A form made from a JSON Schema (Draft 7). The children are its buttons. */
 export function SchemaForm({
@@ -28,6 +38,7 @@ export function SchemaForm({
       formData={value}
       validator={validator}
       disabled={disabled}
+      templates={{ TitleFieldTemplate: GroupTitle }}
       noHtml5Validate
       showErrorList={false}
       focusOnFirstError
