@@ -10,6 +10,7 @@ import {
   startBackground,
   VERIFY_QUEUE,
 } from "./composition/background.ts";
+import { composeAdministration } from "./composition/administration.ts";
 import { composeAccess } from "./composition/access.ts";
 import { composeAuth } from "./composition/auth.ts";
 import { composeAuthorizationServer } from "./composition/authorization-server.ts";
@@ -189,7 +190,14 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       runtime: createRuntimeHandlers(runtime),
       tool: createToolHandlers(discovery.search),
       accountSettings: createAccountSettingsHandlers(discovery.settings, callerOf),
-      ...composeAccess(config, foundation, callerOf),
+      ...composeAccess(config, foundation, revocations, callerOf),
+      ...composeAdministration({
+        foundation,
+        revocations,
+        version: serverInfo.version,
+        isListenerHealthy: () => listener.isHealthy(),
+        callerOf,
+      }),
     },
     mcp: {
       connections: view,

@@ -473,6 +473,254 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the account's audit events
+         * @description Lists what happened to the caller's account and its objects, newest first, in pages. A token that sees some connections alone sees what happened to those.
+         */
+        get: operations["listAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/audit-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all audit events
+         * @description Lists what happened in all accounts and in the installation, newest first, in pages.
+         */
+        get: operations["listAllAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List grants
+         * @description Lists what the account allows clients at present, newest first.
+         */
+        get: operations["listGrants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grants/{grant_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a grant
+         * @description Takes back what was allowed: every token of the grant is refused within a second.
+         */
+        delete: operations["revokeGrant"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List accounts
+         * @description Lists accounts, oldest first, in pages.
+         */
+        get: operations["listAccounts"];
+        put?: never;
+        /**
+         * Create an account
+         * @description Makes an account with a password, which is in the answer and nowhere else.
+         */
+        post: operations["createAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/accounts/{account_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an account
+         * @description Reads one account.
+         */
+        get: operations["getAccount"];
+        put?: never;
+        post?: never;
+        /**
+         * Purge an account
+         * @description Deletes a disabled account for good with everything it has: connections, clients, tokens, grants, history and its audit log.
+         */
+        delete: operations["purgeAccount"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/accounts/{account_id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable an account
+         * @description Ends the use of an account: its tokens, sessions and logins are refused within a second. What it has stays.
+         */
+        post: operations["disableAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/accounts/{account_id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable an account
+         * @description Lets a disabled account be used again: its clients, personal access tokens and logins work; sessions and access tokens from before do not.
+         */
+        post: operations["enableAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/accounts/{account_id}/end-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End an account's sessions
+         * @description Ends the logins, the MCP sessions, the access tokens and the refresh tokens of an account, so that everybody and everything logs in again. Clients and personal access tokens stay.
+         */
+        post: operations["endAccountSessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/signing-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List signing keys
+         * @description Lists the keys that sign tokens: next, current and retired ones of each purpose.
+         */
+        get: operations["listSigningKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/signing-keys/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate signing keys
+         * @description Signs with the next key of a purpose from now on. Tokens signed before stay valid.
+         */
+        post: operations["rotateSigningKeys"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the status of the system
+         * @description Tells how the installation stands: version, migrations, notifications, queues and counts.
+         */
+        get: operations["getSystemStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/mcp/initialize": {
         parameters: {
             query?: never;
@@ -1803,6 +2051,362 @@ export interface components {
             success: true;
             /** @description A sentence about the outcome. */
             message: string;
+        };
+        /** @description One event of the audit log: who did what to which object, from where. It never holds a secret, and of a change the names of the fields alone. */
+        AuditEvent: {
+            /** @description The number of the event in decimal. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it happened, ISO 8601 in UTC.
+             */
+            occurred_at: string;
+            /** @description Whose log it is in: the owner of the object, or installation for what concerns no account. */
+            account_id: string;
+            /** @description What was done: the kind of object, a dot, and a word, such as connection.update. */
+            action: string;
+            /**
+             * @description `ok` or `refused`.
+             * @enum {string}
+             */
+            outcome: "ok" | "refused";
+            /**
+             * @description `account` (somebody with a token or a session), `operator` (at the command line) or `service` (by itself).
+             * @enum {string}
+             */
+            actor_kind: "account" | "operator" | "service";
+            /** @description The account that did it. Absent for other kinds, and for a login that named nobody. */
+            actor_account_id?: string;
+            /** @description The client it was done with: of OAuth, of a personal access token or of a login session. Absent where there was none. */
+            actor_client_id?: string;
+            /** @description The token it was done with, its claim jti. Absent where there was none. */
+            actor_token_id?: string;
+            /** @description The network address it came from. Empty for what did not come over the network. */
+            address: string;
+            /** @description What the program called itself, cut to 200 characters. Empty when it said nothing. */
+            user_agent: string;
+            /** @description The kind of object, such as connection. */
+            object_type: string;
+            /** @description The id of the object. Empty where there was none. */
+            object_id: string;
+            /** @description What people called it then. Empty where it had no name. */
+            object_name: string;
+            /** @description The names of the fields that changed. */
+            changed: string[];
+        };
+        /** @description A page of events, newest first. */
+        ListAuditEventsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description The events of this page. */
+            data: components["schemas"]["AuditEvent"][];
+            /** @description Where the next page begins. Absent on the last page. */
+            next_cursor?: string;
+        };
+        /** @description A page of events, newest first. */
+        ListAllAuditEventsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description The events of this page. */
+            data: components["schemas"]["AuditEvent"][];
+            /** @description Where the next page begins. Absent on the last page. */
+            next_cursor?: string;
+        };
+        /** @description What a person allowed a client: which scopes, at which resource, on which connections. Every token of the code flow comes from one. */
+        Grant: {
+            /** @description The id of the grant, the claim grant_id of its tokens. */
+            id: string;
+            /** @description The client. */
+            client_id: string;
+            /** @description The client's name as the person saw it. */
+            client_name: string;
+            /** @description Where the person was sent back to. */
+            redirect_uri: string;
+            /** @description What was allowed. */
+            scopes: string[];
+            /** @description The resource that its tokens are for. */
+            resource: string;
+            /** @description Whether it covers all connections of the account, those to come as well. */
+            all_connections: boolean;
+            /** @description The connections that were chosen. Empty when it covers all. */
+            mcp_server_ids: number[];
+            /**
+             * Format: date-time
+             * @description When it was given, ISO 8601 in UTC.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When a token was last got with it, ISO 8601 in UTC. Absent before the first.
+             */
+            last_used_at?: string;
+        };
+        /** @description The grants, newest first. */
+        ListGrantsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description The grants. */
+            data: components["schemas"]["Grant"][];
+        };
+        /** @description The outcome. */
+        RevokeGrantResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description A sentence about the outcome. */
+            message: string;
+        };
+        /** @description An account: the owner of connections, clients and tokens. */
+        Account: {
+            /** @description The id of the account, the claim sub of its tokens. */
+            id: string;
+            /** @description The e-mail address by which its owner logs in. */
+            email: string;
+            /** @description Whether its clients and tokens may have mgmt.admin. */
+            is_admin: boolean;
+            /**
+             * @description `active` or `disabled`.
+             * @enum {string}
+             */
+            status: "active" | "disabled";
+            /**
+             * Format: int32
+             * @description How many connections it has.
+             */
+            connection_count: number;
+            /**
+             * Format: date-time
+             * @description When it was made, ISO 8601 in UTC.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was disabled, ISO 8601 in UTC. Absent while it is active.
+             */
+            disabled_at?: string;
+        };
+        /** @description A key that signs tokens, without its private half. */
+        SigningKey: {
+            /** @description The id of the key, the kid of tokens that it signed. */
+            id: string;
+            /**
+             * @description `access_token` or `personal_access_token`.
+             * @enum {string}
+             */
+            purpose: "access_token" | "personal_access_token";
+            /**
+             * @description `next` (published, does not sign yet), `current` or `retired` (still verifies).
+             * @enum {string}
+             */
+            state: "next" | "current" | "retired";
+            /**
+             * Format: date-time
+             * @description When it was made, ISO 8601 in UTC.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description From when it may sign, ISO 8601 in UTC.
+             */
+            ready_at: string;
+            /**
+             * Format: date-time
+             * @description Since when it signs or signed, ISO 8601 in UTC. Absent while it is next.
+             */
+            current_since?: string;
+            /**
+             * Format: date-time
+             * @description When it stopped signing, ISO 8601 in UTC. Absent before that.
+             */
+            retired_at?: string;
+        };
+        /** @description How much work waits in a queue. */
+        QueueStatus: {
+            /** @description The queue. */
+            name: string;
+            /**
+             * Format: int32
+             * @description How many jobs wait or are tried again later.
+             */
+            waiting: number;
+            /**
+             * Format: int32
+             * @description How many jobs are being done.
+             */
+            active: number;
+            /**
+             * Format: int32
+             * @description How many jobs were given up and are still kept.
+             */
+            failed: number;
+        };
+        /** @description How the installation stands, as this replica sees it. */
+        SystemStatus: {
+            /** @description The version of the service. */
+            version: string;
+            /**
+             * Format: int32
+             * @description How many migrations the database has had.
+             */
+            migrations: number;
+            /** @description The name of the latest one. */
+            latest_migration: string;
+            /** @description Whether notifications from the database reach this replica. */
+            listener_healthy: boolean;
+            /**
+             * Format: int32
+             * @description How many accounts there are.
+             */
+            accounts: number;
+            /**
+             * Format: int32
+             * @description How many of them are disabled.
+             */
+            disabled_accounts: number;
+            /**
+             * Format: int32
+             * @description How many connections there are.
+             */
+            connections: number;
+            /**
+             * Format: int32
+             * @description How many of them have a verified key.
+             */
+            verified_connections: number;
+            /**
+             * Format: int32
+             * @description How many of them have a key that was refused.
+             */
+            failed_connections: number;
+            /**
+             * Format: int32
+             * @description How many MCP sessions are open.
+             */
+            mcp_sessions: number;
+            /** @description The queues that have jobs, by name. */
+            queues: components["schemas"]["QueueStatus"][];
+        };
+        /** @description A page of accounts, oldest first. */
+        ListAccountsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description The accounts of this page. */
+            data: components["schemas"]["Account"][];
+            /**
+             * Format: int32
+             * @description How many accounts there are on all pages.
+             */
+            total_count: number;
+            /** @description Whether more follow. */
+            has_more: boolean;
+        };
+        /** @description What a new account is to be. */
+        CreateAccountRequest: {
+            /** @description The e-mail address by which its owner logs in, unlike that of any other account. */
+            email: string;
+            /** @description Whether its clients and tokens may have mgmt.admin. Left out means no. */
+            is_admin?: boolean;
+        };
+        /** @description The new account and its password. */
+        CreateAccountResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["Account"];
+            /** @description The password, shown only this once. */
+            password: string;
+        };
+        /** @description One account. */
+        GetAccountResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["Account"];
+        };
+        /** @description The account. */
+        DisableAccountResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["Account"];
+        };
+        /** @description The account. */
+        EnableAccountResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["Account"];
+        };
+        /** @description The outcome. */
+        EndAccountSessionsResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description A sentence about the outcome. */
+            message: string;
+        };
+        /** @description The outcome. */
+        PurgeAccountResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description A sentence about the outcome. */
+            message: string;
+        };
+        /** @description The keys. */
+        ListSigningKeysResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description The keys, by purpose and state. */
+            data: components["schemas"]["SigningKey"][];
+        };
+        /** @description The keys of the purpose. */
+        RotateSigningKeysResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description The keys, by state. */
+            data: components["schemas"]["SigningKey"][];
+        };
+        /** @description The status. */
+        GetSystemStatusResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["SystemStatus"];
         };
         /** @description A sign of life. */
         Health: {
@@ -3765,6 +4369,815 @@ export interface operations {
             /** @description There is no such thing, or not for the caller. */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                from?: string;
+                /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                to?: string;
+                /** @description Only this action, such as connection.create. Left out means all of them. */
+                action?: string;
+                /** @description `ok` or `refused`. Left out means both. */
+                outcome?: "ok" | "refused";
+                /** @description Only what this account or client did, by its id. Left out means everybody. */
+                actor?: string;
+                /** @description Only objects of this kind, such as connection. Left out means all kinds. */
+                object_type?: string;
+                /** @description Only the object with this id. Left out means all objects. */
+                object_id?: string;
+                /** @description How many to return. For what its absence means see the operation. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The next_cursor of the page before. Left out means the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAuditEventsResponse"];
+                };
+            };
+            400: components["responses"]["InvalidHistoryQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAllAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description Only the log of this account, or installation. Left out means all of them. */
+                account_id?: string;
+                /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                from?: string;
+                /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                to?: string;
+                /** @description Only this action, such as connection.create. Left out means all of them. */
+                action?: string;
+                /** @description `ok` or `refused`. Left out means both. */
+                outcome?: "ok" | "refused";
+                /** @description Only what this account or client did, by its id. Left out means everybody. */
+                actor?: string;
+                /** @description Only objects of this kind, such as connection. Left out means all kinds. */
+                object_type?: string;
+                /** @description Only the object with this id. Left out means all objects. */
+                object_id?: string;
+                /** @description How many to return. For what its absence means see the operation. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The next_cursor of the page before. Left out means the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAllAuditEventsResponse"];
+                };
+            };
+            400: components["responses"]["InvalidHistoryQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listGrants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The grants, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListGrantsResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeGrant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the grant.
+                 * @example grant_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                grant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outcome. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevokeGrantResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAccounts: {
+        parameters: {
+            query?: {
+                /** @description Only accounts whose e-mail address holds this text, or whose id it is. Left out means all of them. */
+                query?: string;
+                /** @description `active` or `disabled`. Left out means both. */
+                status?: "active" | "disabled";
+                /** @description How many to return. For what its absence means see the operation. */
+                limit?: components["parameters"]["Limit"];
+                /** @description How many to skip. Left out means none. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of accounts, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAccountsResponse"];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description The new account and its password. */
+            201: {
+                headers: {
+                    /**
+                     * @description Where to read it.
+                     * @example /api/v1/admin/accounts/acc_Zk3vQ0cYwq8mV1xR5tN7Lg
+                     */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreateAccountResponse"];
+                };
+            };
+            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of things does not allow it. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the account.
+                 * @example acc_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                account_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One account. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetAccountResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    purgeAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the account.
+                 * @example acc_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                account_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outcome. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurgeAccountResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of things does not allow it. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    disableAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the account.
+                 * @example acc_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                account_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisableAccountResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of things does not allow it. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    enableAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the account.
+                 * @example acc_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                account_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnableAccountResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endAccountSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the account.
+                 * @example acc_Zk3vQ0cYwq8mV1xR5tN7Lg
+                 */
+                account_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outcome. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndAccountSessionsResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing, or not for the caller. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSigningKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListSigningKeysResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateSigningKeys: {
+        parameters: {
+            query?: {
+                /** @description `access_token` or `personal_access_token`. Left out means the first. */
+                purpose?: "access_token" | "personal_access_token";
+                /** @description Also when the next key has not been published for long enough: who cached the published keys may refuse new tokens for a while. Left out means no. */
+                force?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys of the purpose. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotateSigningKeysResponse"];
+                };
+            };
+            /** @description A query parameter is unknown or wrong. The detail names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of things does not allow it. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSystemStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The status. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetSystemStatusResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                     [name: string]: unknown;
                 };
                 content: {

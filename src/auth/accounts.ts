@@ -49,7 +49,8 @@ export interface Accounts {
   resetPassword(idOrEmail: string): Promise<CreatedAccount>;
 }
 
-const EMAIL = /^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,189}$/u;
+/** What passes for an e-mail address: it need only be told apart from others, and be free of controls. */
+export const EMAIL = /^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,189}$/u;
 
 /** The use cases of accounts over a store. */
 export function createAccounts({ store }: { store: AccountStore }): Accounts {

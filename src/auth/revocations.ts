@@ -13,8 +13,13 @@ export interface Revocation {
   readonly kind: RevocationKind;
   /** The `jti`, client id, connection id in decimal, account id, or grant id. */
   readonly subject: string;
-  /** Tokens issued at or before this moment are refused; undefined refuses all, for good. */
+  /**
+   * Tokens issued at or before this moment are refused; undefined refuses all, for good. A moment of an account is about
+   * its access tokens alone: personal access tokens are no sessions, and are revoked one by one.
+   */
   readonly before: Micros | undefined;
+  /** Whether it takes the place of a broader one: the account that was disabled is in use again. */
+  readonly isNarrowing?: boolean;
 }
 
 /** Where revocations are kept. */
@@ -62,7 +67,8 @@ function parsePayload(payload: string): Revocation | undefined {
   if (kind === undefined || typeof subject !== "string") return undefined;
   const before =
     "issuedBefore" in row && typeof row.issuedBefore === "string" ? parseMicros(row.issuedBefore) : undefined;
-  return { kind, subject, before };
+  const isNarrowing = "isNarrowing" in row && row.isNarrowing === true && before !== undefined;
+  return { kind, subject, before, isNarrowing };
 }
 
 type Bounds = Readonly<Record<RevocationKind, Map<string, Micros>>>;
@@ -71,16 +77,21 @@ function emptyBounds(): Bounds {
   return { token: new Map(), client: new Map(), connection: new Map(), account: new Map(), grant: new Map() };
 }
 
-function add(bounds: Bounds, { kind, subject, before }: Revocation): void {
-  const known = bounds[kind].get(subject) ?? -Infinity;
+function add(bounds: Bounds, { kind, subject, before, isNarrowing = false }: Revocation): void {
+  const known = isNarrowing ? -Infinity : (bounds[kind].get(subject) ?? -Infinity);
   bounds[kind].set(subject, Math.max(known, before ?? Infinity));
+}
+
+function accountBound(bounds: Bounds, { accountId, clientId }: Principal): Micros {
+  const bound = bounds.account.get(accountId) ?? -Infinity;
+  return bound < Infinity && clientId.startsWith("pat_") ? -Infinity : bound;
 }
 
 function refuses(bounds: Bounds, principal: Principal): boolean {
   const bound = Math.max(
     bounds.token.get(principal.tokenId) ?? -Infinity,
     bounds.client.get(principal.clientId) ?? -Infinity,
-    bounds.account.get(principal.accountId) ?? -Infinity,
+    accountBound(bounds, principal),
     principal.grantId === undefined ? -Infinity : (bounds.grant.get(principal.grantId) ?? -Infinity),
     principal.connectionId === undefined
       ? -Infinity

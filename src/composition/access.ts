@@ -1,17 +1,26 @@
+import { applyAtOnce } from "../auth/grants.ts";
 import { createOwnClients } from "../auth/own-clients.ts";
+import { createOwnGrants } from "../auth/own-grants.ts";
 import { createOwnTokens } from "../auth/own-tokens.ts";
+import type { Revocations } from "../auth/revocations.ts";
 import type { Config } from "../config.ts";
 import type { Foundation } from "./foundation.ts";
 import type { CallerOf } from "../transport/caller.ts";
+import { createGrantHandlers } from "../transport/handlers/grants.ts";
 import { createOAuthClientHandlers } from "../transport/handlers/oauth-clients.ts";
 import { createPersonalAccessTokenHandlers } from "../transport/handlers/personal-access-tokens.ts";
 import type { TransportDeps } from "../transport/transport.ts";
 
 /** The handlers of what acts for accounts: clients, tokens, grants. */
-export type AccessHandlers = Pick<TransportDeps["implementations"], "oauthClient" | "personalAccessToken">;
+export type AccessHandlers = Pick<TransportDeps["implementations"], "oauthClient" | "personalAccessToken" | "grant">;
 
 /** Builds the resources of access and what serves them. */
-export function composeAccess(config: Config, foundation: Foundation, callerOf: CallerOf): AccessHandlers {
+export function composeAccess(
+  config: Config,
+  foundation: Foundation,
+  revocations: Pick<Revocations, "add">,
+  callerOf: CallerOf,
+): AccessHandlers {
   const { pepper, keys, accountStore: accounts } = foundation;
   const clients = createOwnClients({ store: foundation.clientStore, accounts, pepper });
   const tokens = createOwnTokens({
@@ -22,6 +31,7 @@ export function composeAccess(config: Config, foundation: Foundation, callerOf: 
   });
   return {
     oauthClient: createOAuthClientHandlers(clients, callerOf),
+    grant: createGrantHandlers(createOwnGrants({ store: applyAtOnce(foundation.grantStore, revocations) }), callerOf),
     personalAccessToken: createPersonalAccessTokenHandlers(tokens, callerOf),
   };
 }

@@ -5,7 +5,10 @@ import { Health } from "../../gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import { AccountSettingsService } from "../../gen/proto/patchbay/v1/account_settings_service_pb.ts";
+import { AdminService } from "../../gen/proto/patchbay/v1/admin_service_pb.ts";
+import { AuditService } from "../../gen/proto/patchbay/v1/audit_service_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { GrantService } from "../../gen/proto/patchbay/v1/grant_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
@@ -64,6 +67,9 @@ export interface TransportDeps {
     readonly runtime: ServiceImpl<typeof RuntimeService>;
     readonly tool: ServiceImpl<typeof ToolService>;
     readonly accountSettings: ServiceImpl<typeof AccountSettingsService>;
+    readonly admin: ServiceImpl<typeof AdminService>;
+    readonly audit: ServiceImpl<typeof AuditService>;
+    readonly grant: ServiceImpl<typeof GrantService>;
     readonly oauthClient: ServiceImpl<typeof OAuthClientService>;
     readonly personalAccessToken: ServiceImpl<typeof PersonalAccessTokenService>;
   };
@@ -190,7 +196,10 @@ function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane):
   const { publicUrl, implementations, isReady } = deps;
   const ours = [
     AccountSettingsService,
+    AdminService,
+    AuditService,
     ConnectionService,
+    GrantService,
     HistoryService,
     IntegrationService,
     OAuthClientService,
@@ -208,6 +217,9 @@ function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane):
       name.startsWith("List") || name.startsWith("Get") ? own : upstream,
     ),
     ...serveService(AccountSettingsService, implementations.accountSettings, { audiences: [publicUrl] }, () => own),
+    ...serveService(AdminService, implementations.admin, { audiences: [publicUrl] }, () => own),
+    ...serveService(AuditService, implementations.audit, { audiences: [publicUrl] }, () => own),
+    ...serveService(GrantService, implementations.grant, { audiences: [publicUrl] }, () => own),
     ...serveService(OAuthClientService, implementations.oauthClient, { audiences: [publicUrl] }, () => own),
     ...serveService(
       PersonalAccessTokenService,

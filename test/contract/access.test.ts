@@ -28,6 +28,7 @@ interface Theirs {
   readonly session: string;
   readonly client: string;
   readonly token: string;
+  readonly grant: string;
 }
 
 const FORGED = "forged";
@@ -179,6 +180,77 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ token }) => ({ input: { token_id: token } }),
     namesSomething: true,
   },
+  ListAuditEvents: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
+  ListGrants: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
+  RevokeGrant: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ grant }) => ({ input: { grant_id: grant } }),
+    namesSomething: true,
+  },
+  // Administrators see all accounts, so nothing of these is somebody else's.
+  ListAllAuditEvents: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
+  ListAccounts: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
+  ListSigningKeys: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
+  GetSystemStatus: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
+  RotateSigningKeys: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: { purpose: "access_token" } }),
+    namesSomething: false,
+  },
+  CreateAccount: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: { email: "nobody@example.com" } }),
+    namesSomething: false,
+  },
+  GetAccount: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: { account_id: "acc_AAAAAAAAAAAAAAAAAAAAAA" } }),
+    namesSomething: false,
+  },
+  DisableAccount: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: { account_id: "acc_AAAAAAAAAAAAAAAAAAAAAA" } }),
+    namesSomething: false,
+  },
+  EnableAccount: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: { account_id: "acc_AAAAAAAAAAAAAAAAAAAAAA" } }),
+    namesSomething: false,
+  },
+  EndAccountSessions: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: { account_id: "acc_AAAAAAAAAAAAAAAAAAAAAA" } }),
+    namesSomething: false,
+  },
+  PurgeAccount: {
+    wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
+    request: () => ({ input: { account_id: "acc_AAAAAAAAAAAAAAAAAAAAAA" } }),
+    namesSomething: false,
+  },
   Initialize: {
     wrongScopes: FORGED,
     request: () => ({ input: { protocolVersion: "2025-03-26" } }),
@@ -224,7 +296,13 @@ beforeAll(async () => {
   const made = await rest.call("CreatePersonalAccessToken", { token, input: { scopes } });
   const { data: client } = registered.body as { data: { client_id: string } };
   const { data: personal } = made.body as { data: { id: string } };
-  theirs = { connection, session, client: client.client_id, token: personal.id };
+  const grant = "grant_AAAAAAAAAAAAAAAAAAAAAA";
+  await accounts.query(
+    `insert into oauth_grant (account_id, id, client_id, client_name, redirect_uri, scopes, resource)
+     values ($1, $2, 'client_of_theirs', 'Theirs', 'https://example.com/', '{mcp.read}', $3)`,
+    [owner.id, grant, service.url],
+  );
+  theirs = { connection, session, client: client.client_id, token: personal.id, grant };
 });
 
 afterAll(async () => {
@@ -298,6 +376,9 @@ test("what was tried in vain is untouched", async () => {
     theirs.token,
   ]);
   expect(token).toEqual({ revoked_at: null, replaced_by: null });
+  expect(await accounts.query("select revoked_at from oauth_grant where id = $1", [theirs.grant])).toEqual([
+    { revoked_at: null },
+  ]);
 });
 
 test("a refused call does not disturb the next on the same HTTP/2 connection", async () => {

@@ -11,7 +11,10 @@ import { type FileDescriptorProto, FileDescriptorSetSchema } from "@bufbuild/pro
 import { http } from "../../gen/proto/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/proto/google/api/http_pb.ts";
 import { AccountSettingsService } from "../../gen/proto/patchbay/v1/account_settings_service_pb.ts";
+import { AdminService } from "../../gen/proto/patchbay/v1/admin_service_pb.ts";
+import { AuditService } from "../../gen/proto/patchbay/v1/audit_service_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { GrantService } from "../../gen/proto/patchbay/v1/grant_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import {
@@ -31,7 +34,10 @@ import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 /** The services that REST serves as well. */
 export const services: readonly DescService[] = [
   AccountSettingsService,
+  AdminService,
+  AuditService,
   ConnectionService,
+  GrantService,
   HistoryService,
   IntegrationService,
   OAuthClientService,

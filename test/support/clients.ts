@@ -2,7 +2,10 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { AccountSettingsService } from "../../gen/proto/patchbay/v1/account_settings_service_pb.ts";
+import { AdminService } from "../../gen/proto/patchbay/v1/admin_service_pb.ts";
+import { AuditService } from "../../gen/proto/patchbay/v1/audit_service_pb.ts";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { GrantService } from "../../gen/proto/patchbay/v1/grant_service_pb.ts";
 import { HistoryService } from "../../gen/proto/patchbay/v1/history_service_pb.ts";
 import { IntegrationService } from "../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
@@ -32,7 +35,10 @@ export interface Face {
 export const OPERATIONS: ReadonlyMap<string, DescMethod> = new Map(
   [
     AccountSettingsService,
+    AdminService,
+    AuditService,
     ConnectionService,
+    GrantService,
     HistoryService,
     IntegrationService,
     OAuthClientService,

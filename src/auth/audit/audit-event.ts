@@ -86,6 +86,8 @@ export interface AuditFilter {
   readonly objectId: string | undefined;
   /** An account id or a client id. */
   readonly actor: string | undefined;
+  /** Only what happened to one of these connections. */
+  readonly connectionIds: readonly number[] | undefined;
   /** The first moment that counts. */
   readonly from: Date | undefined;
   /** The first moment that counts no more. */

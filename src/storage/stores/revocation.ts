@@ -72,6 +72,25 @@ export async function revoke(client: pg.PoolClient | pg.Pool, request: Revocatio
   });
 }
 
+/**
+ * Honours the tokens of an account again that was disabled, within the caller's transaction: of personal access tokens all
+ * that are in use, of access tokens those issued from now on.
+ */
+export async function honourAgain(client: pg.PoolClient, accountId: string): Promise<void> {
+  await client.query({
+    name: "revocation_honour_again",
+    text: `with changed as (
+        update revocation set issued_before = clock_timestamp(), expires_at = clock_timestamp() + $2::interval
+        where account_id = $1 and kind = 'account' and subject = $1
+        returning account_id, kind, subject, issued_before)
+      select pg_notify($3, json_build_object(
+        'accountId', account_id, 'kind', kind, 'subject', subject, 'isNarrowing', true,
+        'issuedBefore', to_char(issued_before at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text)
+      from changed`,
+    values: [accountId, ROW_LIFETIME, REVOCATION_CHANNEL],
+  });
+}
+
 interface RevocationRow {
   kind: RevocationKind;
   subject: string;

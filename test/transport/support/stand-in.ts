@@ -135,6 +135,26 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
       getAccountSettings: () => ({ success: true, data: { toolSearch: false } }),
       updateAccountSettings: ({ toolSearch = false }) => ({ success: true, data: { toolSearch } }),
     },
+    admin: {
+      listAccounts: notPlayed,
+      createAccount: notPlayed,
+      getAccount: notPlayed,
+      disableAccount: notPlayed,
+      enableAccount: notPlayed,
+      endAccountSessions: notPlayed,
+      purgeAccount: notPlayed,
+      listSigningKeys: notPlayed,
+      rotateSigningKeys: notPlayed,
+      getSystemStatus: notPlayed,
+    },
+    audit: {
+      listAuditEvents: notPlayed,
+      listAllAuditEvents: notPlayed,
+    },
+    grant: {
+      listGrants: notPlayed,
+      revokeGrant: notPlayed,
+    },
     oauthClient: {
       createOAuthClient: notPlayed,
       listOAuthClients: notPlayed,

@@ -1,0 +1,45 @@
+import { createAuditLog } from "../auth/audit/audit-log.ts";
+import { createAdministration } from "../auth/administration.ts";
+import type { Revocations } from "../auth/revocations.ts";
+import { createAdministrationStore } from "../storage/stores/administration.ts";
+import { createAuditReader } from "../storage/stores/audit-reader.ts";
+import { readInstallationStatus } from "../storage/stores/system-status.ts";
+import type { CallerOf } from "../transport/caller.ts";
+import { createAdministrationHandlers } from "../transport/handlers/administration.ts";
+import { createAuditHandlers } from "../transport/handlers/audit.ts";
+import type { TransportDeps } from "../transport/transport.ts";
+import type { Foundation } from "./foundation.ts";
+
+/** The handlers for who runs the installation, and of the audit log. */
+export type AdministrationHandlers = Pick<TransportDeps["implementations"], "admin" | "audit">;
+
+/** Builds administration and the audit log's reading. */
+export function composeAdministration(deps: {
+  readonly foundation: Foundation;
+  readonly revocations: Pick<Revocations, "add">;
+  readonly version: string;
+  readonly isListenerHealthy: () => boolean;
+  readonly callerOf: CallerOf;
+}): AdministrationHandlers {
+  const { foundation, revocations, version, isListenerHealthy, callerOf } = deps;
+  const { pool } = foundation.database;
+  const administration = createAdministration({
+    store: createAdministrationStore(pool, foundation.accountStore),
+    onEnd: (accountId) => {
+      revocations.add({ kind: "account", subject: accountId, before: undefined });
+    },
+  });
+  return {
+    admin: createAdministrationHandlers({
+      administration,
+      keyRotation: foundation.keyRotation,
+      readStatus: async () => ({
+        ...(await readInstallationStatus(pool)),
+        version,
+        isListenerHealthy: isListenerHealthy(),
+      }),
+      callerOf,
+    }),
+    audit: createAuditHandlers(createAuditLog({ reader: createAuditReader(pool) })),
+  };
+}
