@@ -88,6 +88,12 @@ describe("connections in PostgreSQL", () => {
     expect(() => store.openSecrets("acc_b", created.id, sealed ?? new Uint8Array())).toThrow();
   });
 
+  it("give sealed secrets that keep nothing else in memory", async () => {
+    const { id } = await store.create(fresh(), OPERATOR);
+    const sealed = await store.sealedSecrets("acc_a", id, 1);
+    expect(sealed?.buffer.byteLength).toBe(sealed?.byteLength);
+  });
+
   it("are found by their owner alone", async () => {
     const { id } = await store.create(fresh(), OPERATOR);
     expect(await store.find("acc_b", id)).toBeUndefined();

@@ -81,7 +81,9 @@ export function createConnectionStore(deps: ConnectionStoreDeps): ConnectionStor
     async sealedSecrets(accountId, id, keyVersion) {
       const statement = { ...SECRETS, values: [accountId, id, keyVersion] };
       const { rows } = await runStatement<{ sealed_secrets: Buffer | null }>(pool, statement);
-      return rows[0]?.sealed_secrets ?? undefined;
+      const sealed = rows[0]?.sealed_secrets;
+      // Bytes of their own: the driver's are a view of the 64 KiB that came from the socket, which would stay with them.
+      return sealed ? new Uint8Array(sealed) : undefined;
     },
     openSecrets(accountId, id, sealed) {
       const secrets: unknown = JSON.parse(sealer.open(sealed, secretsPlace(accountId, id)));
