@@ -10,7 +10,7 @@ const relativeImportNeedsExtension = {
 };
 
 export default defineConfig(
-  globalIgnores(["gen/", "src/console/dist/", "coverage/", ".patchbay/", "bench/results/"]),
+  globalIgnores(["gen/", "src/console/dist/", "src/reference/dist/", "coverage/", ".patchbay/", "bench/results/"]),
   eslint.configs.recommended,
   {
     files: ["**/*.ts", "**/*.tsx"],

@@ -14,6 +14,7 @@ import { composeAdministration } from "./composition/administration.ts";
 import { composeAccess } from "./composition/access.ts";
 import { composeAuth } from "./composition/auth.ts";
 import { composeAuthorizationServer } from "./composition/authorization-server.ts";
+import { composeDocumentation } from "./composition/documentation.ts";
 import { composeLogin } from "./composition/login.ts";
 import { composeIntegrations } from "./composition/integrations.ts";
 import { composeToolPins } from "./composition/tool-pins.ts";
@@ -230,6 +231,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
           response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
         },
       })),
+      ...composeDocumentation(config.publicUrl),
       ...createConsoleRoutes(fileURLToPath(new URL("./console/dist", import.meta.url))),
     ],
     isReady: () => ready && listener.isHealthy(),

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import sirv from "sirv";
 import { html } from "../auth/pages/html.ts";
 import { renderPage } from "../auth/pages/page.ts";
 import { sendPage } from "../auth/pages/send-page.ts";
+import { createAssets } from "./assets.ts";
 import type { NodeRoute } from "./router.ts";
 
 /** The addresses that the console's own router knows, here and in `src/console/router.tsx`. */
@@ -35,24 +35,8 @@ const NOT_BUILT = renderPage({
     <p>Run <code>npm run build:console</code> where Patchbay is installed. The API works without it.</p>`,
 });
 
-type NodePair = Parameters<NodeRoute["handle"]>;
-
-/** Names of assets change with their content, so a browser that has one need never ask again. */
-function createAssets(folder: string): (...pair: NodePair) => void {
-  const serve = sirv(folder, { etag: true, gzip: true, brotli: true, immutable: true, maxAge: 31_536_000 });
-  return (request, response) => {
-    response.setHeader("x-content-type-options", "nosniff");
-    // The library is typed for HTTP/1, whose requests and responses those of HTTP/2 stand in for.
-    const [http1Request, http1Response] = [request, response] as Parameters<typeof serve>;
-    serve(http1Request, http1Response, () => {
-      response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
-    });
-  };
-}
-
 /** Serves the web console from the folder that its build has filled. */
 export function createConsoleRoutes(folder: string): readonly NodeRoute[] {
-  let serveAsset: ((...pair: NodePair) => void) | undefined;
   let page: Promise<string | undefined> | undefined;
   const readIndex = (): Promise<string | undefined> => readFile(`${folder}/index.html`, "utf8").catch(() => undefined);
 
@@ -76,15 +60,5 @@ export function createConsoleRoutes(folder: string): readonly NodeRoute[] {
       sendPage(response, 200, index.replaceAll(NONCE, nonce), { headers });
     },
   }));
-  return [
-    ...pages,
-    {
-      path: ASSETS,
-      handle: (...pair) => {
-        // Not before the first request: a start need not look at the files.
-        serveAsset ??= createAssets(folder);
-        serveAsset(...pair);
-      },
-    },
-  ];
+  return [...pages, { path: ASSETS, handle: createAssets(folder) }];
 }

@@ -22,7 +22,7 @@ try {
   for (const name of ["proto", "openapi", "gen", "buf.yaml", "buf.gen.yaml", "redocly.yaml", "package.json"]) {
     cpSync(join(root, name), join(copy, name), { recursive: true });
   }
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  for (const name of ["node_modules", "test", "src"]) symlinkSync(join(root, name), join(copy, name));
   execFileSync("npm", ["run", "-s", "generate"], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });
   const committed = readTree(join(root, "gen"));
   const fresh = readTree(join(copy, "gen"));

@@ -1,0 +1,40 @@
+/* global Scalar */
+// What the reference shows. Nothing in it leads away from the service: no proxy, no fonts, no accounts, no assistant.
+Scalar.createApiReference("#reference", {
+  sources: [
+    { title: "REST", slug: "rest", url: "/openapi.json" },
+    { title: "RPC", slug: "rpc", url: "/openapi-rpc.json" },
+  ],
+  authentication: { preferredSecurityScheme: "bearer" },
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  // The four that our callers use: curl, fetch (as it is written in TypeScript too), Python and Go.
+  hiddenClients: {
+    c: true,
+    clojure: true,
+    csharp: true,
+    dart: true,
+    fsharp: true,
+    http: true,
+    java: true,
+    julia: true,
+    js: ["axios", "jquery", "ofetch", "xhr"],
+    kotlin: true,
+    node: true,
+    objc: true,
+    ocaml: true,
+    php: true,
+    powershell: true,
+    python: ["aiohttp", "httpx_async", "httpx_sync", "python3"],
+    r: true,
+    ruby: true,
+    rust: true,
+    shell: ["httpie", "wget"],
+    swift: true,
+  },
+  withDefaultFonts: false,
+  telemetry: false,
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  agent: { disabled: true },
+  mcp: { disabled: true },
+});

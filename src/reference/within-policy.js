@@ -1,0 +1,32 @@
+/* global document, Document, Element, HTMLStyleElement */
+// Before the reference's own script: brings the styles that it makes within the page's policy, which knows a nonce and
+// nothing inline. A style element gets the nonce; a style attribute is set as a property, which no policy binds.
+{
+  // Its validation library would try whether it may compile code.
+  globalThis.__zod_globalConfig = { jitless: true };
+  const nonce = document.querySelector("meta[property=csp-nonce]").content;
+  const { createElement } = Document.prototype;
+  const { setAttribute } = Element.prototype;
+  Document.prototype.createElement = function createElementWithin(...given) {
+    const element = createElement.apply(this, given);
+    if (element instanceof HTMLStyleElement) element.nonce = nonce;
+    return element;
+  };
+  const inner = Object.getOwnPropertyDescriptor(Element.prototype, "innerHTML");
+  Object.defineProperty(Element.prototype, "innerHTML", {
+    ...inner,
+    set(markup) {
+      const isStyled = /<[a-z][^<>]*\sstyle=/i.test(markup);
+      inner.set.call(this, isStyled ? String(markup).replaceAll(/(<[a-z][^<>]*\s)style=/gi, "$1data-style=") : markup);
+      if (!isStyled) return;
+      for (const element of (this.content ?? this).querySelectorAll("[data-style]")) {
+        element.style.cssText = element.dataset.style;
+        element.removeAttribute("data-style");
+      }
+    },
+  });
+  Element.prototype.setAttribute = function setAttributeWithin(name, value) {
+    if (name === "style" && this.style) this.style.cssText = value;
+    else setAttribute.call(this, name, value);
+  };
+}
