@@ -1,4 +1,5 @@
 import { type Caller, toActor } from "../auth/actor.ts";
+import { checkMakesCredentials } from "../auth/hand-out-scopes.ts";
 import { type Principal, reaches, reachesAll } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
@@ -117,6 +118,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     get: find,
 
     async update(principal, serverId, wanted) {
+      if (wanted.clientSecret !== undefined) checkMakesCredentials(principal);
       let change = wanted;
       if (wanted.configuration !== undefined) {
         const { serverType } = await find(principal, serverId);

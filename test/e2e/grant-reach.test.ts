@@ -218,6 +218,23 @@ describe("a grant on chosen connections shows those and no others", () => {
   });
 });
 
+test("a client under a grant makes and changes no credentials, which would outlive the grant", async () => {
+  const token = await tokenFor(undefined);
+  const secret = { oauth2_client_secret: "a-secret-that-a-client-would-like-to-keep" };
+  const { body } = await createFace("rest", service.url).call("CreateOAuthClient", {
+    token: owner.token,
+    input: { scopes: ["mcp.write"] },
+  });
+  const own = Object(body) as { data: { client_id: string } };
+  const tries = [
+    await statusOf("POST", "/api/v1/personal-access-tokens", token, { name: "kept", scopes: ["mcp.write"] }),
+    await statusOf("POST", "/api/v1/oauth-clients", token, { name: "kept", scopes: ["mcp.write"] }),
+    await statusOf("POST", `/api/v1/oauth-clients/${own.data.client_id}/rotate-secret`, token, {}),
+    await statusOf("PUT", `/api/v1/mcp-servers/${first}`, token, secret),
+  ];
+  expect(tries).toEqual([403, 403, 403, 403]);
+});
+
 test("scopes never widen: a token for reading tools cannot manage", async () => {
   const token = await tokenFor(undefined, undefined, "mcp.read");
   expect(await statusOf("GET", "/api/v1/mcp-servers", token)).toBe(403);
