@@ -8,7 +8,7 @@ export interface LastUse {
 }
 
 /** How long a use waits to be written together with others. */
-const FLUSH_MS = 15_000;
+const FLUSH_MS = 5_000;
 
 /** More than this at once are not remembered: a last use is good to know, and no more. */
 const MAX_NOTED = 10_000;
