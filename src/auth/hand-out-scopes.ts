@@ -1,7 +1,7 @@
 import { DomainError, invalid } from "../domain-error.ts";
 import type { Account } from "./accounts.ts";
 import { grantableScopes } from "./grantable-scopes.ts";
-import type { Principal } from "./principal.ts";
+import { mayMakeCredentials, type Principal } from "./principal.ts";
 import { satisfies, type Scope } from "./scopes.ts";
 
 /**
@@ -16,18 +16,11 @@ export function handOutScopes(principal: Principal, account: Account, asked: rea
   return scopes;
 }
 
-/**
- * Fails with `forbidden` for a client that acts under a grant: what it made would outlive the grant, and reach beyond it.
- * Credentials are made by people, and by what they made for themselves.
- */
-export function checkMakesCredentials({ grantId }: Principal): void {
-  if (grantId === undefined) return;
-  throw new DomainError("forbidden", "A client that acts under a grant cannot make or change credentials.");
-}
-
 /** Fails with `forbidden` unless the caller holds every scope: who gets a secret that opens them would hold them too. */
 export function checkHeld(principal: Principal, scopes: readonly Scope[]): void {
-  checkMakesCredentials(principal);
+  if (!mayMakeCredentials(principal)) {
+    throw new DomainError("forbidden", "A client that acts under a grant cannot make or change credentials.");
+  }
   const beyond = scopes.find((scope) => !satisfies(principal.scopes, [scope]));
   if (beyond !== undefined) {
     throw new DomainError("forbidden", `Your token does not have the scope ${beyond}, so it cannot hand it out.`);

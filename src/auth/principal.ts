@@ -33,3 +33,11 @@ export function reaches({ connectionId, connectionIds }: Principal, id: number):
 export function reachesAll({ connectionId, connectionIds }: Principal): boolean {
   return connectionId === undefined && connectionIds === undefined;
 }
+
+/**
+ * Whether a principal may make and change credentials: no client that acts under a grant, since what it made would outlive
+ * the grant and reach beyond it. Credentials are made by people, and by what they made for themselves.
+ */
+export function mayMakeCredentials({ grantId }: Principal): boolean {
+  return grantId === undefined;
+}

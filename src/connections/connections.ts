@@ -1,6 +1,5 @@
 import { type Caller, toActor } from "../auth/actor.ts";
-import { checkMakesCredentials } from "../auth/hand-out-scopes.ts";
-import { type Principal, reaches, reachesAll } from "../auth/principal.ts";
+import { mayMakeCredentials, type Principal, reaches, reachesAll } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
@@ -118,7 +117,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     get: find,
 
     async update(principal, serverId, wanted) {
-      if (wanted.clientSecret !== undefined) checkMakesCredentials(principal);
+      if (wanted.clientSecret !== undefined && !mayMakeCredentials(principal)) {
+        throw new DomainError("forbidden", "You do not have permission to update this connection.");
+      }
       let change = wanted;
       if (wanted.configuration !== undefined) {
         const { serverType } = await find(principal, serverId);
