@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import type { Actor } from "../../auth/actor.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { Connection } from "../connection.ts";
 import type { ConnectionStore } from "../connection-store.ts";
@@ -29,6 +30,7 @@ export interface InForce {
     connection: Connection,
     accepted: readonly ToolDefinition[],
     remaining: number,
+    actor: Actor,
   ): Promise<Connection | undefined>;
 }
 
@@ -175,11 +177,13 @@ export function createInForce(deps: InForceDeps): InForce {
       return settling;
     },
 
-    async accept(connection, accepted, remaining) {
+    async accept(connection, accepted, remaining, actor) {
       const more = new Map(accepted.flatMap(({ name, digest }) => (digest === undefined ? [] : [[name, digest]])));
       const pins = withPins(await pinsOf(connection), more, (name) => more.has(name));
       const digest = digestOfPins(pins);
-      return keep(connection, { pins, digest, definitions: accepted, changedTools: remaining, isNews: true });
+      const toolNames = accepted.map(({ name }) => name);
+      const kept = { pins, digest, definitions: accepted, changedTools: remaining, isNews: true };
+      return keep(connection, { ...kept, accepted: { actor, toolNames } });
     },
   };
 }

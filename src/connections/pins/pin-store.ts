@@ -1,3 +1,4 @@
+import type { Actor } from "../../auth/actor.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { Connection } from "../connection.ts";
 import type { ToolPins } from "./tool-pins.ts";
@@ -16,6 +17,8 @@ export interface PinsToKeep extends KeptPins {
   readonly changedTools: number;
   /** Whether those who watch the connection hear of it. */
   readonly isNews: boolean;
+  /** Who accepted the definitions of which tools; undefined for what is pinned without being asked. */
+  readonly accepted?: { readonly actor: Actor; readonly toolNames: readonly string[] };
 }
 
 /**

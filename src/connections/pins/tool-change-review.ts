@@ -1,3 +1,4 @@
+import { type Caller, toActor } from "../../auth/actor.ts";
 import type { Principal } from "../../auth/principal.ts";
 import { DomainError, invalid } from "../../domain-error.ts";
 import type { Catalog, ToolChange } from "../../integrations/integration.ts";
@@ -61,7 +62,7 @@ export interface ToolChangeReview {
    * Puts the accepted definitions in force. Throws `stale` when the upstream offers others than those seen, and then accepts
    * none; what is in force already may be accepted again.
    */
-  accept(principal: Principal, serverId: string, wanted: AcceptedChanges): Promise<Acceptance>;
+  accept(caller: Caller, serverId: string, wanted: AcceptedChanges): Promise<Acceptance>;
 }
 
 /** What the review needs. */
@@ -125,7 +126,7 @@ export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeRe
         const current = await deps.store.find(seen.accountId, seen.id);
         if (current?.keyVersion !== seen.keyVersion || current.acceptToolChanges === "automatic") continue;
         const definitions = accepted.map(({ offered }) => offered);
-        if ((await deps.inForce.accept(current, definitions, remaining)) === undefined) continue;
+        if ((await deps.inForce.accept(current, definitions, remaining, toActor(principal))) === undefined) continue;
         deps.onChange({ accountId: seen.accountId, connectionId: seen.id, event: "updated" });
         return { accepted: accepted.map(({ name }) => name), remaining };
       }

@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { Connection } from "../../connections/connection.ts";
 import type { KeptPins, PinsToKeep, PinStore } from "../../connections/pins/pin-store.ts";
 import { transaction } from "../transaction.ts";
+import { actorParameter, auditing } from "./audit-event.ts";
 import { announce } from "./connection-event.ts";
 import { CONNECTION_COLUMNS, type ConnectionRow, toConnection } from "./connection-row.ts";
 import { NEXT_UPDATED_AT } from "./connection-write.ts";
@@ -24,14 +25,25 @@ const KEEP_SET = {
     on conflict (digest) do update set used_at = now()`,
 };
 
+const ACCEPTED = auditing(
+  {
+    action: "connection.accept_tool_changes",
+    objectType: "connection",
+    objectName: "changed.name",
+    changed: "$8::text[]",
+  },
+  7,
+);
+
 /** What those who watch see is news; that something is pinned for the first time is told to replicas alone. */
-const hold = (isNews: boolean): string => `with changed as (
+const hold = (isNews: boolean, isAccepted = false): string => `with changed as (
     update connection set tool_pins = $3, changed_tools = $4${isNews ? `, updated_at = ${NEXT_UPDATED_AT}` : ""}
     where account_id = $1 and id = $2 and tool_pins is not distinct from $5 and key_version = $6
       and accept_tool_changes = 'manual'
-    returning ${CONNECTION_COLUMNS})
+    returning ${CONNECTION_COLUMNS})${isAccepted ? `, ${ACCEPTED}` : ""}
   select changed.*, ${announce(isNews ? "updated" : "pins")} from changed`;
 const HOLD = { name: "connection_hold_pins", text: hold(false) };
+const HOLD_ACCEPTED = { name: "connection_hold_accepted_pins", text: hold(true, true) };
 const HOLD_NEWS = { name: "connection_hold_changed_pins", text: hold(true) };
 
 /** Pins in PostgreSQL. A connection costs no row: its own names the pins that it shares with all that hold the same. */
@@ -41,7 +53,11 @@ export function createPinStore(pool: pg.Pool): PinStore {
   async function update(runner: pg.Pool | pg.PoolClient, connection: Connection, kept: PinsToKeep) {
     const { accountId, id, toolPins, keyVersion } = connection;
     const values = [accountId, id, kept.digest, kept.changedTools, toolPins ?? null, keyVersion];
-    const statement = { ...(kept.isNews ? HOLD_NEWS : HOLD), values };
+    const { accepted } = kept;
+    const statement =
+      accepted === undefined
+        ? { ...(kept.isNews ? HOLD_NEWS : HOLD), values }
+        : { ...HOLD_ACCEPTED, values: [...values, actorParameter(accepted.actor), accepted.toolNames] };
     const row = (await runStatement<ConnectionRow>(runner, statement)).rows[0];
     return row === undefined ? undefined : toConnection(row);
   }

@@ -104,7 +104,7 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
       });
     },
 
-    ...createToolChangeHandlers(deps.toolChanges),
+    ...createToolChangeHandlers(deps.toolChanges, callerOf),
 
     async *watchConnections({ serverId }, context) {
       for await (const event of deps.watch(principalOf(context), serverId, context.signal))
