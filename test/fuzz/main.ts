@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { Agent, request as sendRequest } from "node:http";
+import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -8,8 +8,10 @@ import { readDocument } from "../contract/document.ts";
 import { openAccounts } from "../support/accounts.ts";
 import { createMasterKeys, startService } from "../support/service.ts";
 import { startUpstream } from "../support/upstream.ts";
+import { createContractCheck } from "./contract-check.ts";
 import { createRandom } from "./random.ts";
-import { createRequests, type FuzzRequest } from "./requests.ts";
+import { createRequests, describeRequest, type FuzzRequest } from "./requests.ts";
+import { createSend } from "./send.ts";
 
 // Sends an hour's worth of requests, good and bad, to every operation of a service of its own. Fails for an answer of 500, an
 // unanswered request, for a service that ended, and for memory that keeps growing. The seed repeats the requests.
@@ -40,6 +42,8 @@ const service = await startService({
 const accounts = await openAccounts(service.env);
 const tokens: string[] = [];
 const seen: string[] = [];
+const document = await readDocument();
+const findBroken = createContractCheck(document);
 const statuses = new Map<string, number>();
 const faults: string[] = [];
 const memory: number[] = [];
@@ -69,60 +73,27 @@ function remember(body: string): void {
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number(given.callers) });
-const { hostname, port } = new URL(service.url);
-
-function send({ method, target, headers, body }: FuzzRequest): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const length = body === undefined ? {} : { "content-length": String(body.length) };
-    const outgoing = sendRequest({ hostname, port, agent, method, path: target, headers: { ...headers, ...length } });
-    const bound = setTimeout(() => outgoing.destroy(new Error("no answer within 45 s")), 45_000);
-    outgoing.once("error", (error) => {
-      clearTimeout(bound);
-      reject(error);
-    });
-    outgoing.once("response", (answer) => {
-      const chunks: Buffer[] = [];
-      const end = (): void => {
-        clearTimeout(bound);
-        resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
-      };
-      // A stream has no end; its beginning is enough.
-      if (
-        answer.headers["content-type"]?.startsWith("text/event-stream") === true ||
-        answer.headers["content-type"]?.includes("connect+") === true
-      ) {
-        end();
-        answer.on("error", () => undefined).destroy();
-        return;
-      }
-      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-      answer.once("end", end);
-      answer.once("error", reject);
-    });
-    outgoing.end(body);
-  });
-}
+const send = createSend(service.url, agent);
 
 async function caller(make: () => FuzzRequest, next: () => boolean): Promise<void> {
   while (next()) {
     const request = make();
     try {
-      const { status, text } = await send(request);
+      const answer = await send(request);
+      const { status, text } = answer;
       const key = `${request.operation} ${status}`;
       statuses.set(key, (statuses.get(key) ?? 0) + 1);
       remember(text);
       // A probe may say for a moment that its replica is not ready.
       if (status >= 500 && !request.target.startsWith("/readyz"))
-        faults.push(`${status} ${describe(request)} → ${text.slice(0, 300)}`);
+        faults.push(`${status} ${describeRequest(request)} → ${text.slice(0, 300)}`);
+      const broken = findBroken(request, answer);
+      if (broken !== undefined) faults.push(`${broken}: ${describeRequest(request)} → ${text.slice(0, 300)}`);
       if (status === 401 && request.headers["authorization"] === `Bearer ${tokens[0] ?? ""}`) await renewTokens();
     } catch (error) {
-      faults.push(`${error instanceof Error ? error.message : String(error)} ${describe(request)}`);
+      faults.push(`${error instanceof Error ? error.message : String(error)} ${describeRequest(request)}`);
     }
   }
-}
-
-function describe({ method, target, headers, body }: FuzzRequest): string {
-  return `${method} ${target.slice(0, 300)} ${JSON.stringify({ ...headers, authorization: undefined })} ${body?.toString().slice(0, 500) ?? ""}`;
 }
 
 await renewTokens();
@@ -132,7 +103,7 @@ const connections = [
   { server_type: "mcp", name: "Read", configuration, access_type: "read" },
   { server_type: "mcp", name: "Some", configuration: { ...configuration, api_token: "t" }, access_type: "individual" },
 ];
-const make = createRequests({ document: await readDocument(), random, tokens, seen, connections });
+const make = createRequests({ document, random, tokens, seen, connections });
 const startedAt = performance.now();
 let sent = 0;
 const next = (): boolean => {

@@ -26,6 +26,11 @@ export interface Ingredients {
   readonly connections: readonly JsonValue[];
 }
 
+/** A request in one line, without its token. */
+export function describeRequest({ method, target, headers, body }: FuzzRequest): string {
+  return `${method} ${target.slice(0, 300)} ${JSON.stringify({ ...headers, authorization: undefined })} ${body?.toString().slice(0, 500) ?? ""}`;
+}
+
 const TYPES = [
   "application/json",
   "text/plain",

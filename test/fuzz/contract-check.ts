@@ -1,0 +1,61 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { type Document, listOperations, type LocatedOperation, resolve, type Schema } from "../contract/document.ts";
+import type { FuzzRequest } from "./requests.ts";
+import type { FuzzAnswer } from "./send.ts";
+
+/** Says what of an answer the contract does not allow; undefined when it allows all of it. */
+export type ContractCheck = (request: FuzzRequest, answer: FuzzAnswer) => string | undefined;
+
+/** Checks answers against the OpenAPI document: status, required headers, content type, body. */
+export function createContractCheck(document: Document): ContractCheck {
+  const ajv = new Ajv2020({ strict: false });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: "contract", components: document.components });
+  const compiled = new Map<Schema, ValidateFunction>();
+  const validatorOf = (schema: Schema): ValidateFunction => {
+    const known = compiled.get(schema);
+    if (known !== undefined) return known;
+    const local = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"contract#/components')) as Schema;
+    const made = ajv.compile(local);
+    compiled.set(schema, made);
+    return made;
+  };
+  // Literal paths before those with parameters, as OpenAPI matches them.
+  const operations = listOperations(document)
+    .map((located) => ({ located, parameters: located.path.split("{").length - 1, pattern: patternOf(located.path) }))
+    .sort((left, right) => left.parameters - right.parameters);
+  const operationOf = ({ method, target }: FuzzRequest): LocatedOperation | undefined => {
+    const path = target.split("?", 1)[0] ?? "";
+    const asked = method === "HEAD" ? "GET" : method;
+    const onPath = operations.filter(({ pattern }) => pattern.test(path));
+    const fewest = onPath[0]?.parameters;
+    return onPath.find(({ parameters, located }) => parameters === fewest && located.method === asked)?.located;
+  };
+
+  return (request, { status, headers, text, isStream }) => {
+    const found = operationOf(request);
+    // Connect's own face, and what leads nowhere.
+    if (found === undefined) return undefined;
+    const name = `${found.operation.operationId} ${status}`;
+    const reference = found.operation.responses[String(status)];
+    if (reference === undefined) return `${name} is not in the document`;
+    const answer = resolve(document, reference);
+    for (const [header, told] of Object.entries(answer.headers ?? {})) {
+      if (resolve(document, told).required === true && !(header.toLowerCase() in headers))
+        return `${name} lacks the header ${header}`;
+    }
+    if (request.method === "HEAD" || isStream) return undefined;
+    if (answer.content === undefined) return text === "" ? undefined : `${name} has a body`;
+    const type = headers["content-type"]?.split(";", 1)[0] ?? "";
+    const media = answer.content[type];
+    if (media === undefined) return `${name} has the content type ${JSON.stringify(type)}`;
+    if (type !== "application/json") return undefined;
+    const validate = validatorOf(media.schema);
+    return validate(JSON.parse(text)) ? undefined : `${name}: ${ajv.errorsText(validate.errors)}`;
+  };
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{[^}]+\}/g, "[^/]+")}$`);
+}
