@@ -29,6 +29,8 @@ export interface Schema {
 /** A worked example, inline or by reference. */
 export interface Example {
   $ref?: string;
+  /** The values in path, query or body of the requests that it answers. Absent where any request will do. */
+  "x-when"?: Record<string, string>;
   value?: JsonValue;
 }
 

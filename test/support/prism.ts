@@ -32,7 +32,7 @@ export function startPrismProxy(contract: string, upstream: string): Promise<Pri
   return startPrism(["proxy", contract, upstream, "--errors"]);
 }
 
-/** Prism in place of a server: it answers from the contract's examples and refuses requests that break the contract. */
-export function startPrismMock(contract: string): Promise<Prism> {
-  return startPrism(["mock", contract, "--errors"]);
+/** Prism in place of a server: it answers from the contract's examples and, unless told, refuses what breaks it. */
+export function startPrismMock(contract: string, flags: readonly string[] = ["--errors"]): Promise<Prism> {
+  return startPrism(["mock", contract, ...flags]);
 }

@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
+import type { Choose } from "./story.ts";
+
+const MALFORMED = "The request body is not valid JSON.";
+
+/** The mock as clients see it. */
+export interface Front {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** What a front needs. */
+export interface FrontOptions {
+  /** Where it listens; 0 for any port. */
+  readonly port: number;
+  /** The port of the Prism behind it, on this machine. */
+  readonly prismPort: number;
+  /** Picks the example for requests that wish for none. */
+  readonly choose: Choose;
+}
+
+/**
+ * Stands in front of Prism, which always answers with an operation's first example: adds to each request the `Prefer`
+ * of the example that the story has for it. Requests with a wish of their own pass as they are.
+ */
+export async function startFront({ port, prismPort, choose }: FrontOptions): Promise<Front> {
+  const server = createServer((incoming, outgoing) => {
+    void pass(incoming, outgoing, prismPort, choose).catch((failure: unknown) => {
+      outgoing.writeHead(502, { "content-type": "application/json" }).end(JSON.stringify({ detail: String(failure) }));
+    });
+  });
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the mock has no port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function pass(from: IncomingMessage, to: ServerResponse, prismPort: number, choose: Choose): Promise<void> {
+  let body = await buffer(from);
+  const { method = "GET", url: target = "/" } = from;
+  const read = readBody(from, body);
+  if (read === "malformed") {
+    // Prism never answers a body that is no JSON.
+    if (from.headers.authorization !== undefined) {
+      answer(to, 400, { detail: MALFORMED });
+      return;
+    }
+    body = Buffer.from("{}");
+  }
+  const prefer = from.headers.prefer ?? choose({ method, target, body: read === "malformed" ? undefined : read });
+  const headers = { ...from.headers, "content-length": body.length, ...(prefer !== undefined && { prefer }) };
+  const asked = request({ host: "127.0.0.1", port: prismPort, method, path: target, headers });
+  asked.end(body);
+  const [told] = (await once(asked, "response")) as [IncomingMessage];
+  const text = await buffer(told);
+  const { "transfer-encoding": _, ...rest } = told.headers;
+  const ours = inOurWords(told, text.toString());
+  if (ours !== undefined) answer(to, told.statusCode ?? 500, ours);
+  else to.writeHead(told.statusCode ?? 500, { ...rest, "content-length": text.length }).end(text);
+}
+
+/** The body as an object; undefined where it is none, a word where it says to be JSON and is not. */
+function readBody(from: IncomingMessage, body: Buffer): JsonObject | "malformed" | undefined {
+  if (body.length === 0 || from.headers["content-type"]?.startsWith("application/json") !== true) return undefined;
+  try {
+    const value = JSON.parse(body.toString()) as JsonValue;
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return "malformed";
+  }
+}
+
+/** The service's sentence where Prism has its own or, of a field that nobody knows, that of an example. */
+function inOurWords(told: IncomingMessage, text: string): JsonObject | undefined {
+  const unknown = /must NOT have additional properties; found '([^']*)'/.exec(String(told.headers["sl-violations"]));
+  if (told.statusCode === 400 && unknown !== null) return { detail: `${unknown[1] ?? ""} is not a known field.` };
+  if (told.headers["content-type"]?.includes("problem+json") !== true) return undefined;
+  const { title, detail } = JSON.parse(text) as { title?: string; detail?: string };
+  return { detail: `${title ?? "The mock cannot answer"}. ${detail ?? ""}`.trim() };
+}
+
+function answer(to: ServerResponse, status: number, body: JsonObject): void {
+  to.writeHead(status, { "content-type": "application/json", "access-control-allow-origin": "*" });
+  to.end(JSON.stringify(body));
+}

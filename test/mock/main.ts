@@ -1,0 +1,24 @@
+import { readDocument } from "../contract/document.ts";
+import { startPrismMock } from "../support/prism.ts";
+import { startFront } from "./front.ts";
+import { createStory } from "./story.ts";
+
+// npm run mock [-- --dynamic] [--port 4010]: the HTTP contract as a server, for whoever builds against it.
+const args = process.argv.slice(2);
+const isDynamic = args.includes("--dynamic");
+const port = args.includes("--port") ? Number(args[args.indexOf("--port") + 1]) : 4010;
+const prism = await startPrismMock("openapi/patchbay.yaml", isDynamic ? ["--dynamic"] : []);
+const choose = createStory(await readDocument());
+const front = await startFront({
+  port,
+  prismPort: Number(new URL(prism.url).port),
+  // Invented answers have no story; what is refused is refused all the same.
+  choose: (asked) => {
+    const prefer = choose(asked);
+    return isDynamic && prefer?.startsWith("example=") === true ? undefined : prefer;
+  },
+});
+process.stdout.write(`mock listening on ${front.url}\n`);
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => void Promise.all([front.close(), prism.stop()]).then(() => process.exit(0)));
+}
