@@ -81,7 +81,14 @@ const tokens = createRoute({
   component: lazyRouteComponent(() => import("./pages/tokens/tokens-page.tsx"), "TokensPage"),
 });
 
-const routeTree = root.addChildren([home, connections, connect, connection, agents, tokens, activity]);
+const admin = createRoute({
+  getParentRoute: () => root,
+  path: "/admin",
+  validateSearch: (search): { readonly tab?: string } => textIn(search, "tab"),
+  component: lazyRouteComponent(() => import("./pages/admin/admin-page.tsx"), "AdminPage"),
+});
+
+const routeTree = root.addChildren([home, connections, connect, connection, agents, tokens, activity, admin]);
 
 /** The console's addresses and the page behind each, loaded when it is first shown. */
 export function createConsoleRouter() {

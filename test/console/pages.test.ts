@@ -29,7 +29,12 @@ const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ["/agents", "Connect an agent"],
   ["/tokens", "Tokens and clients"],
   ["/tokens?tab=clients", "Tokens and clients"],
+  ["/tokens?tab=grants", "Tokens and clients"],
   ["/activity", "Activity"],
+  ["/admin", "Administration"],
+  ["/admin?tab=audit", "Administration"],
+  ["/admin?tab=keys", "Administration"],
+  ["/admin?tab=system", "Administration"],
 ];
 
 /** What reaches beyond the right edge of the window and makes the page scroll sideways. */

@@ -1,17 +1,21 @@
 import { NavLink } from "@mantine/core";
 import { Link, useLocation } from "@tanstack/react-router";
+import { useSession } from "./use-session.ts";
 
 const PLACES = [
   { to: "/connections", label: "Connections" },
   { to: "/agents", label: "Connect an agent" },
   { to: "/tokens", label: "Tokens and clients" },
   { to: "/activity", label: "Activity" },
+  { to: "/admin", label: "Administration" },
 ] as const;
 
-/** Where one can go. */
+/** Where one can go; administration is shown to administrators alone. */
 export function Navigation() {
   const { pathname } = useLocation();
-  return PLACES.map(({ to, label }) => {
+  const { data: session } = useSession();
+  const places = PLACES.filter(({ to }) => to !== "/admin" || session?.isAdmin === true);
+  return places.map(({ to, label }) => {
     const isHere = pathname === to || pathname.startsWith(`${to}/`);
     return (
       <NavLink

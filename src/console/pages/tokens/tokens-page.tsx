@@ -4,6 +4,7 @@ import { useState } from "react";
 import { PageHeader } from "../../parts/page-header.tsx";
 import { useConnections } from "../connections/use-connections.ts";
 import { ClientsTable } from "./clients-table.tsx";
+import { GrantsTable } from "./grants-table.tsx";
 import { NewClient } from "./new-client.tsx";
 import { NewToken } from "./new-token.tsx";
 import { TokensTable } from "./tokens-table.tsx";
@@ -14,6 +15,8 @@ export function TokensPage() {
   const navigate = useNavigate({ from: "/tokens" });
   const [making, setMaking] = useState<"token" | "client">();
   const { data: connections } = useConnections();
+  const connectionName = (id: number): string =>
+    connections?.find((each) => each.id === id)?.mcp_server_name ?? `Connection ${id}`;
   const close = (): void => {
     setMaking(undefined);
   };
@@ -50,14 +53,16 @@ export function TokensPage() {
         <Tabs.List mb="md">
           <Tabs.Tab value="tokens">Personal access tokens</Tabs.Tab>
           <Tabs.Tab value="clients">OAuth clients</Tabs.Tab>
+          <Tabs.Tab value="grants">Applications you allowed</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="tokens">
-          <TokensTable
-            connectionName={(id) => connections?.find((each) => each.id === id)?.mcp_server_name ?? `Connection ${id}`}
-          />
+          <TokensTable connectionName={connectionName} />
         </Tabs.Panel>
         <Tabs.Panel value="clients">
           <ClientsTable />
+        </Tabs.Panel>
+        <Tabs.Panel value="grants">
+          <GrantsTable connectionName={connectionName} />
         </Tabs.Panel>
       </Tabs>
       {making === "token" && <NewToken onClose={close} />}

@@ -1,0 +1,50 @@
+import { Tabs } from "@mantine/core";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { EmptyState } from "../../parts/empty-state.tsx";
+import { PageHeader } from "../../parts/page-header.tsx";
+import { PageSkeleton } from "../../parts/skeletons.tsx";
+import { useSession } from "../../shell/use-session.ts";
+import { AccountsTable } from "./accounts-table.tsx";
+import { AuditTable } from "./audit-table.tsx";
+import { SigningKeys } from "./signing-keys.tsx";
+import { SystemStatus } from "./system-status.tsx";
+
+/** For administrators: accounts, the audit log, signing keys and how the system stands. The open tab is in the address. */
+export function AdminPage() {
+  const { tab = "accounts" } = useSearch({ from: "/admin" });
+  const navigate = useNavigate({ from: "/admin" });
+  const { data: session } = useSession();
+  if (session === undefined) return <PageSkeleton />;
+  if (!session.isAdmin) {
+    return <EmptyState title="For administrators">Your account does not administer this service.</EmptyState>;
+  }
+  return (
+    <>
+      <PageHeader title="Administration" />
+      <Tabs
+        value={tab}
+        onChange={(next) => void navigate({ search: next === null ? {} : { tab: next } })}
+        keepMounted={false}
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="accounts">Accounts</Tabs.Tab>
+          <Tabs.Tab value="audit">Audit log</Tabs.Tab>
+          <Tabs.Tab value="keys">Signing keys</Tabs.Tab>
+          <Tabs.Tab value="system">System</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="accounts">
+          <AccountsTable />
+        </Tabs.Panel>
+        <Tabs.Panel value="audit">
+          <AuditTable />
+        </Tabs.Panel>
+        <Tabs.Panel value="keys">
+          <SigningKeys />
+        </Tabs.Panel>
+        <Tabs.Panel value="system">
+          <SystemStatus />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+import { Badge, Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { bodyOf } from "../../api/client.ts";
+import { useApi } from "../../api/context.ts";
+import { ErrorNotice } from "../../parts/error-notice.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import { RowsSkeleton } from "../../parts/skeletons.tsx";
+
+/** Who did what to which object, from where, in all accounts, newest first. */
+export function AuditTable() {
+  const { client } = useApi();
+  const [action, setAction] = useState("");
+  const [actor, setActor] = useState("");
+  const [filter] = useDebouncedValue({ action: action.trim(), actor: actor.trim() }, 250);
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ["audit", filter],
+    queryFn: ({ pageParam }) =>
+      bodyOf(
+        client.GET("/api/v1/admin/audit-events", {
+          params: {
+            query: {
+              limit: 50,
+              ...(filter.action !== "" && { action: filter.action }),
+              ...(filter.actor !== "" && { actor: filter.actor }),
+              ...(pageParam !== "" && { cursor: pageParam }),
+            },
+          },
+        }),
+      ),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next_cursor,
+  });
+  const events = data?.pages.flatMap((page) => page.data);
+  return (
+    <Stack>
+      <Group>
+        <TextInput
+          aria-label="Action"
+          placeholder="Action, such as session.login"
+          value={action}
+          onChange={(event) => {
+            setAction(event.currentTarget.value);
+          }}
+          w={{ base: "100%", xs: 260 }}
+        />
+        <TextInput
+          aria-label="Actor"
+          placeholder="Account or client of who did it"
+          value={actor}
+          onChange={(event) => {
+            setActor(event.currentTarget.value);
+          }}
+          w={{ base: "100%", xs: 260 }}
+        />
+      </Group>
+      {error !== null && <ErrorNotice error={error} onRetry={() => void refetch()} />}
+      {events === undefined && error === null && <RowsSkeleton />}
+      {events?.length === 0 && <Text c="dimmed">No event is like that.</Text>}
+      {events !== undefined && events.length > 0 && (
+        <div className="scroll-x" tabIndex={0} role="region" aria-label="Audit log">
+          <Table miw={860}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>When</Table.Th>
+                <Table.Th>Action</Table.Th>
+                <Table.Th>Who</Table.Th>
+                <Table.Th>Object</Table.Th>
+                <Table.Th>Changed</Table.Th>
+                <Table.Th>From</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {events.map((event) => (
+                <Table.Tr key={event.id}>
+                  <Table.Td>
+                    <Moment at={event.occurred_at} exact />
+                  </Table.Td>
+                  <Table.Td>
+                    {event.action}{" "}
+                    {event.outcome === "refused" && (
+                      <Badge size="sm" variant="dot" color="red">
+                        Refused
+                      </Badge>
+                    )}
+                  </Table.Td>
+                  <Table.Td>{event.actor_client_id ?? event.actor_account_id ?? event.actor_kind}</Table.Td>
+                  <Table.Td>
+                    {event.object_type} {event.object_name === "" ? event.object_id : event.object_name}
+                  </Table.Td>
+                  <Table.Td>{event.changed.join(", ")}</Table.Td>
+                  <Table.Td title={event.user_agent}>{event.address}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </div>
+      )}
+      {hasNextPage && (
+        <Button variant="default" w="fit-content" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Earlier events
+        </Button>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,67 @@
+import { Paper, SimpleGrid, Stack, Table, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { bodyOf } from "../../api/client.ts";
+import { useApi } from "../../api/context.ts";
+import { ErrorNotice } from "../../parts/error-notice.tsx";
+import { RowsSkeleton } from "../../parts/skeletons.tsx";
+
+function Figure({ label, value }: { readonly label: string; readonly value: string | number }) {
+  return (
+    <Paper withBorder p="md">
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text size="xl" fw={600}>
+        {value}
+      </Text>
+    </Paper>
+  );
+}
+
+/** How the installation stands. */
+export function SystemStatus() {
+  const { client } = useApi();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["system"],
+    queryFn: async () => (await bodyOf(client.GET("/api/v1/admin/status"))).data,
+    refetchInterval: 10_000,
+  });
+  if (error !== null) return <ErrorNotice error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <RowsSkeleton />;
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 2, sm: 3, md: 4 }}>
+        <Figure label="Version" value={data.version} />
+        <Figure label="Notifications" value={data.listener_healthy ? "Heard" : "Not heard"} />
+        <Figure label="Accounts in use" value={data.accounts - data.disabled_accounts} />
+        <Figure label="Connections" value={data.connections} />
+        <Figure label="Keys that work" value={data.verified_connections} />
+        <Figure label="Keys refused" value={data.failed_connections} />
+        <Figure label="Sessions of agents" value={data.mcp_sessions} />
+        <Figure label="Migrations" value={data.migrations} />
+      </SimpleGrid>
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Queues">
+        <Table miw={420}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Queue</Table.Th>
+              <Table.Th>Waiting</Table.Th>
+              <Table.Th>At work</Table.Th>
+              <Table.Th>Failed</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {data.queues.map((queue) => (
+              <Table.Tr key={queue.name}>
+                <Table.Td>{queue.name}</Table.Td>
+                <Table.Td>{queue.waiting}</Table.Td>
+                <Table.Td>{queue.active}</Table.Td>
+                <Table.Td>{queue.failed}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </div>
+    </Stack>
+  );
+}
