@@ -10,7 +10,16 @@ const relativeImportNeedsExtension = {
 };
 
 export default defineConfig(
-  globalIgnores(["gen/", "src/console/dist/", "src/reference/dist/", "coverage/", ".patchbay/", "bench/results/"]),
+  globalIgnores([
+    "gen/",
+    "src/console/dist/",
+    "src/reference/dist/",
+    "coverage/",
+    ".patchbay/",
+    "bench/results/",
+    // Compiled where what they import is installed: test/clients/.
+    "examples/",
+  ]),
   eslint.configs.recommended,
   {
     files: ["**/*.ts", "**/*.tsx"],

@@ -1,0 +1,8 @@
+import type { Language } from "./language.ts";
+
+/** Nothing to build. */
+export const CURL: Language = {
+  name: "curl",
+  needs: ["bash", "curl", "jq"],
+  build: async () => [{ example: "story.sh", command: "bash", args: ["examples/story.sh"] }],
+};

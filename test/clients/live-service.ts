@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEverythingServer } from "../integrations/mcp/everything-server.ts";
+import { startService } from "../support/service.ts";
+
+/** A service as `npm start` runs it, with an MCP server beside it that it may reach. */
+export interface LiveService {
+  /** What a newcomer has in the environment: a fresh account's client, and the two addresses. */
+  newcomer(): Promise<Readonly<Record<string, string>>>;
+  stop(): Promise<void>;
+}
+
+/** Starts both, with an embedded database in a folder of its own. */
+export async function startLiveService(): Promise<LiveService> {
+  const folder = await mkdtemp(join(tmpdir(), "patchbay-clients-"));
+  const upstream = await startEverythingServer();
+  const env = { DATA_DIR: folder, OUTBOUND_ALLOW: new URL(upstream.url).host, LOG_LEVEL: "warn" };
+  const service = await startService({ env });
+  let count = 0;
+  return {
+    newcomer: async () => {
+      const email = `newcomer-${++count}@example.com`;
+      await service.command("account", "create", "--email", email);
+      const scope = "mgmt.read mgmt.write mcp.write";
+      const client = await service.command("client", "create", "--account", email, "--scope", scope);
+      return {
+        PATCHBAY_URL: service.url,
+        CLIENT_ID: String(client["client_id"]),
+        CLIENT_SECRET: String(client["client_secret"]),
+        UPSTREAM_URL: upstream.url,
+      };
+    },
+    stop: async () => {
+      await service.stop();
+      await upstream.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CURL } from "./curl.ts";
+import { GO } from "./go.ts";
+import { JAVA } from "./java.ts";
+import type { Language, Program } from "./language.ts";
+import { type LiveService, startLiveService } from "./live-service.ts";
+import { PYTHON } from "./python.ts";
+import { missing, runTool } from "./run-tool.ts";
+import { TYPESCRIPT } from "./typescript.ts";
+
+/**
+ * Generates and compiles every language's client, and runs `examples/` with it against a live service: all of them have to
+ * tell the same story. A language whose toolchain is not there is skipped, by name.
+ *
+ *     npm run test:clients            all languages
+ *     npm run test:clients -- go java these
+ */
+const LANGUAGES: readonly Language[] = [TYPESCRIPT, CURL, PYTHON, GO, JAVA];
+
+/** What every example prints; a protocol may put its own word for the error before the service's sentence. */
+const STORY = new RegExp(
+  [
+    "^created: Echo",
+    "connections: 1",
+    "tool: echo",
+    "answer: Echo: hello",
+    "enabled: false",
+    "refused: (?:\\w+ )?Invalid access type specified\\.?",
+    "deleted\n$",
+  ].join("\n"),
+);
+
+const wanted = process.argv.slice(2).map((name) => name.toLowerCase());
+const chosen = LANGUAGES.filter(({ name }) => wanted.length === 0 || wanted.includes(name.toLowerCase()));
+const service = await startLiveService();
+const told: string[] = [];
+const failed: string[] = [];
+const skipped: string[] = [];
+try {
+  for (const language of chosen) await check(language, service);
+} finally {
+  await service.stop();
+}
+console.log(
+  `clients: told by ${told.join(", ") || "nobody"}; failed: ${failed.join(", ") || "none"}; skipped: ${skipped.join(", ") || "none"}`,
+);
+process.exitCode = failed.length > 0 || told.length === 0 ? 1 : 0;
+
+async function check(language: Language, live: LiveService): Promise<void> {
+  const absent = missing(language.needs);
+  if (absent.length > 0) {
+    console.log(`${language.name}: SKIPPED, no ${absent.join(", ")} on PATH`);
+    skipped.push(`${language.name} (no ${absent.join(", ")})`);
+    return;
+  }
+  const folder = await mkdtemp(join(tmpdir(), `patchbay-${language.name.toLowerCase()}-`));
+  const startedAt = Date.now();
+  try {
+    for (const program of await language.build(folder)) {
+      await tell(program, live);
+      told.push(program.example);
+      console.log(`${language.name}: examples/${program.example} tells the story, ${sinceSeconds(startedAt)} s`);
+    }
+  } catch (error) {
+    failed.push(language.name);
+    console.log(`${language.name}: FAILED after ${sinceSeconds(startedAt)} s\n${String(error)}`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function tell({ example, command, args, env = {}, folder }: Program, live: LiveService): Promise<void> {
+  const surroundings = { env: { ...env, ...(await live.newcomer()) }, ...(folder !== undefined && { folder }) };
+  const output = await runTool(command, args, surroundings);
+  if (!STORY.test(output)) throw new Error(`examples/${example} tells another story:\n${output}`);
+}
+
+function sinceSeconds(startedAt: number): number {
+  return Math.round((Date.now() - startedAt) / 1000);
+}
