@@ -1,30 +1,28 @@
-import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/json.ts";
 import { type Child, startChild } from "../support/child-process.ts";
 import { freePort } from "../support/free-port.ts";
-import { type LocatedOperation, listExamples, listOperations, readDocument, resolve } from "./document.ts";
+import { type LocatedOperation, listExamples, listOperations, readDocument, resolve } from "../contract/document.ts";
 
 const document = await readDocument();
-let prism: Child | undefined;
+let mock: Child | undefined;
 let origin: string;
 
 // As `npm run mock` starts it, on another port.
 beforeAll(async () => {
   const port = await freePort();
-  const entry = createRequire(import.meta.url).resolve("@stoplight/prism-cli/dist/index.js");
-  const args = [entry, "mock", "openapi/patchbay.yaml", "--port", String(port)];
-  prism = await startChild({ command: process.execPath, args, ready: /is listening/ });
+  const args = ["test/mock/main.ts", "--port", String(port)];
+  mock = await startChild({ command: process.execPath, args, ready: /^mock listening on /m });
   origin = `http://127.0.0.1:${port}`;
 });
 
 afterAll(async () => {
-  await prism?.end("SIGKILL");
+  await mock?.end("SIGTERM");
 });
 
 /** Asks the mock for one documented answer with a request that is right in every other way. */
 async function ask({ method, path, operation, parameters }: LocatedOperation, prefer: string): Promise<Response> {
-  const headers: Record<string, string> = { prefer };
+  const headers: Record<string, string> = prefer === "" ? {} : { prefer };
   const isBasic = operation.security.some((alternative) => "clientBasic" in alternative);
   if (operation.security.length > 0)
     headers.authorization = isBasic ? `Basic ${btoa("client:secret")}` : "Bearer token";
@@ -41,16 +39,12 @@ async function ask({ method, path, operation, parameters }: LocatedOperation, pr
     const isForm = type === "application/x-www-form-urlencoded";
     body = isForm ? new URLSearchParams(value as Record<string, string>).toString() : JSON.stringify(value);
   }
-  return fetch(
-    origin +
-      path.replace("{server_id}", "1").replace("{server_type}", "bamboohr") +
-      (query.size > 0 ? `?${query.toString()}` : ""),
-    {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-    },
-  );
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const { example } = parameters.find((each) => each.in === "path" && each.name === name) ?? {};
+    return typeof example === "string" ? example : "";
+  });
+  const target = origin + filled + (query.size > 0 ? `?${query.toString()}` : "");
+  return fetch(target, { method, headers, ...(body === undefined ? {} : { body }) });
 }
 
 describe.each(listOperations(document).map((each) => [`${each.method} ${each.path}`, each] as const))(
@@ -89,4 +83,45 @@ test("without a token the mock answers as the service does", async () => {
   expect(response.status).toBe(401);
   expect(response.headers.has("www-authenticate")).toBe(true);
   expect(await response.json()).toEqual({ detail: "Authentication credentials were not provided." });
+});
+
+const bearer = { authorization: "Bearer token" };
+const sends = (body: string) => ({ method: "POST", headers: { ...bearer, "content-type": "application/json" }, body });
+const json = { "content-type": "application/json" };
+
+test.each([
+  ["an id that the story does not know", "/api/v1/mcp-servers/4", { headers: bearer }, 404, "MCP server 4 not found"],
+  [
+    "a field that nobody knows",
+    "/api/v1/mcp-servers",
+    sends('{"server_type":"mcp","hue":1}'),
+    400,
+    "hue is not a known",
+  ],
+  ["a body that is no JSON", "/api/v1/mcp-servers", sends("{"), 400, "The request body is not valid JSON."],
+  ["a query parameter that nobody knows", "/api/v1/integrations?hue=1", { headers: bearer }, 400, ""],
+  ["a path that is not there", "/api/v1/nothing", { headers: bearer }, 404, ""],
+  ["a broken body without a token", "/api/v1/mcp-servers", { ...sends("{"), headers: json }, 401, "Authentication"],
+] as const)("%s is refused as the service refuses it", async (_title, target, init, status, detail) => {
+  const response = await fetch(origin + target, init);
+  const body = await response.json();
+  expect([response.status, body]).toEqual([
+    status,
+    expect.objectContaining({ detail: expect.stringContaining(detail) }),
+  ]);
+});
+
+test("each connection answers with itself, in the shape that was asked for", async () => {
+  for (const id of [1, 2, 3]) {
+    const plain = await fetch(`${origin}/api/v1/mcp-servers/${id}`, { headers: bearer });
+    expect(await plain.json()).toMatchObject({ data: { id } });
+    const detailed = await fetch(`${origin}/api/v1/mcp-servers/${id}?view=detailed`, { headers: bearer });
+    expect(await detailed.json()).toMatchObject({ connection: { connection_id: String(id) } });
+  }
+});
+
+test("an answer is made up on request", async () => {
+  const response = await fetch(`${origin}/api/v1/mcp-servers/2`, { headers: { ...bearer, prefer: "dynamic=true" } });
+  expect(response.status).toBe(200);
+  expect(JSON.stringify(await response.json())).not.toContain("Acme Handbook");
 });

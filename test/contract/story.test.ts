@@ -1,0 +1,173 @@
+import { readFile } from "node:fs/promises";
+import { decodeJwt } from "jose";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
+import { listExamples, listOperations, readDocument, resolve } from "./document.ts";
+
+// The examples are one account's story: frontends are built on it, so one page must not contradict another.
+const document = await readDocument();
+
+/** What an operation answers in the story when it succeeds, by the examples' names. */
+function answers(operationId: string): ReadonlyMap<string, JsonObject> {
+  const located = listOperations(document).find((each) => each.operation.operationId === operationId);
+  const [, success] = Object.entries(located?.operation.responses ?? {}).find(([status]) => status < "300") ?? [];
+  const media = Object.values(success === undefined ? {} : (resolve(document, success).content ?? {}));
+  const examples = media.flatMap((each) => listExamples(document, each));
+  if (examples.length === 0) throw new Error(`${operationId} answers nothing`);
+  return new Map(examples.flatMap(([name, value]) => (isJsonObject(value) ? [[name, value] as const] : [])));
+}
+
+function answer(operationId: string, name: string): JsonObject {
+  const found = answers(operationId).get(name);
+  if (found === undefined) throw new Error(`${operationId} has no example ${name}`);
+  return found;
+}
+
+const objects = (value: JsonValue | undefined): JsonObject[] =>
+  Array.isArray(value) ? value.filter(isJsonObject) : [];
+const object = (value: JsonValue | undefined): JsonObject => (isJsonObject(value ?? null) ? (value as JsonObject) : {});
+
+/** Every object anywhere in a value. */
+function within(value: JsonValue): JsonObject[] {
+  if (Array.isArray(value)) return value.flatMap(within);
+  return isJsonObject(value) ? [value, ...Object.values(value).flatMap(within)] : [];
+}
+
+const connections = objects(answer("listConnections", "all")["data"]);
+const successes = listOperations(document).flatMap(({ operation }) => [...answersOrNone(operation.operationId)]);
+
+function answersOrNone(operationId: string): Iterable<JsonObject> {
+  try {
+    return answers(operationId).values();
+  } catch {
+    // A 204 has no body.
+    return [];
+  }
+}
+
+test("each connection of the list can be read, in both shapes, and is the same in all", () => {
+  expect(connections.map(({ id }) => id)).toEqual([1, 2, 3]);
+  const reads = [...answers("getConnection").values()];
+  const detailed = objects(answer("listConnections", "detailed")["data"]);
+  const created = [...answers("createConnection").values()];
+  for (const connection of connections) {
+    const id = String(connection["id"]);
+    expect(reads.filter((each) => object(each["data"])["id"] === connection["id"])).toEqual([
+      { success: true, data: connection },
+    ]);
+    const details = reads.map((each) => object(each["connection"])).find((each) => each["connection_id"] === id) ?? {};
+    const inList = detailed.find((each) => each["id"] === connection["id"]) ?? {};
+    expect(inList).toMatchObject(connection);
+    expect(details).toMatchObject({
+      mcp_server_id: id,
+      name: connection["mcp_server_name"],
+      oauth2_client_id: connection["oauth2_client_id"],
+      oauth2_scopes: connection["oauth2_scopes"],
+      created_at: connection["created_at"],
+      pending_tool_changes: connection["pending_tool_changes"] ?? 0,
+    });
+    for (const name of ["server_type", "status", "status_reason"]) expect(inList[name]).toEqual(details[name]);
+    expect(created.find((each) => each["server_id"] === id)).toMatchObject({
+      server_type: details["server_type"],
+      name: details["name"],
+      created_at: details["created_at"],
+    });
+  }
+});
+
+test("the tools are those of their connections, and what is off or waits is so everywhere", async () => {
+  const [people, handbook, code] = connections;
+  const all = object(answer("listConnectionTools", "include_disabled")["data"]);
+  const off = objects(all["tools"]).filter(({ enabled }) => enabled === false);
+  expect(off.map(({ id }) => id)).toEqual(handbook?.["disabled_tools"]);
+  const on = object(answer("listConnectionTools", "all")["data"]);
+  expect(objects(all["tools"]).filter(({ enabled }) => enabled)).toEqual(on["tools"]);
+  for (const each of [all, on]) expect(each["total_count"]).toBe(objects(each["tools"]).length);
+  const { pending, pending_count: waiting } = answer("listToolChanges", "described_otherwise");
+  expect(waiting).toBe(handbook?.["pending_tool_changes"]);
+  const held = objects(all["tools"]).filter((each) => each["change_pending"] === true);
+  expect(held.map(({ name, id }) => ({ tool: name, id }))).toEqual(
+    objects(pending).map(({ tool, id }) => ({ tool, id })),
+  );
+  for (const [name, connection, type] of [
+    ["people", people, "bamboohr"],
+    ["code", code, "github"],
+  ] as const) {
+    const file = new URL(`../../openapi/integrations/${type}.yaml`, import.meta.url);
+    const { paths } = parse(await readFile(file, "utf8")) as { paths: Record<string, JsonObject> };
+    const operations = within(paths).map((each) => each["operationId"]);
+    const page = object(answer("listConnectionTools", name)["data"]);
+    expect(page["mcp_server_id"]).toBe(connection?.["id"]);
+    for (const tool of objects(page["tools"])) expect(operations).toContain(tool["name"]);
+    const inCatalog = object(answer("getIntegration", type)["data"]);
+    expect(inCatalog["tool_count"]).toBe(operations.filter((each) => each !== undefined).length);
+    expect(objects(answer("listIntegrations", "some")["data"])).toContainEqual(inCatalog);
+  }
+});
+
+test("each client and each token of the lists can be read, and belongs where it says", () => {
+  for (const [list, read, key] of [
+    ["listOAuthClients", "getOAuthClient", "client_id"],
+    ["listPersonalAccessTokens", "getPersonalAccessToken", "id"],
+  ] as const) {
+    const listed = objects(answer(list, "some")["data"]);
+    const byId = (one: JsonObject, other: JsonObject): number => String(one[key]).localeCompare(String(other[key]));
+    const readable = [...answers(read).values()].map((each) => object(each["data"]));
+    expect(readable.toSorted(byId)).toEqual(listed.toSorted(byId));
+    expect(answer(list, "some")["total_count"]).toBe(listed.length);
+  }
+  const clients = objects(answer("listOAuthClients", "some")["data"]);
+  for (const { id, mcp_server_name: name, oauth2_client_id: client, oauth2_scopes: scopes } of connections) {
+    expect(clients.find((each) => each["client_id"] === client)).toMatchObject({ mcp_server_id: id, name, scopes });
+  }
+  for (const { data, token } of answers("createPersonalAccessToken").values()) {
+    const { id: jti, client_id, scopes } = object(data);
+    expect(decodeJwt(String(token))).toMatchObject({ jti, client_id, scopes, token_type: "pat" });
+  }
+});
+
+test("the calls went through the connections, by programs of the account, and usage counts them", () => {
+  const calls = objects(answer("listCalls", "all")["data"]);
+  const programs = ["listOAuthClients", "listPersonalAccessTokens"].flatMap((list) =>
+    objects(answer(list, "some")["data"]).map((each) => each["client_id"]),
+  );
+  for (const call of calls) expect(programs).toContain(call["client_id"]);
+  const pages = ["page", "next_page"].flatMap((name) => objects(answer("listCalls", name)["data"]));
+  expect(pages).toEqual(calls);
+  for (const name of ["all", "by_tool", "by_connection_and_day"]) {
+    const groups = objects(answer("getUsage", name)["data"]);
+    for (const [outcome, field] of [
+      ["ok", "ok"],
+      ["upstream_error", "upstream_errors"],
+      ["refused", "refused"],
+    ] as const) {
+      const sum = groups.reduce((total, group) => total + Number(group[field]), 0);
+      expect([name, field, sum]).toEqual([name, field, calls.filter((call) => call["outcome"] === outcome).length]);
+    }
+  }
+});
+
+test("nothing tells of a connection or an account that is not in the story", () => {
+  const accounts = new Set<JsonValue>();
+  for (const each of successes.flatMap(within)) {
+    for (const name of ["mcp_server_id", "server_id", "connection_id"]) {
+      if (name in each) expect(["1", "2", "3"]).toContain(String(each[name]));
+    }
+    for (const id of Array.isArray(each["mcp_server_ids"]) ? each["mcp_server_ids"] : [])
+      expect([1, 2, 3]).toContain(id);
+    if (each["object_type"] === "connection") {
+      const found = connections.find(({ id }) => String(id) === each["object_id"]);
+      expect(found?.["mcp_server_name"]).toBe(each["object_name"]);
+    }
+    for (const name of ["account_id", "actor_account_id"]) if (name in each) accounts.add(each[name] ?? null);
+    for (const name of ["token", "access_token"]) {
+      if (typeof each[name] === "string" && each[name].includes(".")) accounts.add(decodeJwt(each[name]).sub ?? null);
+    }
+  }
+  const [account] = objects(answer("listAccounts", "some")["data"]);
+  // What concerns nobody's account in particular is said of the installation.
+  accounts.delete("installation");
+  expect([...accounts]).toEqual([account?.["id"]]);
+  expect(account?.["connection_count"]).toBe(connections.length);
+});
