@@ -66,6 +66,7 @@ import { createIntegrationHandlers } from "./transport/handlers/integrations.ts"
 import { createRuntimeHandlers } from "./transport/handlers/runtime.ts";
 import { createToolHandlers } from "./transport/handlers/tools.ts";
 import { createPort } from "./transport/port.ts";
+import { errorBody } from "./transport/rest/answer.ts";
 import type { NodeRoute } from "./transport/router.ts";
 import { RATE_LIMITS } from "./transport/gate/rates.ts";
 import { createTransport } from "./transport/transport.ts";
@@ -228,7 +229,9 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         path,
         handle: (request, response) => {
           if (oauthServer.handle(request, response)) return;
-          response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
+          response
+            .writeHead(404, { "content-type": "application/json" })
+            .end(errorBody("ROUTE_NOT_FOUND", "Not found."));
         },
       })),
       ...composeDocumentation(config.publicUrl),

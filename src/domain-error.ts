@@ -1,3 +1,5 @@
+import { reasonOfKind, type ErrorReason } from "./error-reason.ts";
+
 /** The closed list of ways in which a request can fail. `transport/` maps each to a Connect code and an HTTP status. */
 export type ErrorKind =
   | "invalid"
@@ -18,6 +20,8 @@ export type ErrorKind =
  */
 export class DomainError extends Error {
   readonly kind: ErrorKind;
+  /** What programs tell the failure by; that of the kind unless told. */
+  readonly reason: ErrorReason;
   /** Seconds after which trying again may help; becomes `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
   /** The request field at fault, for kind `invalid`. */
@@ -26,11 +30,12 @@ export class DomainError extends Error {
   constructor(
     kind: ErrorKind,
     message: string,
-    options: { cause?: unknown; retryAfterSeconds?: number; field?: string } = {},
+    options: { cause?: unknown; retryAfterSeconds?: number; field?: string; reason?: ErrorReason } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "DomainError";
     this.kind = kind;
+    this.reason = options.reason ?? reasonOfKind(kind, options.retryAfterSeconds);
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.field = options.field;
   }

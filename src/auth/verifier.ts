@@ -38,7 +38,9 @@ const PERSONAL_ACCESS_TOKEN_CACHE_MS = 60_000;
 const CACHED_TOKENS = 10_000;
 
 function missing(): DomainError {
-  return new DomainError("unauthenticated", "Authentication credentials were not provided.");
+  return new DomainError("unauthenticated", "Authentication credentials were not provided.", {
+    reason: "CREDENTIALS_MISSING",
+  });
 }
 
 function refused(cause?: unknown): DomainError {

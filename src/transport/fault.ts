@@ -1,15 +1,24 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { DomainError, type ErrorKind } from "../domain-error.ts";
+import type { ErrorReason } from "../error-reason.ts";
+import { detailsOf } from "./error-details.ts";
 import { ERROR_TABLE } from "./error-table.ts";
 import type { Log } from "./log.ts";
 import type { Rpc } from "./rpc.ts";
 
-/** A failure as every face tells it: a kind, a public sentence and the headers that go with it. */
+/** A failure as every face tells it: a kind, a reason, a public sentence and the headers that go with it. */
 export interface Fault {
   readonly kind: ErrorKind;
+  readonly reason: ErrorReason;
   readonly message: string;
   /** `Retry-After`, `WWW-Authenticate`, `Accept`; on RPC faces they travel as error metadata. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The request field at fault. */
+  readonly field?: string | undefined;
+  /** Seconds after which trying again may help. */
+  readonly retryAfterSeconds?: number | undefined;
+  /** What programs may want to know besides the reason, by name. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** Set when the RPC faces need a code that no kind has, such as deadline_exceeded. */
   readonly code?: Code;
   /** Set when REST needs a status that no kind has, such as 415. */
@@ -20,20 +29,24 @@ export interface Fault {
 export class TransportError extends DomainError {
   readonly headers: Readonly<Record<string, string>>;
   readonly httpStatus: number | undefined;
+  readonly metadata: Readonly<Record<string, string>> | undefined;
 
   constructor(
     kind: ErrorKind,
     message: string,
-    options: { headers?: Readonly<Record<string, string>>; httpStatus?: number; retryAfterSeconds?: number } = {},
+    options: {
+      headers?: Readonly<Record<string, string>>;
+      httpStatus?: number;
+      retryAfterSeconds?: number;
+      reason?: ErrorReason;
+      metadata?: Readonly<Record<string, string>>;
+    } = {},
   ) {
-    super(
-      kind,
-      message,
-      options.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: options.retryAfterSeconds },
-    );
+    super(kind, message, options);
     this.name = "TransportError";
     this.headers = options.headers ?? {};
     this.httpStatus = options.httpStatus;
+    this.metadata = options.metadata;
   }
 }
 
@@ -45,12 +58,13 @@ export function toFault(thrown: unknown, rpc: Rpc, log: Log): Fault {
   if (thrown instanceof DomainError) return domainFault(thrown, rpc, log);
   if (thrown instanceof ConnectError) return connectFault(thrown);
   log.error({ err: thrown, rpc: rpc.path }, "call failed");
-  return { kind: "internal", message: internalText(rpc, UNKNOWN_REASON), headers: {} };
+  return { kind: "internal", reason: "INTERNAL", message: internalText(rpc, UNKNOWN_REASON), headers: {} };
 }
 
-/** The fault as Connect, gRPC and gRPC-Web write it. */
+/** The fault as Connect, gRPC and gRPC-Web write it, with its google.rpc details. */
 export function toConnectError(fault: Fault): ConnectError {
-  return new ConnectError(fault.message, fault.code ?? ERROR_TABLE[fault.kind].code, fault.headers);
+  const code = fault.code ?? ERROR_TABLE[fault.kind].code;
+  return new ConnectError(fault.message, code, fault.headers, detailsOf(fault));
 }
 
 /** The status that REST answers a fault with. */
@@ -59,15 +73,25 @@ export function httpStatusOf(fault: Fault): number {
 }
 
 function domainFault(error: DomainError, rpc: Rpc, log: Log): Fault {
-  const headers: Record<string, string> = error instanceof TransportError ? { ...error.headers } : {};
-  if (error.retryAfterSeconds !== undefined)
-    headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
-  if (error.kind === "internal") {
+  const own = error instanceof TransportError ? error : undefined;
+  const headers: Record<string, string> = { ...own?.headers };
+  const { kind, reason, field, retryAfterSeconds } = error;
+  if (retryAfterSeconds !== undefined) headers["retry-after"] = String(Math.max(1, Math.ceil(retryAfterSeconds)));
+  if (kind === "internal") {
     log.error({ err: error, rpc: rpc.path }, "call failed");
-    return { kind: "internal", message: internalText(rpc, error.message), headers };
+    return { kind, reason, message: internalText(rpc, error.message), headers };
   }
-  const httpStatus = error instanceof TransportError ? error.httpStatus : undefined;
-  return { kind: error.kind, message: error.message, headers, ...(httpStatus !== undefined && { httpStatus }) };
+  const httpStatus = own?.httpStatus;
+  return {
+    kind,
+    reason,
+    message: error.message,
+    headers,
+    field,
+    retryAfterSeconds,
+    metadata: own?.metadata,
+    ...(httpStatus !== undefined && { httpStatus }),
+  };
 }
 
 function internalText(rpc: Rpc, reason: string): string {
@@ -76,8 +100,30 @@ function internalText(rpc: Rpc, reason: string): string {
 
 function connectFault(error: ConnectError): Fault {
   const kind = KIND_OF_CODE[error.code] ?? "internal";
-  return { kind, message: error.rawMessage, headers: Object.fromEntries(error.metadata), code: error.code };
+  const reason = reasonOfCode(error.code);
+  return { kind, reason, message: error.rawMessage, headers: Object.fromEntries(error.metadata), code: error.code };
 }
+
+/** The reason of a failure that Connect, or what speaks its protocols, found in the request itself. */
+export function reasonOfCode(code: Code): ErrorReason {
+  return REASON_OF_CODE[code] ?? "INTERNAL";
+}
+
+const REASON_OF_CODE: Readonly<Partial<Record<Code, ErrorReason>>> = {
+  [Code.InvalidArgument]: "MALFORMED_REQUEST",
+  [Code.OutOfRange]: "MALFORMED_REQUEST",
+  [Code.Unauthenticated]: "CREDENTIALS_INVALID",
+  [Code.PermissionDenied]: "PERMISSION_DENIED",
+  [Code.NotFound]: "NOT_FOUND",
+  [Code.AlreadyExists]: "CONFLICT",
+  [Code.Aborted]: "CONFLICT",
+  [Code.FailedPrecondition]: "PRECONDITION_FAILED",
+  [Code.ResourceExhausted]: "REQUEST_TOO_LARGE",
+  [Code.Unimplemented]: "UNSUPPORTED_MEDIA_TYPE",
+  [Code.Unavailable]: "UNAVAILABLE",
+  [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
+  [Code.Canceled]: "CANCELLED",
+};
 
 const KIND_OF_CODE: Readonly<Partial<Record<Code, ErrorKind>>> = {
   [Code.InvalidArgument]: "invalid",

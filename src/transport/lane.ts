@@ -70,4 +70,5 @@ export function createLane(limits: LaneLimits): Lane {
 /** What a call hears that is turned away. One for all: to make an error costs more than to refuse a call. */
 export const BUSY = new DomainError("unavailable", "The service is busy. Try again in a moment.", {
   retryAfterSeconds: 1,
+  reason: "OVERLOADED",
 });

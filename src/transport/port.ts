@@ -14,7 +14,8 @@ import { H1Exchange } from "./http/h1-exchange.ts";
 import { H2Exchange } from "./http/h2-exchange.ts";
 import { protocolOf } from "./http/preface.ts";
 import { guardAgainstResets } from "./http/reset-flood.ts";
-import { answerDetail } from "./rest/answer.ts";
+import type { ErrorReason } from "../error-reason.ts";
+import { answerDetail, errorBody } from "./rest/answer.ts";
 
 /** What bounds a connection (DESIGN §8). Times in milliseconds, sizes in bytes. */
 export interface PortLimits {
@@ -209,7 +210,8 @@ function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
     (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => {
       const exchange = new H2Exchange(stream, headers, flags, rawHeaders);
       // The setting above is advice to the peer; this is the limit.
-      if (sizeOf(rawHeaders) > limits.maxHeaderBytes) answerDetail(exchange, 431, HEADERS_TOO_LARGE);
+      if (sizeOf(rawHeaders) > limits.maxHeaderBytes)
+        answerDetail(exchange, 431, "HEADERS_TOO_LARGE", HEADERS_TOO_LARGE);
       else deps.handler(exchange);
     },
   );
@@ -270,9 +272,11 @@ function sizeOf(rawHeaders: readonly string[]): number {
   return size;
 }
 
-const REFUSALS: Readonly<Record<string, readonly [status: string, detail: string]>> = {
-  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", HEADERS_TOO_LARGE],
-  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request took too long to arrive."],
+const NOT_HTTP = ["400 Bad Request", "MALFORMED_REQUEST", "The request is not valid HTTP."] as const;
+
+const REFUSALS: Readonly<Record<string, readonly [status: string, code: ErrorReason, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "HEADERS_TOO_LARGE", HEADERS_TOO_LARGE],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "DEADLINE_EXCEEDED", "The request took too long to arrive."],
 };
 
 /** Answers what is not HTTP, in the one shape of our errors, and closes. */
@@ -281,8 +285,8 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: NodeJS.WritableSt
     socket.destroy();
     return;
   }
-  const [status, detail] = REFUSALS[error.code ?? ""] ?? ["400 Bad Request", "The request is not valid HTTP."];
-  const body = JSON.stringify({ detail });
+  const [status, code, detail] = REFUSALS[error.code ?? ""] ?? NOT_HTTP;
+  const body = errorBody(code, detail);
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${String(body.length)}\r\nconnection: close\r\n\r\n${body}`,
   );

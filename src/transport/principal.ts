@@ -11,6 +11,8 @@ export const principalKey: ContextKey<Principal | undefined> = createContextKey<
 export function principalOf(context: { readonly values: ContextValues }): Principal {
   const principal = context.values.get(principalKey);
   if (principal === undefined)
-    throw new DomainError("unauthenticated", "Authentication credentials were not provided.");
+    throw new DomainError("unauthenticated", "Authentication credentials were not provided.", {
+      reason: "CREDENTIALS_MISSING",
+    });
   return principal;
 }

@@ -142,7 +142,7 @@ export function createTransport(deps: TransportDeps): Transport {
     const mark = target.indexOf("?");
     const path = mark < 0 ? target : target.slice(0, mark);
     if (hasDoubledHeader(exchange)) {
-      answerDetail(exchange, 400, "Host and Authorization must each be given once.");
+      answerDetail(exchange, 400, "MALFORMED_REQUEST", "Host and Authorization must each be given once.");
       return;
     }
     const serveCall = rpcHandlers.get(path);
@@ -153,13 +153,13 @@ export function createTransport(deps: TransportDeps): Transport {
     if (route.kind !== "unknown" && cors?.apply(exchange) === true) return;
     if (route.kind === "rest") return route.handler(exchange, route.parameters, mark < 0 ? "" : target.slice(mark + 1));
     if (route.kind === "wrong_method") {
-      answerDetail(exchange, 405, "Method not allowed.", { allow: route.allow.join(", ") });
+      answerDetail(exchange, 405, "METHOD_NOT_ALLOWED", "Method not allowed.", { allow: route.allow.join(", ") });
       return;
     }
     if (answerProbe(exchange, path, deps.isReady)) return;
     const nodeRoute = findNodeRoute(path);
     if (nodeRoute === undefined) {
-      answerDetail(exchange, 404, "Not found.");
+      answerDetail(exchange, 404, "ROUTE_NOT_FOUND", "Not found.");
       return;
     }
     if (rates.refuseAddress(exchange, path)) return;
@@ -170,7 +170,7 @@ export function createTransport(deps: TransportDeps): Transport {
   const failed = (exchange: Exchange, thrown: unknown): void => {
     log.error({ err: thrown, path: exchange.target.split("?", 1)[0] }, "request failed");
     if (exchange.hasAnswered) exchange.destroy();
-    else answerDetail(exchange, 500, "Internal error.");
+    else answerDetail(exchange, 500, "INTERNAL", "Internal error.");
   };
 
   return {

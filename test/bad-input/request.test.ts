@@ -75,7 +75,7 @@ test.each([
 ])("the path %s is not there", async (path) => {
   const answer = await target.send({ method: "GET", path });
   expect([path, answer.status]).toEqual([path, 404]);
-  expect(answer.json).toEqual({ detail: expect.any(String) });
+  expect(answer.json).toEqual({ detail: expect.any(String), code: expect.any(String) });
 });
 
 test.each([`${COLLECTION}/%ff`, `${COLLECTION}/%`, `${COLLECTION}/%zz`, `${COLLECTION}/%C0%AF`])(
@@ -83,7 +83,7 @@ test.each([`${COLLECTION}/%ff`, `${COLLECTION}/%`, `${COLLECTION}/%zz`, `${COLLE
   async (path) => {
     const answer = await target.send({ method: "GET", path });
     expect([400, 404]).toContain(answer.status);
-    expect(answer.json).toEqual({ detail: expect.any(String) });
+    expect(answer.json).toEqual({ detail: expect.any(String), code: expect.any(String) });
   },
 );
 
@@ -99,7 +99,7 @@ test.each([
   const answer = await target.send({ method, path });
   expect(answer.status).toBe(405);
   expect(String(answer.headers.allow).split(", ").toSorted()).toEqual(allow.split(", ").toSorted());
-  expect(answer.json).toEqual({ detail: expect.any(String) });
+  expect(answer.json).toEqual({ detail: expect.any(String), code: expect.any(String) });
 });
 
 test.each([
@@ -132,7 +132,7 @@ test.each(["view=full", "view=", "view=DETAILED", "view=detailed&view=default"])
 
 test("headers of more than 16 KiB are refused", async () => {
   const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["x-long", "x".repeat(20_000)] });
-  expect([answer.status, answer.json]).toEqual([431, { detail: expect.any(String) }]);
+  expect([answer.status, answer.json]).toEqual([431, { detail: expect.any(String), code: "HEADERS_TOO_LARGE" }]);
 });
 
 test("two Authorization headers are refused, whichever is right", async () => {

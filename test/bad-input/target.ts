@@ -89,7 +89,7 @@ export async function startTarget(): Promise<Target> {
     ...{ service, accounts, account, token, id, session, send },
     async refuses(request, status, detail = /./) {
       const answer = await refused(request, status);
-      expect(answer.json).toEqual({ detail: expect.stringMatching(detail) });
+      expect(answer.json).toEqual({ detail: expect.stringMatching(detail), code: expect.any(String) });
     },
     async refusesConnect(request, status, code) {
       const answer = await refused(request, status);

@@ -142,6 +142,7 @@ test.each(["", "Bearer", "Bearer ", "Basic YTpi", "Token x", "bearer:x", "Bearer
     expect(answer.status).toBe(401);
     expect(answer.json).toEqual({
       detail: expect.stringMatching(/^(Authentication credentials were not provided|Invalid or expired token)\.$/),
+      code: expect.stringMatching(/^CREDENTIALS_(MISSING|INVALID)$/),
     });
     expect(answer.headers["www-authenticate"]).toMatch(/^Bearer /);
   },

@@ -7,6 +7,8 @@ import { FACE_NAMES, type FaceName } from "../support/outcome.ts";
 export interface ExpectedError {
   readonly kind: ErrorKind;
   readonly detail: string;
+  /** What programs tell it by. Undefined: any of the closed list. */
+  readonly reason: string | undefined;
 }
 
 /** Which token a call carries: none, or one with these scopes, bound to a connection where `bound` names one. */
@@ -125,10 +127,10 @@ function readToken(value: JsonValue | undefined): TokenWish {
 }
 
 function readError(error: JsonObject, title: string): ExpectedError {
-  const { kind, detail } = error;
+  const { kind, detail, reason } = error;
   const known = Object.keys(ERRORS).find((each): each is ErrorKind => each === kind);
   if (known === undefined || typeof detail !== "string") throw new Error(`"${title}" expects an error that is none`);
-  return { kind: known, detail };
+  return { kind: known, detail, reason: typeof reason === "string" ? reason : undefined };
 }
 
 function only(value: unknown, keys: readonly string[], where: string): JsonObject {

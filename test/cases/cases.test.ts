@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { freePort } from "../support/free-port.ts";
 import { type Service, startService } from "../support/service.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
-import { readCaseFiles } from "./case.ts";
+import { readCaseFiles, type Step } from "./case.ts";
 import { at } from "./match.ts";
 import { checkOperations, play } from "./play.ts";
 
@@ -16,6 +16,7 @@ let locked: Upstream;
 let service: Service;
 let accounts: TestAccounts;
 const given = new Map<string, JsonValue>();
+const reasons = new Map<Step, string>();
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -64,7 +65,7 @@ describe.concurrent.each(files)("$operation", ({ cases }) => {
   describe.each(cases)("$title", (played) => {
     checkOperations(played);
     it.each(played.faces)("over %s", async (faceName) => {
-      await play(played, createFace(faceName, service.url), await accounts.create(), given);
+      await play(played, createFace(faceName, service.url), await accounts.create(), given, reasons);
     });
   });
 });

@@ -1,3 +1,4 @@
+import { ERROR_REASONS } from "../../src/error-reason.ts";
 import type { JsonValue } from "../../src/json.ts";
 import type { TestAccount } from "../support/accounts.ts";
 import { operationNamed, type Face } from "../support/clients.ts";
@@ -6,12 +7,25 @@ import { until } from "../support/until.ts";
 import { type Case, ERRORS, type Step } from "./case.ts";
 import { at, difference, fill, fillObject, stands, type Variables } from "./match.ts";
 
-/** Plays a case through one protocol as an account of its own. Throws with the first difference. */
-export async function play(played: Case, face: Face, account: TestAccount, given: Variables): Promise<void> {
+/**
+ * Plays a case through one protocol as an account of its own. Throws with the first difference, among them another reason
+ * than the protocol gave that played it before.
+ */
+export async function play(
+  played: Case,
+  face: Face,
+  account: TestAccount,
+  given: Variables,
+  reasons: Map<Step, string>,
+): Promise<void> {
   const variables: Variables = new Map(given);
   for (const [index, step] of played.steps.entries()) {
     const where = `step ${String(index + 1)} (${step.call})`;
     const outcome = await perform(step, face, account, variables, where);
+    const reason = reasons.get(step) ?? outcome.reason;
+    if (reason !== outcome.reason)
+      throw new Error(`${where}: another face gives the reason ${reason}, this one ${outcome.reason}`);
+    reasons.set(step, reason);
     for (const [name, path] of Object.entries(step.save)) {
       const value = at(outcome.body, String(path));
       if (value === undefined)
@@ -67,7 +81,10 @@ function complaint(step: Step, face: Face, outcome: Outcome, variables: Variable
     if (outcome.status !== wanted) return `status ${outcome.status} ("${outcome.message}") instead of ${wanted}`;
     const detail = String(fill(step.error.detail, variables));
     if (!stands(detail, outcome.message)) return `"${outcome.message}" instead of "${detail}"`;
-    const body: JsonValue = face.isRest ? { detail: outcome.message } : null;
+    if (!isReason(outcome.reason)) return `the reason is "${outcome.reason}", which is none`;
+    if (step.error.reason !== undefined && step.error.reason !== outcome.reason)
+      return `the reason is ${outcome.reason} instead of ${step.error.reason}`;
+    const body: JsonValue = face.isRest ? { detail: outcome.message, code: outcome.reason } : null;
     return difference(body, outcome.body);
   }
   const wanted = face.isRest ? step.status : "ok";
@@ -80,6 +97,10 @@ function complaint(step: Step, face: Face, outcome: Outcome, variables: Variable
   }
   if (step.ok !== undefined) return difference(fill(step.ok, variables), outcome.body);
   return step.has === undefined ? undefined : difference(fill(step.has, variables), outcome.body, true);
+}
+
+function isReason(word: string): boolean {
+  return ERROR_REASONS.some((reason) => reason === word);
 }
 
 /** Fails for a case that no operation of the contract is played in. */

@@ -418,7 +418,7 @@ test.each(["/api", "/api/v1", "/api/v1/mcp-server", "/metrics", "/debug", "/.env
     for (const token of [undefined, await stranger.token("mgmt.admin")]) {
       const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const response = await fetch(service.url + path, { headers });
-      expect([response.status, Object.keys(Object(await response.json()))]).toEqual([404, ["detail"]]);
+      expect([response.status, Object.keys(Object(await response.json()))]).toEqual([404, ["detail", "code"]]);
     }
   },
 );

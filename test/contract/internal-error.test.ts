@@ -55,11 +55,12 @@ describe.each(Object.entries(REQUESTS))("%s", (operation, request) => {
   test.each(FACE_NAMES)("says over %s that it failed, and nothing of why", async (faceName) => {
     const outcome = await createFace(faceName, service.url).call(operation, { ...request, token });
     const text = getOption(operationNamed(operation), error_texts).internal;
-    expect([outcome.status, outcome.message]).toEqual([
+    expect([outcome.status, outcome.message, outcome.reason]).toEqual([
       faceName === "rest" ? 500 : "internal",
       `${text}: internal error`,
+      "INTERNAL",
     ]);
-    if (faceName === "rest") expect(outcome.body).toEqual({ detail: outcome.message });
+    if (faceName === "rest") expect(outcome.body).toEqual({ detail: outcome.message, code: "INTERNAL" });
   });
 });
 

@@ -71,7 +71,7 @@ async function through(method: string, path: string, status: number, sent: Sent 
 }
 
 const COLLECTION = "/api/v1/mcp-servers";
-const DETAIL = { detail: expect.any(String) };
+const DETAIL = { detail: expect.any(String), code: expect.any(String) };
 
 test("a whole story between a client and the service breaks no promise of the contract", async () => {
   expect(await through("GET", COLLECTION, 200)).toEqual({ success: true, data: [] });
@@ -173,6 +173,7 @@ test("every error is as documented", async () => {
     const sent = { headers, ...(body !== undefined && { body }) };
     expect(await through(method, path, 401, { ...sent, bearer: wrong })).toEqual({
       detail: "Invalid or expired token.",
+      code: "CREDENTIALS_INVALID",
     });
     expect(await through(method, path, 403, { ...sent, bearer: forged })).toEqual(DETAIL);
   }

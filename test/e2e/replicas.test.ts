@@ -133,6 +133,7 @@ test("a token that is revoked by the command line is refused by every replica an
     expect(await watch.event(({ event }) => event === "error", "the end")).toEqual({
       event: "error",
       detail: "Invalid or expired token.",
+      code: "CREDENTIALS_INVALID",
     });
     await watch.ended;
   }

@@ -36,7 +36,11 @@ test("a watch ends when its token expires", async () => {
   const grpc = watchGrpc(service.url, await expiring());
   for (const watch of [rest, grpc]) await watch.event(({ event }) => event === "snapshot", "snapshot");
   expect(await rest.ended).toBeUndefined();
-  expect(rest.events.at(-1)).toEqual({ event: "error", detail: "Invalid or expired token." });
+  expect(rest.events.at(-1)).toEqual({
+    event: "error",
+    detail: "Invalid or expired token.",
+    code: "CREDENTIALS_INVALID",
+  });
   const failure = await grpc.ended;
   expect(failure).toBeInstanceOf(ConnectError);
   expect(ConnectError.from(failure).code).toBe(Code.Unauthenticated);

@@ -82,7 +82,10 @@ test("without a token the mock answers as the service does", async () => {
   const response = await fetch(`${origin}/api/v1/mcp-servers`);
   expect(response.status).toBe(401);
   expect(response.headers.has("www-authenticate")).toBe(true);
-  expect(await response.json()).toEqual({ detail: "Authentication credentials were not provided." });
+  expect(await response.json()).toEqual({
+    detail: "Authentication credentials were not provided.",
+    code: "CREDENTIALS_MISSING",
+  });
 });
 
 const bearer = { authorization: "Bearer token" };

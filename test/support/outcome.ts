@@ -8,6 +8,8 @@ export interface Outcome {
   readonly body: JsonValue;
   /** The public sentence of a failure; empty on success. */
   readonly message: string;
+  /** The reason of a failure for programs: `code` on REST, the ErrorInfo's elsewhere. Empty on success. */
+  readonly reason: string;
   /** Headers of the answer; for a failure over RPC its metadata. */
   readonly headers: Headers;
 }

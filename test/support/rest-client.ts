@@ -1,7 +1,7 @@
 import { getOption, type DescMethod } from "@bufbuild/protobuf";
 import { http } from "../../gen/proto/google/api/annotations_pb.ts";
 import { rest_source, RestSource } from "../../gen/proto/patchbay/v1/options_pb.ts";
-import type { JsonObject, JsonValue } from "../../src/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** Where a call goes over REST. */
@@ -55,11 +55,12 @@ export async function callRest(url: string, method: DescMethod, input: JsonObjec
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
   const text = isStream ? await firstEvent(response) : await response.text();
   const json = parse(text);
-  const detail = typeof json === "object" && json !== null && !Array.isArray(json) ? json["detail"] : undefined;
+  const { detail, code } = isJsonObject(json) ? json : {};
   return {
     status: response.status,
     body: json,
     message: typeof detail === "string" ? detail : "",
+    reason: response.status >= 400 && typeof code === "string" ? code : "",
     headers: response.headers,
   };
 }

@@ -1,5 +1,6 @@
 import { fromJson, toJson, type DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { ErrorInfoSchema } from "../../gen/proto/google/rpc/error_details_pb.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -14,7 +15,7 @@ export async function callRpc(
   try {
     if (method.methodKind === "unary") {
       const answer = await transport.unary({ ...method, methodKind: "unary" }, undefined, 20_000, headers, message);
-      return { status: "ok", body: print(method, answer.message), message: "", headers: answer.header };
+      return { status: "ok", body: print(method, answer.message), message: "", reason: "", headers: answer.header };
     }
     if (method.methodKind !== "server_streaming")
       throw new Error(`${method.name} is neither unary nor server-streaming`);
@@ -28,13 +29,25 @@ export async function callRpc(
     );
     for await (const event of answer.message) {
       controller.abort();
-      return { status: "ok", body: print(method, event), message: "", headers: answer.header };
+      return { status: "ok", body: print(method, event), message: "", reason: "", headers: answer.header };
     }
     throw new Error("the stream ended before its first message");
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;
-    return { status: codeName(error.code), body: null, message: error.rawMessage, headers: error.metadata };
+    return {
+      status: codeName(error.code),
+      body: null,
+      message: error.rawMessage,
+      reason: reasonOf(error),
+      headers: error.metadata,
+    };
   }
+}
+
+/** The reason in an error's google.rpc.ErrorInfo; empty without one. */
+export function reasonOf(error: ConnectError): string {
+  const [found] = error.findDetails(ErrorInfoSchema);
+  return found?.domain === "patchbay" ? found.reason : "";
 }
 
 /** A code's name as Connect writes it, such as `not_found`. */

@@ -127,7 +127,7 @@ describe("what is open to everyone", () => {
     const { url } = await start({ isReady: () => false });
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     const ready = await fetch(`${url}/readyz`);
-    expect([ready.status, await ready.text()]).toEqual([503, '{"detail":"Not ready."}']);
+    expect([ready.status, await ready.text()]).toEqual([503, '{"detail":"Not ready.","code":"UNAVAILABLE"}']);
   });
 
   test("other handlers get their paths whole, with HTTP/1.1's objects", async () => {
@@ -160,7 +160,7 @@ describe("what is open to everyone", () => {
       extraRoutes: [{ path: "/x", handle: () => Promise.reject(new Error("hunter2")) }],
     });
     const response = await fetch(`${url}/x?token=secret`);
-    expect([response.status, await response.text()]).toEqual([500, '{"detail":"Internal error."}']);
+    expect([response.status, await response.text()]).toEqual([500, '{"detail":"Internal error.","code":"INTERNAL"}']);
     expect(logged).toMatchObject([{ path: "/x" }]);
   });
 });
@@ -219,7 +219,10 @@ test("overload is turned away with 503 and Retry-After, and passes", async () =>
 test("a request that takes too long is ended with 503", async () => {
   const { url, seen, logged } = await start({ limits: { requestTimeMs: 200 } });
   const response = await fetch(`${url}${LIST}/600`, { headers: { authorization: "Bearer mgmt.read" } });
-  expect([response.status, await response.text()]).toEqual([503, '{"detail":"The request took too long."}']);
+  expect([response.status, await response.text()]).toEqual([
+    503,
+    '{"detail":"The request took too long.","code":"DEADLINE_EXCEEDED"}',
+  ]);
   expect(seen.signals[0]?.aborted).toBe(true);
   expect(logged).toEqual([]);
 });

@@ -95,7 +95,9 @@ describe("limits of a connection", () => {
   test("headers beyond 16 KiB get 431 over HTTP/1.1", async () => {
     const { port } = await start();
     const answer = await sendRaw(port, `GET /healthz HTTP/1.1\r\nhost: a\r\nx: ${"y".repeat(17_000)}\r\n\r\n`);
-    expect(answer).toMatch(/^HTTP\/1\.1 431 [^]*\{"detail":"The request headers are too large\."\}$/);
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 431 [^]*\{"detail":"The request headers are too large\.","code":"HEADERS_TOO_LARGE"\}$/,
+    );
   });
 
   test("headers beyond 16 KiB are refused over HTTP/2", async () => {

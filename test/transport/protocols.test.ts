@@ -284,7 +284,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
     expect([wrongMethod.status, wrongMethod.headers.get("allow"), await wrongMethod.text()]).toEqual([
       405,
       "POST",
-      '{"detail":"Method not allowed."}',
+      '{"detail":"Method not allowed.","code":"METHOD_NOT_ALLOWED"}',
     ]);
     const wrongType = await fetch(path, {
       method: "POST",

@@ -152,7 +152,10 @@ describe("requests without a token", () => {
     const { url } = await start({ address: 2 });
     for (let count = 0; count < 2; count += 1) expect((await from(`${url}/login`, "2.2.2.2")).status).toBe(200);
     const refused = await from(`${url}/login`, "2.2.2.2");
-    expect([refused.status, await refused.json()]).toEqual([429, { detail: "Too many requests. Try again later." }]);
+    expect([refused.status, await refused.json()]).toEqual([
+      429,
+      { detail: "Too many requests. Try again later.", code: "RATE_LIMITED" },
+    ]);
     expect(refused.headers.get("retry-after")).toBe("30");
     expect((await from(`${url}/login`, "3.3.3.3")).status).toBe(200);
   });

@@ -110,12 +110,12 @@ describe("paths", () => {
     "/api/v1/mcp-servers/%zz",
   ])("%s is nowhere, with and without a token", async (path) => {
     const bare = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
-    expect(bare).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\."\}$/);
+    expect(bare).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\.","code":"ROUTE_NOT_FOUND"\}$/);
     const withToken = await sendRaw(
       server.port,
       `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTH}\r\nconnection: close\r\n\r\n`,
     );
-    expect(withToken).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\."\}$/);
+    expect(withToken).toMatch(/^HTTP\/1\.1 404 [^]*\{"detail":"Not found\.","code":"ROUTE_NOT_FOUND"\}$/);
   });
 
   test("a known path with another method is 405 and says which are allowed", async () => {
@@ -387,7 +387,9 @@ describe("server-sent events", () => {
     });
     const late = await send("GET", `${LIST}/503/events`);
     expect(late.status).toBe(200);
-    expect(late.text).toMatch(/\n\nevent: error\ndata: \{"detail":"The token has expired\."\}\n\n$/);
+    expect(late.text).toMatch(
+      /\n\nevent: error\ndata: \{"detail":"The token has expired\.","code":"UNAVAILABLE"\}\n\n$/,
+    );
   });
 
   test("HEAD answers with the headers alone", async () => {

@@ -1,4 +1,5 @@
 import { DomainError, type ErrorKind } from "../../domain-error.ts";
+import type { ErrorReason } from "../../error-reason.ts";
 import { type HttpRequest, type HttpResponse, sendJson } from "../oauth/http-exchange.ts";
 import { OAuthError } from "../oauth/oauth-error.ts";
 import { messagePage } from "../pages/message-page.ts";
@@ -11,7 +12,7 @@ export type PageHandler = (request: HttpRequest, response: HttpResponse, query: 
 export interface PageRoute {
   /** The whole path. */
   readonly path: string;
-  /** Whether failures are JSON, `{detail}`, for scripts; pages, for people, unless told. */
+  /** Whether failures are JSON, `{detail, code}`, for scripts; pages, for people, unless told. */
   readonly isJson?: boolean;
   readonly GET?: PageHandler;
   readonly POST?: PageHandler;
@@ -42,6 +43,8 @@ const TITLES: Readonly<Record<number, string>> = {
 /** A failure as it is answered: its status, what the person reads, and when trying again may help. */
 export interface Refusal {
   readonly status: number;
+  /** What scripts tell the failure by. */
+  readonly code: ErrorReason;
   readonly message: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -52,18 +55,34 @@ export function toRefusal(error: unknown): Refusal {
     const status = error.field === "content-type" ? 415 : (STATUSES[error.kind] ?? 500);
     const wait = error.retryAfterSeconds;
     const headers = wait === undefined ? {} : { "retry-after": String(wait) };
-    if (status < 500 || error.kind === "unavailable") return { status, message: error.message, headers };
+    if (status < 500 || error.kind === "unavailable")
+      return {
+        status,
+        code: status === 415 ? "UNSUPPORTED_MEDIA_TYPE" : error.reason,
+        message: error.message,
+        headers,
+      };
   }
   if (error instanceof OAuthError && error.status === 413)
-    return { status: 413, message: "That is more than a form of ours can hold.", headers: {} };
-  return { status: 500, message: "Something went wrong on our side. Try again in a moment.", headers: {} };
+    return {
+      status: 413,
+      code: "REQUEST_TOO_LARGE",
+      message: "That is more than a form of ours can hold.",
+      headers: {},
+    };
+  return {
+    status: 500,
+    code: "INTERNAL",
+    message: "Something went wrong on our side. Try again in a moment.",
+    headers: {},
+  };
 }
 
 /** Answers a failure in the form of its route. */
 export function sendRefusal(response: HttpResponse, refusal: Refusal, isJson: boolean): void {
-  const { status, message, headers } = refusal;
+  const { status, code, message, headers } = refusal;
   if (isJson) {
-    sendJson(response, status, { detail: message }, { "cache-control": "no-store", ...headers });
+    sendJson(response, status, { detail: message, code }, { "cache-control": "no-store", ...headers });
     return;
   }
   const title = TITLES[status] ?? (status < 500 ? "That did not work" : "Something went wrong");
@@ -86,7 +105,8 @@ export function createPageServer(deps: {
       const allow = (["GET", "POST", "DELETE"] as const)
         .filter((each) => route[each] !== undefined)
         .flatMap((each) => (each === "GET" ? ["GET", "HEAD"] : [each]));
-      const refusal = { status: 405, message: "Method not allowed.", headers: { allow: allow.join(", ") } };
+      const headers = { allow: allow.join(", ") };
+      const refusal: Refusal = { status: 405, code: "METHOD_NOT_ALLOWED", message: "Method not allowed.", headers };
       sendRefusal(response, refusal, route.isJson ?? false);
       return;
     }
@@ -98,7 +118,8 @@ export function createPageServer(deps: {
       const [path = "", query = ""] = (request.url ?? "").split("?", 2);
       const route = routes.get(path);
       try {
-        if (route === undefined) sendRefusal(response, { status: 404, message: "Not found.", headers: {} }, false);
+        if (route === undefined)
+          sendRefusal(response, { status: 404, code: "ROUTE_NOT_FOUND", message: "Not found.", headers: {} }, false);
         else await serve(route, request, response, query);
       } catch (error) {
         const refusal = toRefusal(error);

@@ -21,11 +21,13 @@ export function createRpcHandler(
 
   const serveStock = async (exchange: Exchange, contentType: string): Promise<void> => {
     if (!stock.allowedMethods.includes(exchange.method)) {
-      answerDetail(exchange, 405, "Method not allowed.", { allow: stock.allowedMethods.join(", ") });
+      answerDetail(exchange, 405, "METHOD_NOT_ALLOWED", "Method not allowed.", {
+        allow: stock.allowedMethods.join(", "),
+      });
     } else if (exchange.method === "POST" && !stock.supportsContentType(contentType)) {
       await refuseContentType(rpc, exchange, deps);
     } else if (exchange.headers.host === undefined && exchange.headers[":authority"] === undefined) {
-      answerDetail(exchange, 400, "A Host header is required.");
+      answerDetail(exchange, 400, "MALFORMED_REQUEST", "A Host header is required.");
     } else {
       await stock.serve(exchange);
     }
@@ -70,7 +72,8 @@ async function refuseContentType(rpc: ServedRpc, exchange: Exchange, deps: FastD
     answerFault(exchange, toFault(thrown, rpc, deps.log));
     return;
   }
-  answerDetail(exchange, 415, "Content-Type must be one of Connect, gRPC or gRPC-Web, such as application/json.", {
+  const sentence = "Content-Type must be one of Connect, gRPC or gRPC-Web, such as application/json.";
+  answerDetail(exchange, 415, "UNSUPPORTED_MEDIA_TYPE", sentence, {
     "accept-post": "application/json, application/proto, application/grpc, application/grpc-web",
   });
 }

@@ -1,8 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { create, fromBinary, fromJsonString, toBinary, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { isFieldError } from "@bufbuild/protobuf/reflect";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { CallContext } from "../call-context.ts";
 import { callUnary, type ServedRpc } from "../calls.ts";
+import { invalid, type DomainError } from "../../domain-error.ts";
 import { toConnectError, toFault } from "../fault.ts";
 import type { Gate } from "../gate/gate.ts";
 import { ConnectionLost, type Exchange } from "../http/exchange.ts";
@@ -67,8 +69,17 @@ export function parseJsonMessage(bytes: Buffer, rpc: ServedRpc): Message {
   try {
     return fromJsonString(rpc.method.input, bytes.toString("utf8"), JSON_READ_OPTIONS);
   } catch (cause) {
-    throw ConnectError.from(cause, Code.InvalidArgument);
+    throw fieldAtFault(cause, rpc) ?? ConnectError.from(cause, Code.InvalidArgument);
   }
+}
+
+/** A value of the wrong type is told as REST tells it: with the field of the request that it is in. */
+function fieldAtFault(thrown: unknown, rpc: ServedRpc): DomainError | undefined {
+  if (!(thrown instanceof Error) || !isFieldError(thrown.cause)) return undefined;
+  const field = thrown.cause.field();
+  return field.kind === "field" && field.parent === rpc.method.input
+    ? invalid(field.jsonName, thrown.message)
+    : undefined;
 }
 
 /** Reads a message in protobuf's binary form. Throws ConnectError `invalid_argument`. */

@@ -12,7 +12,8 @@ import { createHandlerFactory as createGrpc } from "@connectrpc/connect/protocol
 import { createHandlerFactory as createGrpcWeb } from "@connectrpc/connect/protocol-grpc-web";
 import { exchangeKey } from "../caller.ts";
 import { callStream, callUnary, type ServedRpc } from "../calls.ts";
-import { toConnectError, toFault } from "../fault.ts";
+import { detailsOf } from "../error-details.ts";
+import { reasonOfCode, toConnectError, toFault } from "../fault.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Log } from "../log.ts";
@@ -89,6 +90,7 @@ export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandle
 async function passGate(rpc: ServedRpc, context: HandlerContext, deps: StockDeps): Promise<void> {
   const exchange = context.values.get(exchangeKey);
   if (exchange === undefined) throw new Error("a call came in without its exchange");
+  explainOwnErrors(context.signal);
   try {
     context.values.set(principalKey, await deps.gate(rpc, exchange));
   } catch (thrown) {
@@ -97,6 +99,19 @@ async function passGate(rpc: ServedRpc, context: HandlerContext, deps: StockDeps
   // Node's own response was made before the gate said what goes with every answer.
   for (const [name, value] of Object.entries(exchange.alwaysSend ?? {})) context.responseHeader.set(name, value);
   exchange.sendContinue();
+}
+
+/**
+ * What Connect itself finds wrong with a request does not pass through `toFault`; but it ends the call with that error, and
+ * only then writes it. So this is the moment to say the reason.
+ */
+function explainOwnErrors(signal: AbortSignal): void {
+  const explain = (): void => {
+    const error: unknown = signal.reason;
+    if (!(error instanceof ConnectError) || error.details.length > 0) return;
+    error.details.push(...detailsOf({ reason: reasonOfCode(error.code), message: error.rawMessage }));
+  };
+  signal.addEventListener("abort", explain, { once: true });
 }
 
 /** The implementation behind the one way in, its failures as Connect errors. */

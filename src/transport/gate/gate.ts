@@ -50,6 +50,7 @@ export function createGate(deps: GateDeps): Gate {
       ...(access.challengedScopes !== undefined && { scope: access.challengedScopes.join(" ") }),
     };
     throw new TransportError("unauthenticated", thrown.message, {
+      reason: thrown.reason,
       headers: { "www-authenticate": challenge(parameters, access.resourceMetadataUrl) },
     });
   };
@@ -62,6 +63,8 @@ export function createGate(deps: GateDeps): Gate {
     const scopes = access.challengedScopes ?? access.requiredScopes;
     const parameters = { error: "insufficient_scope", scope: scopes.join(" ") };
     throw new TransportError("forbidden", access.texts.forbidden, {
+      reason: "INSUFFICIENT_SCOPE",
+      metadata: { scope: scopes.join(" ") },
       headers: { "www-authenticate": challenge(parameters, access.resourceMetadataUrl) },
     });
   };

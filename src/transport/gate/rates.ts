@@ -1,5 +1,5 @@
 import type { Exchange, HeaderFields } from "../http/exchange.ts";
-import { JSON_HEADERS } from "../rest/answer.ts";
+import { errorBody, JSON_HEADERS } from "../rest/answer.ts";
 import { TransportError } from "../fault.ts";
 import { createRateLimit, type RateQuota } from "./rate-limit.ts";
 
@@ -61,12 +61,10 @@ export function createRates(limits: RateLimits, addressOf: (exchange: Exchange) 
       mark(exchange, limit.headers(left));
       if (left >= 0) return false;
       // RFC 6749 has no error for this one; a server that cannot serve now is the nearest.
-      const body = isOAuth ? { error: "temporarily_unavailable", error_description: TOO_MANY } : { detail: TOO_MANY };
-      exchange.respond(
-        429,
-        { ...JSON_HEADERS, "retry-after": String(limit.retryAfterSeconds(left)) },
-        JSON.stringify(body),
-      );
+      const body = isOAuth
+        ? JSON.stringify({ error: "temporarily_unavailable", error_description: TOO_MANY })
+        : errorBody("RATE_LIMITED", TOO_MANY);
+      exchange.respond(429, { ...JSON_HEADERS, "retry-after": String(limit.retryAfterSeconds(left)) }, body);
       return true;
     },
   };

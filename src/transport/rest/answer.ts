@@ -1,3 +1,4 @@
+import type { ErrorReason } from "../../error-reason.ts";
 import { httpStatusOf, type Fault } from "../fault.ts";
 import type { Exchange, HeaderFields } from "../http/exchange.ts";
 
@@ -11,12 +12,23 @@ export const JSON_HEADERS: HeaderFields = {
 /** What a browser that was led to an answer may do with it: nothing. */
 const INERT: HeaderFields = { "content-security-policy": "default-src 'none'; frame-ancestors 'none'" };
 
-/** The one writer of REST errors: `{detail}` and nothing else (SPEC «Errors»). */
+/** The one writer of REST errors: `{detail}` (SPEC «Errors»), and the reason as `code`. */
 export function answerFault(exchange: Exchange, fault: Fault): void {
-  answerDetail(exchange, httpStatusOf(fault), fault.message, fault.headers);
+  answerDetail(exchange, httpStatusOf(fault), fault.reason, fault.message, fault.headers);
 }
 
-/** Answers `{detail}` where there is no RPC to blame: unknown paths and methods. */
-export function answerDetail(exchange: Exchange, status: number, detail: string, headers: HeaderFields = {}): void {
-  exchange.respond(status, { ...JSON_HEADERS, ...INERT, ...headers }, JSON.stringify({ detail }));
+/** Answers `{detail, code}` where there is no RPC to blame: unknown paths and methods. */
+export function answerDetail(
+  exchange: Exchange,
+  status: number,
+  code: ErrorReason,
+  detail: string,
+  headers: HeaderFields = {},
+): void {
+  exchange.respond(status, { ...JSON_HEADERS, ...INERT, ...headers }, errorBody(code, detail));
+}
+
+/** The body of an error outside `/oauth2/*`. */
+export function errorBody(code: ErrorReason, detail: string): string {
+  return JSON.stringify({ detail, code });
 }

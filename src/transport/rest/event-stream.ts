@@ -3,6 +3,7 @@ import type { CallContext } from "../call-context.ts";
 import { callStream } from "../calls.ts";
 import type { Fault } from "../fault.ts";
 import type { Exchange, HeaderFields, Outlet } from "../http/exchange.ts";
+import { errorBody } from "./answer.ts";
 import type { MessageWriter } from "./write-message.ts";
 import type { Binding } from "./binding.ts";
 
@@ -16,7 +17,7 @@ export const EVENT_STREAM_HEADERS: HeaderFields = {
 
 /**
  * Answers a server-streaming RPC as server-sent events: the message's field `event` names the event, the message is its
- * data. Rejects while nothing was sent yet; afterwards a failure is an `error` event with `{detail}`.
+ * data. Rejects while nothing was sent yet; afterwards a failure is an `error` event with `{detail, code}`.
  */
 export async function answerEvents(
   binding: Binding,
@@ -38,7 +39,8 @@ export async function answerEvents(
     outlet ??= exchange.open(200, EVENT_STREAM_HEADERS);
   } catch (thrown) {
     if (outlet === undefined) throw thrown;
-    await outlet.write(`event: error\ndata: ${JSON.stringify({ detail: toFault(thrown).message })}\n\n`);
+    const { reason, message: sentence } = toFault(thrown);
+    await outlet.write(`event: error\ndata: ${errorBody(reason, sentence)}\n\n`);
   } finally {
     context.end();
     // Not awaited: a handler that waits for an event is woken by the signal, and may take its time.

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { DomainError, invalid } from "../../domain-error.ts";
+import { DomainError } from "../../domain-error.ts";
 import { isJsonObject, parseJson, type JsonObject } from "../../json.ts";
 import { TransportError } from "../fault.ts";
 import { bodyTooLarge, EMPTY_BODY, type Exchange } from "../http/exchange.ts";
@@ -26,6 +26,7 @@ export function readJsonBytes(exchange: Exchange, maxBytes: number): Buffer | Pr
   if (encoding !== "identity" && encoding !== "gzip") {
     throw new TransportError("invalid", "Content-Encoding must be gzip or identity.", {
       httpStatus: 415,
+      reason: "UNSUPPORTED_MEDIA_TYPE",
       headers: { "accept-encoding": "gzip, identity" },
     });
   }
@@ -51,14 +52,14 @@ async function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer> {
     return await inflate(bytes, { maxOutputLength: maxBytes });
   } catch (cause) {
     if (cause instanceof RangeError) throw bodyTooLarge(maxBytes);
-    throw new DomainError("invalid", "The request body is not valid gzip.", { cause });
+    throw new DomainError("invalid", "The request body is not valid gzip.", { cause, reason: "MALFORMED_REQUEST" });
   }
 }
 
 function parseObject(bytes: Buffer): JsonObject {
-  if (!isUtf8(bytes)) throw invalid("body", "The request body is not valid UTF-8.");
+  if (!isUtf8(bytes)) throw malformed("The request body is not valid UTF-8.");
   const json = parse(bytes.toString("utf8"));
-  if (!isJsonObject(json)) throw invalid("body", "The request body must be a JSON object.");
+  if (!isJsonObject(json)) throw malformed("The request body must be a JSON object.");
   return json;
 }
 
@@ -68,13 +69,18 @@ function parse(text: string): unknown {
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     const sentence = cause.cause === undefined ? cause.message : "The request body is not valid JSON.";
-    throw new DomainError("invalid", sentence, { cause, field: "body" });
+    throw malformed(sentence, cause);
   }
+}
+
+function malformed(sentence: string, cause?: unknown): DomainError {
+  return new DomainError("invalid", sentence, { cause, field: "body", reason: "MALFORMED_REQUEST" });
 }
 
 function notJsonType(): TransportError {
   return new TransportError("invalid", "Content-Type must be application/json.", {
     httpStatus: 415,
+    reason: "UNSUPPORTED_MEDIA_TYPE",
     headers: { accept: "application/json" },
   });
 }

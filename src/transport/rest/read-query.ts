@@ -1,5 +1,5 @@
 import { ScalarType, type DescField } from "@bufbuild/protobuf";
-import { invalid } from "../../domain-error.ts";
+import { DomainError, invalid } from "../../domain-error.ts";
 import { printable } from "./read-message.ts";
 import { outOfRange, INT32_RANGE } from "./read-value.ts";
 
@@ -58,6 +58,8 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    throw invalid("query", "The query string is not valid percent-encoded UTF-8.");
+    throw new DomainError("invalid", "The query string is not valid percent-encoded UTF-8.", {
+      reason: "MALFORMED_REQUEST",
+    });
   }
 }

@@ -198,7 +198,9 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
 /** Tokens of these tests: their scopes, separated by commas. `expired` is none. */
 export function verify(authorization: string | undefined, audiences: readonly string[]): Principal {
   if (authorization === undefined)
-    throw new DomainError("unauthenticated", "Authentication credentials were not provided.");
+    throw new DomainError("unauthenticated", "Authentication credentials were not provided.", {
+      reason: "CREDENTIALS_MISSING",
+    });
   const token = /^Bearer ([a-z.,]+)$/.exec(authorization)?.[1];
   const words = token?.split(",") ?? [];
   if (words.length === 0 || !words.every(isScope))
