@@ -14,8 +14,8 @@ import { H1Exchange } from "./http/h1-exchange.ts";
 import { H2Exchange } from "./http/h2-exchange.ts";
 import { protocolOf } from "./http/preface.ts";
 import { guardAgainstResets } from "./http/reset-flood.ts";
-import type { ErrorReason } from "../error-reason.ts";
-import { answerDetail, errorBody } from "./rest/answer.ts";
+import { HEADERS_TOO_LARGE, refuseMalformed } from "./http/refuse-malformed.ts";
+import { answerDetail } from "./rest/answer.ts";
 
 /** What bounds a connection (DESIGN §8). Times in milliseconds, sizes in bytes. */
 export interface PortLimits {
@@ -264,32 +264,10 @@ function peek(socket: Socket, timeoutMs: number, decide: (protocol: "h2" | "http
   socket.on("data", onData).on("close", stop).on("end", onEnd);
 }
 
-const HEADERS_TOO_LARGE = "The request headers are too large.";
-
 function sizeOf(rawHeaders: readonly string[]): number {
   let size = 0;
   for (const text of rawHeaders) size += text.length;
   return size;
-}
-
-const NOT_HTTP = ["400 Bad Request", "MALFORMED_REQUEST", "The request is not valid HTTP."] as const;
-
-const REFUSALS: Readonly<Record<string, readonly [status: string, code: ErrorReason, detail: string]>> = {
-  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "HEADERS_TOO_LARGE", HEADERS_TOO_LARGE],
-  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "DEADLINE_EXCEEDED", "The request took too long to arrive."],
-};
-
-/** Answers what is not HTTP, in the one shape of our errors, and closes. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: NodeJS.WritableStream & { destroy(): void }): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, code, detail] = REFUSALS[error.code ?? ""] ?? NOT_HTTP;
-  const body = errorBody(code, detail);
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${String(body.length)}\r\nconnection: close\r\n\r\n${body}`,
-  );
 }
 
 function portOf(address: string | AddressInfo | null): number {
