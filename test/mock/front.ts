@@ -53,7 +53,7 @@ async function pass(from: IncomingMessage, to: ServerResponse, prismPort: number
   if (read === "malformed") {
     // Prism never answers a body that is no JSON.
     if (from.headers.authorization !== undefined) {
-      answer(to, 400, { detail: MALFORMED });
+      answer(to, 400, { detail: MALFORMED, code: "MALFORMED_REQUEST" });
       return;
     }
     body = Buffer.from("{}");
@@ -84,7 +84,9 @@ function readBody(from: IncomingMessage, body: Buffer): JsonObject | "malformed"
 /** The service's sentence where Prism has its own or, of a field that nobody knows, that of an example. */
 function inOurWords(told: IncomingMessage, text: string): JsonObject | undefined {
   const unknown = /must NOT have additional properties; found '([^']*)'/.exec(String(told.headers["sl-violations"]));
-  if (told.statusCode === 400 && unknown !== null) return { detail: `${unknown[1] ?? ""} is not a known field.` };
+  if (told.statusCode === 400 && unknown !== null) {
+    return { detail: `${unknown[1] ?? ""} is not a known field.`, code: "INVALID_ARGUMENT" };
+  }
   if (told.headers["content-type"]?.includes("problem+json") !== true) return undefined;
   const { title, detail } = JSON.parse(text) as { title?: string; detail?: string };
   return { detail: `${title ?? "The mock cannot answer"}. ${detail ?? ""}`.trim() };
