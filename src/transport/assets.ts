@@ -1,4 +1,5 @@
 import sirv from "sirv";
+import { errorBody } from "./rest/answer.ts";
 import type { NodeRoute } from "./router.ts";
 
 type Pair = Parameters<NodeRoute["handle"]>;
@@ -13,7 +14,7 @@ export function createAssets(folder: string): (...pair: Pair) => void {
     // The library is typed for HTTP/1, whose requests and responses those of HTTP/2 stand in for.
     const [http1Request, http1Response] = [request, response] as Parameters<typeof serve>;
     serve(http1Request, http1Response, () => {
-      response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not found."}');
+      response.writeHead(404, { "content-type": "application/json" }).end(errorBody("ROUTE_NOT_FOUND", "Not found."));
     });
   };
 }

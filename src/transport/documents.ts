@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { load } from "js-yaml";
+import { errorBody } from "./rest/answer.ts";
 import type { NodeRoute } from "./router.ts";
 
 /** A document as it goes out: both forms ready, and a tag that changes with its content. */
@@ -64,7 +65,7 @@ function createDocumentRoute(path: string, type: string, read: () => Promise<str
     handle: async (request, response) => {
       if (request.method !== "GET" && request.method !== "HEAD") {
         response.writeHead(405, { allow: "GET, HEAD", "content-type": "application/json" });
-        response.end('{"detail":"Method not allowed."}');
+        response.end(errorBody("METHOD_NOT_ALLOWED", "Method not allowed."));
         return;
       }
       document ??= prepare();

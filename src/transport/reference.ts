@@ -4,6 +4,7 @@ import { html } from "../auth/pages/html.ts";
 import { renderPage } from "../auth/pages/page.ts";
 import { sendPage } from "../auth/pages/send-page.ts";
 import { createAssets } from "./assets.ts";
+import { errorBody } from "./rest/answer.ts";
 import type { NodeRoute } from "./router.ts";
 
 /** What the build leaves in the page for the nonce. */
@@ -42,7 +43,7 @@ export function createReferenceRoutes(folder: string): readonly NodeRoute[] {
       handle: async (request, response) => {
         if (request.method !== "GET" && request.method !== "HEAD") {
           response.writeHead(405, { allow: "GET, HEAD", "content-type": "application/json" });
-          response.end('{"detail":"Method not allowed."}');
+          response.end(errorBody("METHOD_NOT_ALLOWED", "Method not allowed."));
           return;
         }
         page ??= readFile(`${folder}/index.html`, "utf8").catch(() => undefined);
