@@ -15,8 +15,9 @@ function relative(at: Date): string {
   return step === undefined ? "just now" : RELATIVE.format(Math.round(seconds / step[1]), step[0]);
 }
 
-/** A time in the reader's own zone: how long ago, with the exact time on hover and for assistive technology. */
-export function Moment({ at, exact = false }: { readonly at: string; readonly exact?: boolean }) {
+/** A time in the reader's own zone: how long ago, with the exact time on hover. Undefined is what never was, or never ends. */
+export function Moment({ at, exact = false }: { readonly at: string | undefined; readonly exact?: boolean }) {
+  if (at === undefined) return "Never";
   const date = new Date(at);
   return (
     <time dateTime={at} title={EXACT.format(date)}>

@@ -3,6 +3,7 @@ import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { type ActivityFilter, useCalls } from "./use-activity.ts";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 /** How a call ended, in words. */
 export const OUTCOMES = {
@@ -28,38 +29,24 @@ export function CallsTable({
   if (calls.length === 0) return <Text c="dimmed">No call is like that.</Text>;
   return (
     <Stack>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Calls">
-        <Table miw={760}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>When</Table.Th>
-              <Table.Th>Connection</Table.Th>
-              <Table.Th>Tool</Table.Th>
-              <Table.Th>Client</Table.Th>
-              <Table.Th>Took</Table.Th>
-              <Table.Th>Outcome</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {calls.map((call) => (
-              <Table.Tr key={call.id}>
-                <Table.Td>
-                  <Moment at={call.started_at} exact />
-                </Table.Td>
-                <Table.Td>{connectionName(call.mcp_server_id)}</Table.Td>
-                <Table.Td>{call.tool}</Table.Td>
-                <Table.Td>{call.client_id}</Table.Td>
-                <Table.Td>{call.duration_ms} ms</Table.Td>
-                <Table.Td>
-                  <Badge variant="dot" color={OUTCOMES[call.outcome].color}>
-                    {OUTCOMES[call.outcome].label}
-                  </Badge>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
+      <WideTable label="Calls" columns={["When", "Connection", "Tool", "Client", "Took", "Outcome"]} minWidth={760}>
+        {calls.map((call) => (
+          <Table.Tr key={call.id}>
+            <Table.Td>
+              <Moment at={call.started_at} exact />
+            </Table.Td>
+            <Table.Td>{connectionName(call.mcp_server_id)}</Table.Td>
+            <Table.Td>{call.tool}</Table.Td>
+            <Table.Td>{call.client_id}</Table.Td>
+            <Table.Td>{call.duration_ms} ms</Table.Td>
+            <Table.Td>
+              <Badge variant="dot" color={OUTCOMES[call.outcome].color}>
+                {OUTCOMES[call.outcome].label}
+              </Badge>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </WideTable>
       {hasNextPage && (
         <Button variant="default" w="fit-content" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
           Earlier calls

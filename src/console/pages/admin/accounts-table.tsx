@@ -9,6 +9,7 @@ import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { useSession } from "../../shell/use-session.ts";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 /** Accounts shown at once; the search narrows them down. */
 const SHOWN = 100;
@@ -53,76 +54,68 @@ export function AccountsTable() {
       {change.error !== null && <ErrorNotice error={change.error} />}
       {data === undefined && error === null && <RowsSkeleton />}
       {data !== undefined && (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label="Accounts">
-          <Table miw={760} verticalSpacing="sm">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Account</Table.Th>
-                <Table.Th>Status</Table.Th>
-                <Table.Th>Connections</Table.Th>
-                <Table.Th>Made</Table.Th>
-                <Table.Th w={240}>Change</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {data.data.map((account) => (
-                <Table.Tr key={account.id}>
-                  <Table.Td>
-                    <Text size="sm" fw={600}>
-                      {account.email}
-                    </Text>
-                    <Text size="xs" c="dimmed">
-                      {account.is_admin ? "Administrator" : account.id}
-                    </Text>
-                  </Table.Td>
-                  <Table.Td>
-                    <Badge variant="dot" color={account.status === "active" ? "teal" : "gray"}>
-                      {account.status === "active" ? "Active" : "Disabled"}
-                    </Badge>
-                  </Table.Td>
-                  <Table.Td>{account.connection_count}</Table.Td>
-                  <Table.Td>
-                    <Moment at={account.created_at} />
-                  </Table.Td>
-                  <Table.Td>
-                    <Group gap="xs" wrap="nowrap">
-                      <ConfirmButton
-                        label="End sessions"
-                        ariaLabel={`End sessions of ${account.email}`}
-                        question={`${account.email} is logged out everywhere, and agents must open new sessions. End them?`}
-                        onConfirm={() => {
-                          change.mutate({ id: account.id, what: "end-sessions" });
-                        }}
-                      />
-                      {account.status === "disabled" && (
-                        <Button
-                          size="compact-sm"
-                          variant="default"
-                          aria-label={`Enable ${account.email}`}
-                          onClick={() => {
-                            change.mutate({ id: account.id, what: "enable" });
-                          }}
-                        >
-                          Enable
-                        </Button>
-                      )}
-                      {account.status === "active" && account.email !== session?.email && (
-                        <ConfirmButton
-                          label="Disable"
-                          ariaLabel={`Disable ${account.email}`}
-                          question={`Nothing of ${account.email} works from then on, until it is enabled again. Disable it?`}
-                          onConfirm={() => {
-                            change.mutate({ id: account.id, what: "disable" });
-                          }}
-                        />
-                      )}
-                    </Group>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
+        <WideTable
+          label="Accounts"
+          columns={["Account", "Status", "Connections", "Made", { head: "Change", width: 240 }]}
+          minWidth={760}
+          spacing="sm"
+        >
+          {data.data.map((account) => (
+            <Table.Tr key={account.id}>
+              <Table.Td>
+                <Text size="sm" fw={600}>
+                  {account.email}
+                </Text>
+                <Text size="xs" c="dimmed">
+                  {account.is_admin ? "Administrator" : account.id}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <Badge variant="dot" color={account.status === "active" ? "teal" : "gray"}>
+                  {account.status === "active" ? "Active" : "Disabled"}
+                </Badge>
+              </Table.Td>
+              <Table.Td>{account.connection_count}</Table.Td>
+              <Table.Td>
+                <Moment at={account.created_at} />
+              </Table.Td>
+              <Table.Td>
+                <Group gap="xs" wrap="nowrap">
+                  <ConfirmButton
+                    label="End sessions"
+                    ariaLabel={`End sessions of ${account.email}`}
+                    question={`${account.email} is logged out everywhere, and agents must open new sessions. End them?`}
+                    onConfirm={() => {
+                      change.mutate({ id: account.id, what: "end-sessions" });
+                    }}
+                  />
+                  {account.status === "disabled" && (
+                    <Button
+                      size="compact-sm"
+                      variant="default"
+                      aria-label={`Enable ${account.email}`}
+                      onClick={() => {
+                        change.mutate({ id: account.id, what: "enable" });
+                      }}
+                    >
+                      Enable
+                    </Button>
+                  )}
+                  {account.status === "active" && account.email !== session?.email && (
+                    <ConfirmButton
+                      label="Disable"
+                      ariaLabel={`Disable ${account.email}`}
+                      question={`Nothing of ${account.email} works from then on, until it is enabled again. Disable it?`}
+                      onConfirm={() => {
+                        change.mutate({ id: account.id, what: "disable" });
+                      }}
+                    />
+                  )}
+                </Group>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </WideTable>
       )}
       {data?.has_more === true && <Text size="sm">There are more. Search to find them.</Text>}
     </Stack>

@@ -7,6 +7,7 @@ import { useApi } from "../../api/context.ts";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 /** Who did what to which object, from where, in all accounts, newest first. */
 export function AuditTable() {
@@ -59,43 +60,29 @@ export function AuditTable() {
       {events === undefined && error === null && <RowsSkeleton />}
       {events?.length === 0 && <Text c="dimmed">No event is like that.</Text>}
       {events !== undefined && events.length > 0 && (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label="Audit log">
-          <Table miw={860}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>When</Table.Th>
-                <Table.Th>Action</Table.Th>
-                <Table.Th>Who</Table.Th>
-                <Table.Th>Object</Table.Th>
-                <Table.Th>Changed</Table.Th>
-                <Table.Th>From</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {events.map((event) => (
-                <Table.Tr key={event.id}>
-                  <Table.Td>
-                    <Moment at={event.occurred_at} exact />
-                  </Table.Td>
-                  <Table.Td>
-                    {event.action}{" "}
-                    {event.outcome === "refused" && (
-                      <Badge size="sm" variant="dot" color="red">
-                        Refused
-                      </Badge>
-                    )}
-                  </Table.Td>
-                  <Table.Td>{event.actor_client_id ?? event.actor_account_id ?? event.actor_kind}</Table.Td>
-                  <Table.Td>
-                    {event.object_type} {event.object_name === "" ? event.object_id : event.object_name}
-                  </Table.Td>
-                  <Table.Td>{event.changed.join(", ")}</Table.Td>
-                  <Table.Td title={event.user_agent}>{event.address}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
+        <WideTable label="Audit log" columns={["When", "Action", "Who", "Object", "Changed", "From"]} minWidth={860}>
+          {events.map((event) => (
+            <Table.Tr key={event.id}>
+              <Table.Td>
+                <Moment at={event.occurred_at} exact />
+              </Table.Td>
+              <Table.Td>
+                {event.action}{" "}
+                {event.outcome === "refused" && (
+                  <Badge size="sm" variant="dot" color="red">
+                    Refused
+                  </Badge>
+                )}
+              </Table.Td>
+              <Table.Td>{event.actor_client_id ?? event.actor_account_id ?? event.actor_kind}</Table.Td>
+              <Table.Td>
+                {event.object_type} {event.object_name === "" ? event.object_id : event.object_name}
+              </Table.Td>
+              <Table.Td>{event.changed.join(", ")}</Table.Td>
+              <Table.Td title={event.user_agent}>{event.address}</Table.Td>
+            </Table.Tr>
+          ))}
+        </WideTable>
       )}
       {hasNextPage && (
         <Button variant="default" w="fit-content" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>

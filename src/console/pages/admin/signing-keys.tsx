@@ -6,6 +6,7 @@ import { ConfirmButton } from "../../parts/confirm-button.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 const KEY = ["signing-keys"];
 
@@ -34,34 +35,22 @@ export function SigningKeys() {
   return (
     <Stack>
       {rotate.error !== null && <ErrorNotice error={rotate.error} />}
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Signing keys">
-        <Table miw={640}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Key</Table.Th>
-              <Table.Th>For</Table.Th>
-              <Table.Th>State</Table.Th>
-              <Table.Th>Made</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {data.map((key) => (
-              <Table.Tr key={key.id}>
-                <Table.Td>{key.id}</Table.Td>
-                <Table.Td>{PURPOSES[key.purpose]}</Table.Td>
-                <Table.Td>
-                  <Badge variant="dot" color={STATES[key.state].color}>
-                    {STATES[key.state].label}
-                  </Badge>
-                </Table.Td>
-                <Table.Td>
-                  <Moment at={key.created_at} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
+      <WideTable label="Signing keys" columns={["Key", "For", "State", "Made"]} minWidth={640}>
+        {data.map((key) => (
+          <Table.Tr key={key.id}>
+            <Table.Td>{key.id}</Table.Td>
+            <Table.Td>{PURPOSES[key.purpose]}</Table.Td>
+            <Table.Td>
+              <Badge variant="dot" color={STATES[key.state].color}>
+                {STATES[key.state].label}
+              </Badge>
+            </Table.Td>
+            <Table.Td>
+              <Moment at={key.created_at} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </WideTable>
       <div>
         <ConfirmButton
           label="Rotate"

@@ -4,6 +4,7 @@ import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 function Figure({ label, value }: { readonly label: string; readonly value: string | number }) {
   return (
@@ -40,28 +41,16 @@ export function SystemStatus() {
         <Figure label="Sessions of agents" value={data.mcp_sessions} />
         <Figure label="Migrations" value={data.migrations} />
       </SimpleGrid>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Queues">
-        <Table miw={420}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Queue</Table.Th>
-              <Table.Th>Waiting</Table.Th>
-              <Table.Th>At work</Table.Th>
-              <Table.Th>Failed</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {data.queues.map((queue) => (
-              <Table.Tr key={queue.name}>
-                <Table.Td>{queue.name}</Table.Td>
-                <Table.Td>{queue.waiting}</Table.Td>
-                <Table.Td>{queue.active}</Table.Td>
-                <Table.Td>{queue.failed}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
+      <WideTable label="Queues" columns={["Queue", "Waiting", "At work", "Failed"]} minWidth={420}>
+        {data.queues.map((queue) => (
+          <Table.Tr key={queue.name}>
+            <Table.Td>{queue.name}</Table.Td>
+            <Table.Td>{queue.waiting}</Table.Td>
+            <Table.Td>{queue.active}</Table.Td>
+            <Table.Td>{queue.failed}</Table.Td>
+          </Table.Tr>
+        ))}
+      </WideTable>
     </Stack>
   );
 }

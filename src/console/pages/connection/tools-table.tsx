@@ -19,6 +19,7 @@ import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { TryTool } from "./try-tool.tsx";
 import { useTools } from "./use-tools.ts";
 import { useUpdate } from "./use-update.ts";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 type Tool = Schemas["Tool"];
 
@@ -141,83 +142,82 @@ export function ToolsTable({ id, disabledTools }: { readonly id: string; readonl
         )}
       </Group>
       {update.error !== null && <ErrorNotice error={update.error} />}
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Tools">
-        <Table miw={680} verticalSpacing="xs">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th w={40}>
-                <Checkbox
-                  aria-label="Mark every tool of this page"
-                  checked={allMarked}
-                  onChange={(event) => {
-                    mark(
-                      shown.map((tool) => tool.id),
-                      event.currentTarget.checked,
-                    );
-                  }}
-                />
-              </Table.Th>
-              <Table.Th>Tool</Table.Th>
-              <Table.Th w={130}>Category</Table.Th>
-              <Table.Th w={100}>Does</Table.Th>
-              <Table.Th w={70}>On</Table.Th>
-              <Table.Th w={70}>
-                <VisuallyHidden>Try</VisuallyHidden>
-              </Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {shown.map((tool) => (
-              <Table.Tr key={tool.id}>
-                <Table.Td>
-                  <Checkbox
-                    aria-label={`Mark ${tool.name}`}
-                    checked={marked.has(tool.id)}
-                    onChange={(event) => {
-                      mark([tool.id], event.currentTarget.checked);
-                    }}
-                  />
-                </Table.Td>
-                <Table.Td>
-                  <Text size="sm" fw={600}>
-                    {tool.name}
-                  </Text>
-                  <Text size="xs" c="dimmed" lineClamp={2}>
-                    {tool.description}
-                  </Text>
-                </Table.Td>
-                <Table.Td>{tool.annotations.category}</Table.Td>
-                <Table.Td>
-                  <Badge variant="dot" color={tool.read_only ? "teal" : "orange"}>
-                    {tool.read_only ? "Reads" : "Writes"}
-                  </Badge>
-                </Table.Td>
-                <Table.Td>
-                  <Switch
-                    aria-label={`${tool.name} is switched on`}
-                    checked={!disabled.has(tool.id)}
-                    onChange={(event) => {
-                      switchAll([tool.id], event.currentTarget.checked);
-                    }}
-                  />
-                </Table.Td>
-                <Table.Td>
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    aria-label={`Try ${tool.name}`}
-                    onClick={() => {
-                      setTried(tool);
-                    }}
-                  >
-                    Try
-                  </Button>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
+      <WideTable
+        label="Tools"
+        columns={[
+          {
+            head: (
+              <Checkbox
+                aria-label="Mark every tool of this page"
+                checked={allMarked}
+                onChange={(event) => {
+                  mark(
+                    shown.map((tool) => tool.id),
+                    event.currentTarget.checked,
+                  );
+                }}
+              />
+            ),
+            width: 40,
+          },
+          "Tool",
+          { head: "Category", width: 130 },
+          { head: "Does", width: 100 },
+          { head: "On", width: 70 },
+          { head: <VisuallyHidden>Try</VisuallyHidden>, width: 70 },
+        ]}
+        minWidth={680}
+        spacing="xs"
+      >
+        {shown.map((tool) => (
+          <Table.Tr key={tool.id}>
+            <Table.Td>
+              <Checkbox
+                aria-label={`Mark ${tool.name}`}
+                checked={marked.has(tool.id)}
+                onChange={(event) => {
+                  mark([tool.id], event.currentTarget.checked);
+                }}
+              />
+            </Table.Td>
+            <Table.Td>
+              <Text size="sm" fw={600}>
+                {tool.name}
+              </Text>
+              <Text size="xs" c="dimmed" lineClamp={2}>
+                {tool.description}
+              </Text>
+            </Table.Td>
+            <Table.Td>{tool.annotations.category}</Table.Td>
+            <Table.Td>
+              <Badge variant="dot" color={tool.read_only ? "teal" : "orange"}>
+                {tool.read_only ? "Reads" : "Writes"}
+              </Badge>
+            </Table.Td>
+            <Table.Td>
+              <Switch
+                aria-label={`${tool.name} is switched on`}
+                checked={!disabled.has(tool.id)}
+                onChange={(event) => {
+                  switchAll([tool.id], event.currentTarget.checked);
+                }}
+              />
+            </Table.Td>
+            <Table.Td>
+              <Button
+                size="compact-xs"
+                variant="default"
+                aria-label={`Try ${tool.name}`}
+                onClick={() => {
+                  setTried(tool);
+                }}
+              >
+                Try
+              </Button>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </WideTable>
       {found.length > PAGE && (
         <Pagination
           total={Math.ceil(found.length / PAGE)}

@@ -4,50 +4,43 @@ import type { Schemas } from "../../api/schemas.ts";
 import { accessInWords, KeyBadge, StatusBadge } from "../../parts/connection-badges.tsx";
 import { Initials } from "../../parts/initials.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 /** Connections, one a row. */
 export function ConnectionsTable({ connections }: { readonly connections: readonly Schemas["Connection"][] }) {
   if (connections.length === 0) return <Text c="dimmed">No connection is like that.</Text>;
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Connections">
-      <Table verticalSpacing="sm" miw={720}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Status</Table.Th>
-            <Table.Th>Key</Table.Th>
-            <Table.Th>Access</Table.Th>
-            <Table.Th>Connected</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {connections.map((each) => (
-            <Table.Tr key={each.id}>
-              <Table.Td>
-                <Group gap="sm" wrap="nowrap">
-                  <Initials name={each.mcp_server_name} size="sm" />
-                  <Stack gap={0}>
-                    <Link to="/connections/$id" params={{ id: String(each.id) }} className="row-link">
-                      {each.mcp_server_name}
-                    </Link>
-                    <Text size="xs" c="dimmed">
-                      {each.server_type}
-                    </Text>
-                  </Stack>
-                </Group>
-              </Table.Td>
-              <Table.Td>{each.status !== undefined && <StatusBadge status={each.status} />}</Table.Td>
-              <Table.Td>
-                <KeyBadge status={each.api_key_verification_status} />
-              </Table.Td>
-              <Table.Td>{accessInWords(each.access_type)}</Table.Td>
-              <Table.Td>
-                <Moment at={each.created_at} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <WideTable
+      label="Connections"
+      columns={["Name", "Status", "Key", "Access", "Connected"]}
+      minWidth={720}
+      spacing="sm"
+    >
+      {connections.map((each) => (
+        <Table.Tr key={each.id}>
+          <Table.Td>
+            <Group gap="sm" wrap="nowrap">
+              <Initials name={each.mcp_server_name} size="sm" />
+              <Stack gap={0}>
+                <Link to="/connections/$id" params={{ id: String(each.id) }} className="row-link">
+                  {each.mcp_server_name}
+                </Link>
+                <Text size="xs" c="dimmed">
+                  {each.server_type}
+                </Text>
+              </Stack>
+            </Group>
+          </Table.Td>
+          <Table.Td>{each.status !== undefined && <StatusBadge status={each.status} />}</Table.Td>
+          <Table.Td>
+            <KeyBadge status={each.api_key_verification_status} />
+          </Table.Td>
+          <Table.Td>{accessInWords(each.access_type)}</Table.Td>
+          <Table.Td>
+            <Moment at={each.created_at} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </WideTable>
   );
 }

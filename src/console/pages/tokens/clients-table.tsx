@@ -7,6 +7,7 @@ import { scopesInWords } from "../../parts/scopes.tsx";
 import { ShownOnce } from "../../parts/shown-once.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { useClients, useRevokeClient, useRotateSecret } from "./use-clients.ts";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 /** OAuth clients, one a row. */
 export function ClientsTable() {
@@ -26,65 +27,57 @@ export function ClientsTable() {
         </EmptyState>
       )}
       {data.length > 0 && (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label="OAuth clients">
-          <Table miw={820} verticalSpacing="sm">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th>What it may do</Table.Th>
-                <Table.Th>Made</Table.Th>
-                <Table.Th>Secret rotated</Table.Th>
-                <Table.Th w={210}>Change</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {data.map((each) => (
-                <Table.Tr key={each.client_id}>
-                  <Table.Td>
-                    <Text size="sm" fw={600}>
-                      {each.name}
-                    </Text>
-                    <Text size="xs" c="dimmed">
-                      {each.client_id}
-                    </Text>
-                  </Table.Td>
-                  <Table.Td>{scopesInWords(each.scopes)}</Table.Td>
-                  <Table.Td>
-                    <Moment at={each.created_at} />
-                  </Table.Td>
-                  <Table.Td>
-                    {each.secret_rotated_at === undefined ? "Never" : <Moment at={each.secret_rotated_at} />}
-                  </Table.Td>
-                  <Table.Td>
-                    <Group gap="xs" wrap="nowrap">
-                      {each.has_secret && (
-                        <Button
-                          size="compact-sm"
-                          variant="default"
-                          aria-label={`New secret for ${each.name}`}
-                          loading={rotate.isPending && rotate.variables === each.client_id}
-                          onClick={() => {
-                            rotate.mutate(each.client_id);
-                          }}
-                        >
-                          New secret
-                        </Button>
-                      )}
-                      <ConfirmButton
-                        label="Revoke"
-                        ariaLabel={`Revoke ${each.name}`}
-                        question={`“${each.name}” and all its tokens stop working at once. Revoke it?`}
-                        onConfirm={() => {
-                          revoke.mutate(each.client_id);
-                        }}
-                      />
-                    </Group>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
+        <WideTable
+          label="OAuth clients"
+          columns={["Name", "What it may do", "Made", "Secret rotated", { head: "Change", width: 210 }]}
+          minWidth={820}
+          spacing="sm"
+        >
+          {data.map((each) => (
+            <Table.Tr key={each.client_id}>
+              <Table.Td>
+                <Text size="sm" fw={600}>
+                  {each.name}
+                </Text>
+                <Text size="xs" c="dimmed">
+                  {each.client_id}
+                </Text>
+              </Table.Td>
+              <Table.Td>{scopesInWords(each.scopes)}</Table.Td>
+              <Table.Td>
+                <Moment at={each.created_at} />
+              </Table.Td>
+              <Table.Td>
+                <Moment at={each.secret_rotated_at} />
+              </Table.Td>
+              <Table.Td>
+                <Group gap="xs" wrap="nowrap">
+                  {each.has_secret && (
+                    <Button
+                      size="compact-sm"
+                      variant="default"
+                      aria-label={`New secret for ${each.name}`}
+                      loading={rotate.isPending && rotate.variables === each.client_id}
+                      onClick={() => {
+                        rotate.mutate(each.client_id);
+                      }}
+                    >
+                      New secret
+                    </Button>
+                  )}
+                  <ConfirmButton
+                    label="Revoke"
+                    ariaLabel={`Revoke ${each.name}`}
+                    question={`“${each.name}” and all its tokens stop working at once. Revoke it?`}
+                    onConfirm={() => {
+                      revoke.mutate(each.client_id);
+                    }}
+                  />
+                </Group>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </WideTable>
       )}
     </Stack>
   );

@@ -8,6 +8,7 @@ import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { scopesInWords } from "../../parts/scopes.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 const KEY = ["grants"];
 
@@ -36,48 +37,42 @@ export function GrantsTable({ connectionName }: { readonly connectionName: (id: 
   return (
     <Stack>
       {revoke.error !== null && <ErrorNotice error={revoke.error} />}
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Applications">
-        <Table miw={760} verticalSpacing="sm">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Application</Table.Th>
-              <Table.Th>What it may do</Table.Th>
-              <Table.Th>Reaches</Table.Th>
-              <Table.Th>Last used</Table.Th>
-              <Table.Th w={100}>Change</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {data.map((grant) => (
-              <Table.Tr key={grant.id}>
-                <Table.Td>
-                  <Text size="sm" fw={600}>
-                    {grant.client_name === "" ? grant.client_id : grant.client_name}
-                  </Text>
-                  <Text size="xs" c="dimmed">
-                    {grant.redirect_uri}
-                  </Text>
-                </Table.Td>
-                <Table.Td>{scopesInWords(grant.scopes)}</Table.Td>
-                <Table.Td>
-                  {grant.all_connections ? "All connections" : grant.mcp_server_ids.map(connectionName).join(", ")}
-                </Table.Td>
-                <Table.Td>{grant.last_used_at === undefined ? "Never" : <Moment at={grant.last_used_at} />}</Table.Td>
-                <Table.Td>
-                  <ConfirmButton
-                    label="Revoke"
-                    ariaLabel={`Revoke what ${grant.client_name} was allowed`}
-                    question={`“${grant.client_name}” stops working at once. Revoke what it was allowed?`}
-                    onConfirm={() => {
-                      revoke.mutate(grant.id);
-                    }}
-                  />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
+      <WideTable
+        label="Applications"
+        columns={["Application", "What it may do", "Reaches", "Last used", { head: "Change", width: 100 }]}
+        minWidth={760}
+        spacing="sm"
+      >
+        {data.map((grant) => (
+          <Table.Tr key={grant.id}>
+            <Table.Td>
+              <Text size="sm" fw={600}>
+                {grant.client_name === "" ? grant.client_id : grant.client_name}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {grant.redirect_uri}
+              </Text>
+            </Table.Td>
+            <Table.Td>{scopesInWords(grant.scopes)}</Table.Td>
+            <Table.Td>
+              {grant.all_connections ? "All connections" : grant.mcp_server_ids.map(connectionName).join(", ")}
+            </Table.Td>
+            <Table.Td>
+              <Moment at={grant.last_used_at} />
+            </Table.Td>
+            <Table.Td>
+              <ConfirmButton
+                label="Revoke"
+                ariaLabel={`Revoke what ${grant.client_name} was allowed`}
+                question={`“${grant.client_name}” stops working at once. Revoke what it was allowed?`}
+                onConfirm={() => {
+                  revoke.mutate(grant.id);
+                }}
+              />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </WideTable>
     </Stack>
   );
 }

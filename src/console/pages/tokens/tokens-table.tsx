@@ -8,6 +8,7 @@ import { scopesInWords } from "../../parts/scopes.tsx";
 import { ShownOnce } from "../../parts/shown-once.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { useRevokeToken, useRotateToken, useTokens } from "./use-tokens.ts";
+import { WideTable } from "../../parts/wide-table.tsx";
 
 /** After how many days a token should be replaced. */
 const ROTATE_AFTER_MS = 90 * 86_400_000;
@@ -34,65 +35,60 @@ export function TokensTable({ connectionName }: { readonly connectionName: (id: 
         </EmptyState>
       )}
       {data.length > 0 && (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label="Personal access tokens">
-          <Table miw={820} verticalSpacing="sm">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th>What it may do</Table.Th>
-                <Table.Th>Reaches</Table.Th>
-                <Table.Th>Last used</Table.Th>
-                <Table.Th>Ends</Table.Th>
-                <Table.Th w={170}>Change</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {data.map((token) => (
-                <Table.Tr key={token.id}>
-                  <Table.Td>
-                    <Text size="sm" fw={600}>
-                      {token.name === "" ? token.id : token.name}
-                    </Text>
-                    {isOld(token) && (
-                      <Badge size="sm" variant="dot" color="orange">
-                        Older than 90 days
-                      </Badge>
-                    )}
-                  </Table.Td>
-                  <Table.Td>{scopesInWords(token.scopes)}</Table.Td>
-                  <Table.Td>
-                    {token.mcp_server_id === undefined ? "All connections" : connectionName(token.mcp_server_id)}
-                  </Table.Td>
-                  <Table.Td>{token.last_used_at === undefined ? "Never" : <Moment at={token.last_used_at} />}</Table.Td>
-                  <Table.Td>{token.expires_at === undefined ? "Never" : <Moment at={token.expires_at} />}</Table.Td>
-                  <Table.Td>
-                    <Group gap="xs" wrap="nowrap">
-                      <Button
-                        size="compact-sm"
-                        variant="default"
-                        loading={rotate.isPending && rotate.variables === token.id}
-                        aria-label={`Rotate ${token.name}`}
-                        onClick={() => {
-                          rotate.mutate(token.id);
-                        }}
-                      >
-                        Rotate
-                      </Button>
-                      <ConfirmButton
-                        label="Revoke"
-                        ariaLabel={`Revoke ${token.name}`}
-                        question={`Whatever uses “${token.name}” stops working at once. Revoke it?`}
-                        onConfirm={() => {
-                          revoke.mutate(token.id);
-                        }}
-                      />
-                    </Group>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
+        <WideTable
+          label="Personal access tokens"
+          columns={["Name", "What it may do", "Reaches", "Last used", "Ends", { head: "Change", width: 170 }]}
+          minWidth={820}
+          spacing="sm"
+        >
+          {data.map((token) => (
+            <Table.Tr key={token.id}>
+              <Table.Td>
+                <Text size="sm" fw={600}>
+                  {token.name === "" ? token.id : token.name}
+                </Text>
+                {isOld(token) && (
+                  <Badge size="sm" variant="dot" color="orange">
+                    Older than 90 days
+                  </Badge>
+                )}
+              </Table.Td>
+              <Table.Td>{scopesInWords(token.scopes)}</Table.Td>
+              <Table.Td>
+                {token.mcp_server_id === undefined ? "All connections" : connectionName(token.mcp_server_id)}
+              </Table.Td>
+              <Table.Td>
+                <Moment at={token.last_used_at} />
+              </Table.Td>
+              <Table.Td>
+                <Moment at={token.expires_at} />
+              </Table.Td>
+              <Table.Td>
+                <Group gap="xs" wrap="nowrap">
+                  <Button
+                    size="compact-sm"
+                    variant="default"
+                    loading={rotate.isPending && rotate.variables === token.id}
+                    aria-label={`Rotate ${token.name}`}
+                    onClick={() => {
+                      rotate.mutate(token.id);
+                    }}
+                  >
+                    Rotate
+                  </Button>
+                  <ConfirmButton
+                    label="Revoke"
+                    ariaLabel={`Revoke ${token.name}`}
+                    question={`Whatever uses “${token.name}” stops working at once. Revoke it?`}
+                    onConfirm={() => {
+                      revoke.mutate(token.id);
+                    }}
+                  />
+                </Group>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </WideTable>
       )}
     </Stack>
   );
