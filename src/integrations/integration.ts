@@ -1,5 +1,6 @@
 import type { JsonObject } from "../json.ts";
 import type { Features, UpstreamNews } from "./features.ts";
+import type { OwnerAuthorization } from "./oauth/authorization.ts";
 import type { Relay } from "./relay.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
@@ -81,6 +82,8 @@ export interface Integration {
   verify(target: Target, options: CallOptions): Promise<Verification>;
   /** Has `hear` told what upstreams say of themselves while they answer calls. Must not throw. */
   onNews?(hear: (connectionId: number, news: UpstreamNews) => void): void;
+  /** How its owner authorises a connection by logging in at the third party, where that is possible. */
+  readonly authorization?: OwnerAuthorization;
   /** What it offers beyond tools, where it does. */
   readonly features?: Features;
   /** Forgets what is kept for a connection in memory (upstream sessions, tokens). */

@@ -1,0 +1,53 @@
+import type { Target } from "../integration.ts";
+
+/** An authorization server, as its metadata describes it (RFC 8414). Every address has passed the outbound guard's check. */
+export interface AuthorizationServer {
+  /** Compared with the `iss` of its answers (RFC 9207). */
+  readonly issuer: string;
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+  readonly revocationEndpoint: string | undefined;
+  /** Whether every answer to an authorization request must carry `iss`. */
+  readonly sendsIssuer: boolean;
+}
+
+/** Who we are at an authorization server. */
+export interface UpstreamClient {
+  readonly clientId: string;
+  /** Undefined for a public client. Sealed at rest. */
+  readonly clientSecret: string | undefined;
+  readonly authentication: "none" | "client_secret_basic" | "client_secret_post";
+}
+
+/** With what tokens of one authorization are asked for, renewed and revoked. */
+export interface AuthorizationTerms {
+  /** The third party, as its name appears in sentences. */
+  readonly title: string;
+  readonly server: AuthorizationServer;
+  readonly client: UpstreamClient;
+  /** The resource indicator (RFC 8707), where the third party takes one. */
+  readonly resource: string | undefined;
+  /** Space-separated; undefined for what the server gives by itself. */
+  readonly scope: string | undefined;
+  /** The only origin that the tokens may be sent to: the one that they are issued for. */
+  readonly audience: string;
+}
+
+/** Tokens as an authorization server gave them. */
+export interface IssuedTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string | undefined;
+  /** From when they were asked for; undefined where the server does not say. */
+  readonly lifetimeSeconds: number | undefined;
+  /** What was granted, where the server says so. */
+  readonly scope: string | undefined;
+}
+
+/** How an integration's connections are authorised by their owner. */
+export interface OwnerAuthorization {
+  /**
+   * Where the owner logs in and who we are there: discovers the server and registers with it where needed. `scope` is what
+   * a refused call asked for (step-up), undefined for the usual. Throws TokenFailure with a sentence for the owner.
+   */
+  terms(target: Target, scope: string | undefined, signal: AbortSignal): Promise<AuthorizationTerms>;
+}
