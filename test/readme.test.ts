@@ -9,9 +9,12 @@ import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type Service, startService } from "./support/service.ts";
 
 /** Every page that somebody reads before they read code. */
-const PAGES = globSync("{README.md,CHANGELOG.md,src/*/README.md,bench/README.md,examples/**/*.md}", {
-  cwd: PROJECT_FOLDER,
-}).sort();
+const PAGES = globSync(
+  "{README.md,CHANGELOG.md,src/README.md,src/*/README.md,openapi/integrations/README.md,bench/README.md,examples/**/*.md}",
+  {
+    cwd: PROJECT_FOLDER,
+  },
+).sort();
 /** The bench's page shows its own arguments; the bench runs for minutes. */
 const NOT_RUN = ["bench/README.md"];
 const ADDRESS = "http://127.0.0.1:8080";
