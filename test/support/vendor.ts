@@ -1,0 +1,379 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair } from "jose";
+import type { Adapter, AdapterPayload, ClientMetadata, Configuration, JWK } from "oidc-provider";
+import { InvalidGrant } from "oidc-provider/lib/helpers/errors.js";
+import { Provider } from "oidc-provider/lib/provider.js";
+import type { JsonObject } from "../../src/json.ts";
+
+/** How a client comes to be known. */
+export type Registration = "dynamic" | "document" | "static";
+
+/** What is settled when a vendor's authorization server starts. */
+export interface VendorOptions {
+  /** Path of its issuer, such as `/tenant`: none unless told. */
+  readonly issuerPath?: string;
+  /** By dynamic registration unless told; clients of `clients` are known besides. */
+  readonly registration?: readonly Registration[];
+  readonly clients?: readonly ClientMetadata[];
+  /** Scopes that resources know: `tools.read` and `tools.admin` unless told. */
+  readonly scopes?: readonly string[];
+  /** How it reads Client ID Metadata Documents. */
+  readonly fetchDocument?: (address: string) => Promise<Response>;
+  /** The resources that tokens are issued for (RFC 8707): any unless told. The first is the one when none is named. */
+  readonly resources?: () => readonly string[];
+}
+
+/** A request that its token endpoint was sent. */
+export interface TokenRequest {
+  readonly grantType: string;
+  readonly form: URLSearchParams;
+  readonly authorization: string | undefined;
+  /** Of the answer; 0 while there is none. */
+  status: number;
+}
+
+/** The authorization server of a third party: a real `oidc-provider` on loopback, whose behaviour a test decides. */
+export interface Vendor {
+  /** `host:port`, as OUTBOUND_ALLOW wants it. */
+  readonly host: string;
+  readonly origin: string;
+  readonly issuer: string;
+  /** JSON served at well-known paths: what the provider says of itself, at RFC 8414's place, until a test changes it. A function answers itself. */
+  readonly documents: Map<string, JsonObject | ((response: ServerResponse) => void)>;
+  /** What the provider says of itself. */
+  readonly metadata: JsonObject;
+  /** Seconds; may be changed at any time. */
+  readonly ttl: { accessToken: number; refreshToken: number };
+  /** Whether a refresh gives another refresh token, and one that is brought twice ends the grant. */
+  rotates: boolean;
+  /** Whether codes are redeemed for a refresh token too. */
+  givesRefreshTokens: boolean;
+  /** Answers a token request instead of the provider, where it returns true. */
+  answerToken: ((request: TokenRequest, response: ServerResponse) => boolean) | undefined;
+  /**
+   * Runs when the provider has made up its mind (rotated, stored), before the answer leaves: a wait stalls it, `drop` ends the
+   * connection in its place.
+   */
+  beforeAnswer: ((request: TokenRequest) => Promise<"drop" | "send">) | undefined;
+  /** May change where a person is sent back to. */
+  onRedirect: ((address: URL) => void) | undefined;
+  readonly tokenRequests: TokenRequest[];
+  readonly revocations: { readonly form: URLSearchParams; status: number }[];
+  /** The authorization requests that people were sent with. */
+  readonly authorizations: URLSearchParams[];
+  /** Bodies of the registrations. */
+  readonly registrations: JsonObject[];
+  /** Every token, code and client secret that it gave: none of them may appear in what we say. */
+  readonly secrets: Set<string>;
+  /** Refreshes that reached it. */
+  refreshes(): number;
+  /** Whose the token is and what it may; undefined for one that is not good (any longer) at the resource. */
+  inspect(token: string, resource: string): Promise<{ readonly subject: string; readonly scope: string } | undefined>;
+  /** Refuses every access token that was given so far; refresh tokens stay good. */
+  expireTokens(): void;
+  /** Ends every authorization: access tokens and refresh tokens alike. */
+  endGrants(): void;
+  /**
+   * A person of the vendor's follows the address, logs in and consents (or refuses); no screen. Gives the address that the
+   * browser is sent back to, unopened. Throws with the page where it never comes to that.
+   */
+  logIn(authorizationUrl: string, options?: { readonly name?: string; readonly consents?: boolean }): Promise<string>;
+  close(): Promise<void>;
+}
+
+const INTERACTION = /^\/interaction\/([\w-]+)$/;
+const MAX_HOPS = 10;
+
+/** In memory, and exact where the package's own is not: of two that consume a token at once, one is refused. */
+function createMemory(): { adapter: (model: string) => Adapter; clear: (...models: string[]) => void } {
+  const rows = new Map<string, AdapterPayload>();
+  const ended = new Set<string>();
+  const adapter = (model: string): Adapter => ({
+    upsert: async (id, payload) => void rows.set(`${model} ${id}`, payload),
+    find: async (id) => {
+      const row = rows.get(`${model} ${id}`);
+      return row === undefined || ended.has(row.grantId ?? "") ? undefined : { ...row };
+    },
+    findByUserCode: async () => undefined,
+    findByUid: async (uid) => [...rows.values()].find((row) => row.kind === model && row.uid === uid),
+    destroy: async (id) => void rows.delete(`${model} ${id}`),
+    revokeByGrantId: async (grantId) => void ended.add(grantId),
+    consume: async (id) => {
+      const row = rows.get(`${model} ${id}`);
+      if (row?.consumed !== undefined) throw new InvalidGrant("it was used already");
+      if (row !== undefined) rows.set(`${model} ${id}`, { ...row, consumed: Math.floor(Date.now() / 1_000) });
+    },
+  });
+  const clear = (...models: string[]): void => {
+    for (const key of rows.keys()) if (models.includes(key.split(" ")[0] ?? "")) rows.delete(key);
+  };
+  return { adapter, clear };
+}
+
+async function createSigningKey(): Promise<JWK> {
+  const { privateKey } = await generateKeyPair("ES256", { extractable: true });
+  return { ...(await exportJWK(privateKey)), alg: "ES256", kid: "1" };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(chunks).toString();
+}
+
+/** Starts one. */
+export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
+  const { issuerPath = "", registration = ["dynamic"], scopes = ["tools.read", "tools.admin"] } = options;
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://${host}`;
+  const issuer = `${origin}${issuerPath}`;
+  const memory = createMemory();
+  const ttl = { accessToken: 3_600, refreshToken: 86_400 };
+
+  const configuration: Configuration = {
+    adapter: memory.adapter,
+    clients: [...(options.clients ?? [])],
+    cookies: { keys: ["a key of a test"] },
+    jwks: { keys: [await createSigningKey()] },
+    clientDefaults: { id_token_signed_response_alg: "ES256" },
+    scopes: ["openid", "offline_access", ...scopes],
+    ttl: {
+      AccessToken: () => ttl.accessToken,
+      RefreshToken: () => ttl.refreshToken,
+      AuthorizationCode: 60,
+      Interaction: 600,
+      Grant: 86_400,
+      Session: 600,
+      IdToken: 600,
+    },
+    pkce: { required: () => true },
+    responseTypes: ["code"],
+    clientAuthMethods: ["none", "client_secret_basic", "client_secret_post"],
+    issueRefreshToken: (_ctx, client) => vendor.givesRefreshTokens && client.grantTypeAllowed("refresh_token"),
+    rotateRefreshToken: () => vendor.rotates,
+    expiresWithSession: () => false,
+    findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
+    interactions: { url: (_ctx, { uid }) => `${issuerPath}/interaction/${uid}` },
+    renderError: (ctx, out) => {
+      ctx.type = "html";
+      ctx.body = `<!doctype html><title>Vendor</title><p>${JSON.stringify(out)}</p>`;
+    },
+    loadExistingGrant: async (ctx) => {
+      const { client, session, params, resourceServers = {} } = ctx.oidc;
+      if (client === undefined || session?.accountId === undefined) return undefined;
+      const grant = new ctx.oidc.provider.Grant({ clientId: client.clientId, accountId: session.accountId });
+      const wanted = String(params?.["scope"] ?? "");
+      grant.addOIDCScope(wanted);
+      for (const resource of Object.keys(resourceServers)) grant.addResourceScope(resource, wanted);
+      await grant.save();
+      return grant;
+    },
+    ...(options.fetchDocument !== undefined && {
+      fetch: (address: string | URL | Request) => {
+        const text = address instanceof Request ? address.url : String(address);
+        return options.fetchDocument?.(text) ?? fetch(text);
+      },
+    }),
+    features: {
+      devInteractions: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      clientCredentials: { enabled: true },
+      revocation: { enabled: true },
+      registration: { enabled: registration.includes("dynamic") },
+      clientIdMetadataDocument: { enabled: registration.includes("document"), ack: "draft-02" },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: (_ctx, _client, oneOf) => oneOf?.[0] ?? options.resources?.()[0] ?? origin,
+        getResourceServerInfo: (_ctx, resource) => {
+          const known = options.resources?.();
+          if (known !== undefined && !known.includes(resource)) throw new InvalidGrant("unknown resource");
+          return {
+            scope: scopes.join(" "),
+            audience: resource,
+            accessTokenFormat: "opaque",
+            accessTokenTTL: ttl.accessToken,
+          };
+        },
+      },
+    },
+  };
+  const provider = new Provider(issuer, configuration);
+  const handle = provider.callback();
+  const given = new Set<string>();
+  const refused = new Set<string>();
+
+  const vendor: Vendor = {
+    host,
+    origin,
+    issuer,
+    documents: new Map(),
+    metadata: {},
+    ttl,
+    rotates: true,
+    givesRefreshTokens: true,
+    answerToken: undefined,
+    beforeAnswer: undefined,
+    onRedirect: undefined,
+    tokenRequests: [],
+    revocations: [],
+    authorizations: [],
+    registrations: [],
+    secrets: new Set(),
+    refreshes: () => vendor.tokenRequests.filter(({ grantType }) => grantType === "refresh_token").length,
+    inspect: async (token, resource) => {
+      if (refused.has(token)) return undefined;
+      const found = (await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token));
+      if (!found?.isValid) return undefined;
+      if (![found.aud].flat().includes(resource)) return undefined;
+      return { subject: "accountId" in found ? found.accountId : (found.clientId ?? ""), scope: found.scope ?? "" };
+    },
+    expireTokens: () => given.forEach((token) => refused.add(token)),
+    endGrants: () => memory.clear("Grant", "AccessToken", "RefreshToken", "AuthorizationCode"),
+    logIn: (address, { name = "Vera", consents = true } = {}) => logIn(address, name, consents),
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? "", origin);
+    const document = vendor.documents.get(pathname);
+    if (typeof document === "function") {
+      document(response);
+      return;
+    }
+    if (document !== undefined) {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document));
+      return;
+    }
+    const own = pathname.startsWith(`${issuerPath}/`) ? pathname.slice(issuerPath.length) : "";
+    if (own.startsWith("/.well-known/") && request.headers["x-of-itself"] === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    if (INTERACTION.test(own)) return interact(request, response);
+    const mounted = Object.assign(request, {
+      originalUrl: request.url,
+      url: (request.url ?? "").slice(issuerPath.length),
+    });
+    if (own === "/auth" && request.method === "GET") vendor.authorizations.push(searchParams);
+    if (own.startsWith("/auth")) watchRedirect(response);
+    if (request.method !== "POST") return handle(mounted, response);
+    const body = await bodyOf(request);
+    const form = new URLSearchParams(body);
+    if (own === "/token")
+      return answerToken(Object.assign(mounted, { body: Object.fromEntries(form) }), response, form);
+    if (own === "/reg") {
+      const asked = JSON.parse(body) as JsonObject;
+      vendor.registrations.push(asked);
+      keepSecrets(response);
+      return handle(Object.assign(mounted, { body: asked }), response);
+    }
+    if (own === "/token/revocation") {
+      const revocation = { form, status: 0 };
+      vendor.revocations.push(revocation);
+      response.once("finish", () => (revocation.status = response.statusCode));
+    }
+    return handle(Object.assign(mounted, { body: Object.fromEntries(form) }), response);
+  }
+
+  async function answerToken(request: IncomingMessage, response: ServerResponse, form: URLSearchParams): Promise<void> {
+    const grantType = form.get("grant_type") ?? "";
+    const seen: TokenRequest = { grantType, form, authorization: request.headers.authorization, status: 0 };
+    vendor.tokenRequests.push(seen);
+    for (const secret of ["code", "code_verifier", "client_secret"]) {
+      const value = form.get(secret);
+      if (value !== null) vendor.secrets.add(value);
+    }
+    response.once("finish", () => (seen.status = response.statusCode));
+    if (vendor.answerToken?.(seen, response) === true) return;
+    keepSecrets(response, async () => (await vendor.beforeAnswer?.(seen)) ?? "send");
+    await handle(request, response);
+  }
+
+  /** Hears what an answer gives away, and holds it back as long as it is told. */
+  function keepSecrets(response: ServerResponse, hold?: () => Promise<"drop" | "send">): void {
+    const end = response.end.bind(response);
+    response.end = (chunk?: unknown) => {
+      const text = Buffer.isBuffer(chunk) || typeof chunk === "string" ? chunk.toString() : "{}";
+      const said = JSON.parse(text) as JsonObject;
+      for (const name of ["access_token", "refresh_token", "client_secret", "registration_access_token"]) {
+        const value = said[name];
+        if (typeof value === "string") vendor.secrets.add(value);
+        if (typeof value === "string" && name === "access_token") given.add(value);
+      }
+      void Promise.resolve(hold?.()).then((word) => {
+        if (word === "drop") response.destroy();
+        else end(text);
+      });
+      return response;
+    };
+  }
+
+  function watchRedirect(response: ServerResponse): void {
+    const setHeader = response.setHeader.bind(response);
+    response.setHeader = (name, value) => {
+      if (name.toLowerCase() !== "location" || typeof value !== "string") return setHeader(name, value);
+      const address = new URL(value, origin);
+      if (address.origin === origin) return setHeader(name, value);
+      vendor.onRedirect?.(address);
+      return setHeader(name, address.href);
+    };
+  }
+
+  /** The vendor's one page: who are you, and do you allow it? */
+  async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== "POST") {
+      response.setHeader("content-type", "text/html");
+      response.end(
+        `<!doctype html><title>Vendor</title><h1>Log in at the vendor</h1><form method="post"><input name="name" aria-label="Name" value="Vera">` +
+          `<button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></form>`,
+      );
+      return;
+    }
+    const form = new URLSearchParams(await bodyOf(request));
+    const result =
+      form.get("decision") === "allow"
+        ? { login: { accountId: form.get("name") ?? "Vera" }, consent: {} }
+        : { error: "access_denied", error_description: "The person refused." };
+    await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
+  }
+
+  async function logIn(authorizationUrl: string, name: string, consents: boolean): Promise<string> {
+    const cookies = new Map<string, string>();
+    let address = new URL(authorizationUrl);
+    for (let hop = 0; hop < MAX_HOPS; hop += 1) {
+      if (address.origin !== origin) return address.href;
+      const isPage = INTERACTION.test(address.pathname.slice(issuerPath.length));
+      const answered = await fetch(address, {
+        redirect: "manual",
+        headers: { cookie: [...cookies].map(([key, value]) => `${key}=${value}`).join("; ") },
+        ...(isPage && {
+          method: "POST",
+          body: new URLSearchParams({ name, decision: consents ? "allow" : "deny" }),
+        }),
+      });
+      for (const line of answered.headers.getSetCookie()) {
+        const [, key = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+        cookies.set(key, value);
+      }
+      const next = answered.headers.get("location");
+      if (next === null) throw new Error(`the vendor answered ${answered.status}: ${await answered.text()}`);
+      address = new URL(next, address);
+    }
+    throw new Error("the vendor's redirects never end");
+  }
+
+  const told = await fetch(`${issuer}/.well-known/openid-configuration`, { headers: { "x-of-itself": "yes" } });
+  Object.assign(vendor.metadata, await told.json());
+  vendor.documents.set(`/.well-known/oauth-authorization-server${issuerPath}`, { ...vendor.metadata });
+  return vendor;
+}
