@@ -906,7 +906,7 @@ export interface components {
             /** @description The human-readable name. */
             mcp_server_name: string;
             /**
-             * @description What is known of the key.
+             * @description What is known of the key. Where the owner authorises the connection it tells of that authorisation: `pending` before the first, `failed` after one was lost.
              * @enum {string}
              */
             api_key_verification_status: "pending" | "verified" | "failed";
@@ -931,10 +931,10 @@ export interface components {
             /** @description The kind of integration, such as `mcp` or `bamboohr`. Only in a list with `view=detailed`. */
             server_type?: string;
             /**
-             * @description `disabled` while agents may not use it, `error` while its key fails, `active` otherwise. Only in a list with `view=detailed`.
+             * @description `disabled` while agents may not use it, `needs_authorization` while its owner has to log in at the third party, `error` while its key fails, `active` otherwise. Only in a list with `view=detailed`.
              * @enum {string}
              */
-            status?: "active" | "disabled" | "error";
+            status?: "active" | "disabled" | "needs_authorization" | "error";
             /** @description Why the status or the verification is what it is. Only in a list with `view=detailed`, where there is something to say. */
             status_reason?: string;
             /**
@@ -956,10 +956,10 @@ export interface components {
             /** @description What the owner wrote about it. Empty when nothing was written. */
             description: string;
             /**
-             * @description `disabled` while agents may not use it, `error` while its key fails, `active` otherwise.
+             * @description `disabled` while agents may not use it, `needs_authorization` while its owner has to log in at the third party, `error` while its key fails, `active` otherwise.
              * @enum {string}
              */
-            status: "active" | "disabled" | "error";
+            status: "active" | "disabled" | "needs_authorization" | "error";
             /** @description Why the status or the verification is what it is. Absent when there is nothing to say. */
             status_reason?: string;
             /**
@@ -1018,16 +1018,21 @@ export interface components {
              * @enum {string}
              */
             accept_tool_changes?: "manual" | "automatic";
+            /**
+             * @description How calls authenticate to the third party, one of the integration's `auth_methods`. With `oauth2` the owner logs in there, at the answer's `authorization_url`. Left out leaves it to the configuration.
+             * @enum {string}
+             */
+            auth_method?: "none" | "api_key" | "oauth2";
         };
         /** @description The created connection. */
         CreateConnectionResponse: {
             /** @description The number of the new connection in decimal. */
             server_id: string;
             /**
-             * @description A new connection is active.
+             * @description A new connection is active, unless its owner has to log in at the third party first.
              * @enum {string}
              */
-            status: "active";
+            status: "active" | "needs_authorization";
             /** @description The kind of integration. */
             server_type: string;
             /** @description The human-readable name. */
@@ -1037,6 +1042,13 @@ export interface components {
              * @description When the connection was created, in UTC.
              */
             created_at: string;
+            /** @description Where the owner, logged in here, goes with a browser to authorise the connection. Works once. Present with the status `needs_authorization`; authorizing the connection gives another. */
+            authorization_url?: string;
+            /**
+             * Format: date-time
+             * @description Until when it works, in UTC; ten minutes. Present together with it.
+             */
+            authorization_url_expires_at?: string;
         };
         /** @description The caller's connections, oldest first. */
         ListConnectionsResponse: {
@@ -1384,10 +1396,10 @@ export interface components {
         /** @description What one real call to the third party told. Absent when nothing was sent because of errors. */
         VerificationReport: {
             /**
-             * @description `failed`: the credential was refused; `inconclusive`: the answer says nothing about it; `skipped`: no credential was given.
+             * @description `failed`: the credential was refused; `needs_authorization`: the owner has to log in there; `inconclusive`: the answer says nothing about it; `skipped`: no credential was given.
              * @enum {string}
              */
-            outcome: "verified" | "failed" | "inconclusive" | "skipped";
+            outcome: "verified" | "failed" | "needs_authorization" | "inconclusive" | "skipped";
             /** @description Why, in a sentence. Absent when it is verified. */
             reason?: string;
         };

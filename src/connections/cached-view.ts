@@ -59,9 +59,10 @@ export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFee
   }
 
   function opened(connection: Connection, bytes: Uint8Array | undefined): Target {
-    const { accountId, id, keyVersion, configuration } = connection;
+    const { accountId, id, keyVersion, configuration, authMethod } = connection;
     const secrets = bytes === undefined ? {} : store.openSecrets(accountId, id, bytes);
-    const target = { accountId, connectionId: id, keyVersion, configuration: { ...configuration, ...secrets } };
+    const whole = { ...configuration, ...secrets };
+    const target = { accountId, connectionId: id, keyVersion, configuration: whole, authMethod };
     targets.set(connection, target);
     return target;
   }

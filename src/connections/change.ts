@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { invalid } from "../domain-error.ts";
+import { authMethodsOf } from "../integrations/authentication.ts";
 import type { Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { JsonObject } from "../json.ts";
@@ -12,6 +13,7 @@ import {
   type ToolChangeAcceptance,
 } from "./connection.ts";
 import type { ChangeEffects } from "./connection-store.ts";
+import { CHANGED_SINCE_AUTHORIZED } from "./auth-method.ts";
 import {
   checkConfiguration,
   mergeConfiguration,
@@ -147,17 +149,34 @@ function withKey(before: Connection, change: ConnectionChange, ground: ChangeGro
   if (!renewed && moved.length === 0) return { after: { ...before, configuration: split.configuration }, effects: {} };
   const { credentialProperty } = integration;
   const hasCredential = credentialProperty !== undefined && credentialProperty in split.secrets;
-  return {
-    after: {
-      ...before,
-      configuration: split.configuration,
-      hasCredential,
-      verificationStatus: "pending",
-      statusReason: missingCredentialReason(integration, hasCredential),
-      keyVersion: before.keyVersion + 1,
-    },
-    effects: { secrets: split.secrets, verify: true, forgetTools: moved.length > 0 },
+  const changed: Connection = {
+    ...before,
+    configuration: split.configuration,
+    hasCredential,
+    verificationStatus: "pending",
+    statusReason: missingCredentialReason(integration, hasCredential),
+    keyVersion: before.keyVersion + 1,
   };
+  const effects: ChangeEffects = { secrets: split.secrets, verify: true, forgetTools: moved.length > 0 };
+  if (before.authMethod === "configured") return { after: changed, effects };
+  return underAuthorization(changed, integration, effects, moved.length > 0);
+}
+
+/**
+ * What becomes of a connection that its owner authorised: a key takes the authorisation's place, and at another destination
+ * that may ask for nothing the verification finds out. Otherwise the owner is asked anew: the tokens were issued for what it was.
+ */
+function underAuthorization(
+  changed: Connection,
+  integration: Integration,
+  effects: ChangeEffects,
+  hasMoved: boolean,
+): DecidedChange {
+  const ended: ChangeEffects = { ...effects, endAuthorization: true };
+  if (changed.hasCredential || (hasMoved && authMethodsOf(integration).includes("none")))
+    return { after: { ...changed, authMethod: "configured", needsAuthorization: false }, effects: ended };
+  const statusReason = CHANGED_SINCE_AUTHORIZED;
+  return { after: { ...changed, needsAuthorization: true, statusReason }, effects: { ...ended, verify: false } };
 }
 
 /** A secret goes only where its owner sent it: moving the destination must bring every stored secret again (DESIGN §6). */

@@ -1,4 +1,5 @@
 import type { Actor } from "../auth/actor.ts";
+import type { AuthorizedBy } from "../integrations/authentication.ts";
 import type { JsonObject } from "../json.ts";
 import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "./connection.ts";
 
@@ -15,6 +16,16 @@ export interface NewConnection {
   readonly hasCredential: boolean;
   readonly statusReason: string | undefined;
   readonly acceptToolChanges: ToolChangeAcceptance;
+  /** `oauth2` waits for its owner's authorisation. */
+  readonly authMethod: AuthorizedBy;
+}
+
+/** Why a connection's owner has to log in at its third party. */
+export interface AuthorizationNeed {
+  /** In a public sentence. */
+  readonly reason: string;
+  /** The scopes that a refused call asked for: then the authorisation there is stays in use. Undefined when there is none any more. */
+  readonly wantedScope?: string | undefined;
 }
 
 /** What a change of a connection entails beside its own row, all in one transaction. */
@@ -27,6 +38,8 @@ export interface ChangeEffects {
   readonly forgetTools?: boolean;
   /** Forget which definitions are in force: all are as the upstream has them. */
   readonly forgetPins?: boolean;
+  /** Ends the authorisation that its owner gave at the third party: its tokens go with it. */
+  readonly endAuthorization?: boolean;
   /** Hash of the new secret of the connection's own client. */
   readonly clientSecret?: string;
   /** The scopes of the connection's own client from now on. */
@@ -82,6 +95,12 @@ export interface ConnectionStore {
     status: VerificationStatus,
     reason: string | undefined,
   ): Promise<boolean>;
+  /**
+   * Has the owner authorise the connection, if its key is still the one that was found wanting; false when it is not, or
+   * when that was known already. Without an authorisation that stays in use the verification becomes `failed`, or stays
+   * `pending` before there ever was one.
+   */
+  requireAuthorization(accountId: string, id: number, keyVersion: number, need: AuthorizationNeed): Promise<boolean>;
   /** Under `individual`: takes tools among the known ones, and among the disabled ones unless none were known yet. */
   adoptTools(accountId: string, id: number, toolIds: readonly number[]): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { AuthorizedBy } from "../integrations/authentication.ts";
 import type { JsonObject } from "../json.ts";
 
 /** How far a connection's access goes (SPEC «Access types»). */
@@ -30,6 +31,12 @@ export interface Connection {
   /** Whether the integration's credential has been supplied. */
   readonly hasCredential: boolean;
   readonly verificationStatus: VerificationStatus;
+  readonly authMethod: AuthorizedBy;
+  /**
+   * Whether its owner has to log in at the third party. While the verification says `verified`, calls still go out by the
+   * authorisation there is: it only reaches less far than one of them asked for.
+   */
+  readonly needsAuthorization: boolean;
   /** Why the verification is where it is, in a public sentence. */
   readonly statusReason: string | undefined;
   /** Grows with every change of credential or destination. */
@@ -48,9 +55,16 @@ export interface Connection {
   readonly updatedAt: Date;
 }
 
-/** `disabled` while agents may not use it, `error` while its key fails, `active` otherwise. */
-export function connectionStatus(connection: Connection): "active" | "disabled" | "error" {
+/** The words of `connectionStatus`. */
+export type ConnectionStatus = "active" | "disabled" | "needs_authorization" | "error";
+
+/**
+ * `disabled` while agents may not use it, `needs_authorization` while its owner has to log in at the third party, `error`
+ * while its key fails, `active` otherwise.
+ */
+export function connectionStatus(connection: Connection): ConnectionStatus {
   if (!connection.agentEnabled) return "disabled";
+  if (connection.needsAuthorization) return "needs_authorization";
   return connection.verificationStatus === "failed" ? "error" : "active";
 }
 

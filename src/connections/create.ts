@@ -6,6 +6,7 @@ import type { JsonObject } from "../json.ts";
 import { checkAccessType, checkToolChangeAcceptance } from "./change.ts";
 import { checkConfiguration, missingCredentialReason, splitConfiguration } from "./configuration.ts";
 import type { NewConnection } from "./connection-store.ts";
+import { chooseAuthMethod, NOT_YET_AUTHORIZED } from "./auth-method.ts";
 import { checkApiKey, checkDescription, checkName } from "./text.ts";
 
 /** What a caller supplies for a new connection. */
@@ -16,6 +17,8 @@ export interface ConnectionDraft {
   readonly accessType?: string | undefined;
   readonly acceptToolChanges?: string | undefined;
   readonly configuration: JsonObject;
+  /** One of the integration's ways to authenticate. Undefined leaves it to the configuration. */
+  readonly authMethod?: string | undefined;
 }
 
 /** Checks a draft against the catalog and its integration. Pure; throws `invalid` naming the field. */
@@ -33,6 +36,7 @@ export function prepareConnection(
   const { credentialProperty } = integration;
   const credential = credentialProperty === undefined ? undefined : secrets[credentialProperty];
   if (typeof credential === "string") checkApiKey(credential);
+  const authMethod = chooseAuthMethod(integration, draft.authMethod, credential !== undefined);
   return {
     accountId,
     serverType: draft.serverType,
@@ -42,7 +46,9 @@ export function prepareConnection(
     configuration,
     secrets,
     hasCredential: credential !== undefined,
-    statusReason: missingCredentialReason(integration, credential !== undefined),
+    statusReason:
+      authMethod === "oauth2" ? NOT_YET_AUTHORIZED : missingCredentialReason(integration, credential !== undefined),
+    authMethod,
     acceptToolChanges: checkToolChangeAcceptance(draft.acceptToolChanges ?? "manual"),
   };
 }

@@ -1,5 +1,5 @@
 import { DomainError } from "../domain-error.ts";
-import type { Catalog, Verification } from "../integrations/integration.ts";
+import type { Catalog, Integration, Verification } from "../integrations/integration.ts";
 import { missingCredentialReason } from "./configuration.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
@@ -40,7 +40,7 @@ export function pauseSeconds(attempt: number): number {
 
 /**
  * Verifies the key of a connection with one real call (DESIGN §6 «verification»): `verified`, `failed`, or still
- * `pending` with a reason and another attempt later; a recheck without an answer leaves the connection as it is. A result
+ * `pending` with a reason and another attempt later, or its owner is asked to log in at the third party; a recheck without an answer leaves the connection as it is. A result
  * counts only for the key it tested.
  */
 export function createVerification(deps: VerifierDeps): (job: VerificationJob) => Promise<void> {
@@ -59,17 +59,29 @@ export function createVerification(deps: VerifierDeps): (job: VerificationJob) =
       if (!job.isRecheck) await record("pending", seen.reason);
       return;
     }
+    if (seen.outcome === "needs_authorization") {
+      const { accountId, connectionId, keyVersion } = job;
+      await deps.connections.requireAuthorization(accountId, connectionId, keyVersion, { reason: seen.reason });
+      return;
+    }
     await record(seen.outcome, seen.outcome === "failed" ? seen.reason : undefined);
     // The tools are there by the time their owner looks.
     if (seen.outcome === "verified") await deps.tools.of(connection);
   };
 }
 
+/** Without a key, or without an authorisation that is in use, there is nothing to verify. */
+function canBeVerified(integration: Integration, connection: Connection): boolean {
+  if (connection.authMethod === "oauth2")
+    return !connection.needsAuthorization || connection.verificationStatus === "verified";
+  return missingCredentialReason(integration, connection.hasCredential) === undefined;
+}
+
 async function look(deps: VerifierDeps, connection: Connection): Promise<Verification | undefined> {
   const integration = deps.catalog.get(connection.serverType);
   if (integration === undefined)
     return { outcome: "retry", reason: `This installation has no integration ${connection.serverType}.` };
-  if (missingCredentialReason(integration, connection.hasCredential) !== undefined) return undefined;
+  if (!canBeVerified(integration, connection)) return undefined;
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), TIMEOUT_MS);
   try {

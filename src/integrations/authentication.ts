@@ -3,6 +3,9 @@ import type { Integration } from "./integration.ts";
 /** A way to authenticate to a third party. */
 export type AuthMethod = "none" | "api_key" | "oauth2";
 
+/** What authorises the calls of a connection: what its configuration holds (which may be nothing), or its owner's word at the third party. */
+export type AuthorizedBy = "configured" | "oauth2";
+
 /** Whether an integration cannot work without its credential. */
 export function requiresCredential(integration: Integration): boolean {
   const { required } = integration.configurationSchema;
@@ -15,6 +18,11 @@ export function requiresCredential(integration: Integration): boolean {
 
 /** The ways to authenticate that an integration leaves open. */
 export function authMethodsOf(integration: Integration): readonly AuthMethod[] {
-  if (integration.credentialProperty === undefined) return ["none"];
-  return requiresCredential(integration) ? ["api_key"] : ["none", "api_key"];
+  const configured: readonly AuthMethod[] =
+    integration.credentialProperty === undefined
+      ? ["none"]
+      : requiresCredential(integration)
+        ? ["api_key"]
+        : ["none", "api_key"];
+  return integration.authorization === undefined ? configured : [...configured, "oauth2"];
 }

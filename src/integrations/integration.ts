@@ -1,13 +1,18 @@
 import type { JsonObject } from "../json.ts";
+import type { AuthorizedBy } from "./authentication.ts";
 import type { Features, UpstreamNews } from "./features.ts";
 import type { OwnerAuthorization } from "./oauth/authorization.ts";
 import type { Relay } from "./relay.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
-/** What a verification saw. `retry` means that the answer says nothing about the key. */
+/**
+ * What a verification saw. `retry` means that the answer says nothing about the key, `needs_authorization` that its owner
+ * has to log in at the third party.
+ */
 export type Verification =
   | { readonly outcome: "verified" }
   | { readonly outcome: "failed"; readonly reason: string }
+  | { readonly outcome: "needs_authorization"; readonly reason: string }
   | { readonly outcome: "retry"; readonly reason: string };
 
 /** A connection as an integration needs it for one outbound call: where to and with what. Lives as long as the call. */
@@ -19,6 +24,8 @@ export interface Target {
   readonly keyVersion: number;
   /** The whole configuration, secrets opened. Never logged, never returned. */
   readonly configuration: JsonObject;
+  /** What authorises its calls; `oauth2` means tokens that its owner got it. Absent means `configured`. */
+  readonly authMethod?: AuthorizedBy;
 }
 
 /** Options of one outbound call; integrations that hear nothing on the way ignore the relay. */

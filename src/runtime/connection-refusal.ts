@@ -7,12 +7,18 @@ export function connectionRefusal(connection: Connection): string | undefined {
     case "verified":
       return undefined;
     case "failed":
+      if (connection.needsAuthorization) return unauthorized(connection, reason);
       return `The connection "${connection.name}" cannot be used: its key failed verification.${reason} Its owner must supply a new key.`;
     case "pending":
+      if (connection.needsAuthorization) return unauthorized(connection, reason);
       return reason === ""
         ? `The connection "${connection.name}" is still being verified. Try again in a few seconds.`
         : `The connection "${connection.name}" cannot be used until it is verified.${reason} Try again once that is settled.`;
   }
+}
+
+function unauthorized({ name }: Connection, reason: string): string {
+  return `The connection "${name}" cannot be used until its owner authorises it.${reason} Its owner must log in at the third party.`;
 }
 
 function asSentence(text: string): string {

@@ -42,6 +42,8 @@ const connection: Connection = {
   verificationStatus: "verified",
   statusReason: undefined,
   keyVersion: 3,
+  authMethod: "configured",
+  needsAuthorization: false,
   disabledToolIds: [11],
   knownToolIds: undefined,
   acceptToolChanges: "manual",
@@ -139,6 +141,28 @@ describe("a change of a connection", () => {
       });
       expect(effects).toEqual({ secrets: { api_token: "new" }, verify: true, forgetTools: true });
     }
+  });
+
+  it("puts a key in the place of the owner's authorisation, which ends", () => {
+    const authorized = { ...connection, authMethod: "oauth2", needsAuthorization: true } as const;
+    const { after, effects } = change({ apiKey: "new" }, authorized);
+    expect(after).toMatchObject({ authMethod: "configured", needsAuthorization: false, verificationStatus: "pending" });
+    expect(effects).toMatchObject({ endAuthorization: true, verify: true });
+  });
+
+  it("asks the owner anew when the destination of an authorised connection changes", () => {
+    const authorized = { ...connection, authMethod: "oauth2", hasCredential: false } as const;
+    const decided = applyChange(
+      authorized,
+      { configuration: { company_domain: "other" } },
+      { integration, validator: createSchemaValidator(), secrets: {}, toolIds: [] },
+    );
+    expect(decided.after).toMatchObject({
+      authMethod: "oauth2",
+      needsAuthorization: true,
+      verificationStatus: "pending",
+    });
+    expect(decided.effects).toMatchObject({ endAuthorization: true, verify: false, forgetTools: true });
   });
 
   it("never lets a secret into the visible configuration", () => {

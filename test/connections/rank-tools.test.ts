@@ -22,6 +22,8 @@ function connection(id: number, name = "Acme", serverType = "mcp"): Connection {
     verificationStatus: "verified",
     statusReason: undefined,
     keyVersion: 1,
+    authMethod: "configured",
+    needsAuthorization: false,
     disabledToolIds: [],
     knownToolIds: undefined,
     acceptToolChanges: "manual",

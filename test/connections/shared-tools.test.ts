@@ -67,6 +67,8 @@ function connection(id: number, more: Partial<Connection> = {}): Connection {
     verificationStatus: "verified",
     statusReason: undefined,
     keyVersion: 1,
+    authMethod: "configured",
+    needsAuthorization: false,
     disabledToolIds: [],
     knownToolIds: undefined,
     acceptToolChanges: "manual",
@@ -88,6 +90,7 @@ async function stored(): Promise<Connection> {
       ...{ accountId, serverType, name, description, accessType, configuration, hasCredential, statusReason },
       secrets: {},
       acceptToolChanges: "manual",
+      authMethod: "configured",
     },
     OPERATOR,
   );

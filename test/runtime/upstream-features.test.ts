@@ -122,6 +122,7 @@ async function connect(accountId: string, url: string, name: string): Promise<Co
       hasCredential: false,
       statusReason: undefined,
       acceptToolChanges: "manual",
+      authMethod: "configured",
     },
     OPERATOR,
   );

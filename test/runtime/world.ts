@@ -254,6 +254,7 @@ export async function createWorld(
           hasCredential: true,
           statusReason: undefined,
           acceptToolChanges: "manual",
+          authMethod: "configured",
         },
         OPERATOR,
       );

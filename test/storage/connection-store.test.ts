@@ -67,6 +67,7 @@ function fresh(overrides: Partial<NewConnection> = {}): NewConnection {
     hasCredential: true,
     statusReason: undefined,
     acceptToolChanges: "manual",
+    authMethod: "configured",
     ...overrides,
   };
 }
@@ -176,6 +177,39 @@ describe("connections in PostgreSQL", () => {
       statusReason: "The key was refused.",
     });
     expect(await store.recordVerification("acc_a", id, 1, "failed", "The key was refused.")).toBe(false);
+  });
+
+  it("stay pending until their owner authorises them, and say so as long as nobody did", async () => {
+    const { id, ...created } = await store.create(
+      fresh({ authMethod: "oauth2", secrets: {}, hasCredential: false }),
+      OPERATOR,
+    );
+    expect(created).toMatchObject({ authMethod: "oauth2", needsAuthorization: true, verificationStatus: "pending" });
+    const found = await store.create(fresh({ secrets: {}, hasCredential: false }), OPERATOR);
+    expect(await store.requireAuthorization("acc_a", found.id, 2, { reason: "Log in." })).toBe(false);
+    expect(await store.requireAuthorization("acc_b", found.id, 1, { reason: "Log in." })).toBe(false);
+    expect(await store.requireAuthorization("acc_a", found.id, 1, { reason: "Log in." })).toBe(true);
+    expect(await store.requireAuthorization("acc_a", found.id, 1, { reason: "Log in." })).toBe(false);
+    expect(await store.find("acc_a", found.id)).toMatchObject({
+      authMethod: "oauth2",
+      needsAuthorization: true,
+      verificationStatus: "pending",
+      statusReason: "Log in.",
+    });
+    expect(await store.recordVerification("acc_a", id, 1, "verified", undefined)).toBe(false);
+  });
+
+  it("keep an authorisation in use that only reaches less far than a call asked for, until it is lost", async () => {
+    const { id } = await store.create(fresh({ secrets: {}, hasCredential: false }), OPERATOR);
+    await store.recordVerification("acc_a", id, 1, "verified", undefined);
+    const wanted = { reason: "A call needs files:write.", wantedScope: "files:write" };
+    expect(await store.requireAuthorization("acc_a", id, 1, wanted)).toBe(true);
+    expect(await store.requireAuthorization("acc_a", id, 1, wanted)).toBe(false);
+    expect(await store.find("acc_a", id)).toMatchObject({ needsAuthorization: true, verificationStatus: "verified" });
+    expect(await store.requireAuthorization("acc_a", id, 1, { reason: "It was revoked." })).toBe(true);
+    expect(await store.find("acc_a", id)).toMatchObject({ needsAuthorization: true, verificationStatus: "failed" });
+    const { rows: kept } = await database.pool.query("select wanted_scope from connection where id = $1", [id]);
+    expect(kept).toEqual([{ wanted_scope: "files:write" }]);
   });
 
   it("take all of a deleted connection with them: client, tokens, tool list and the sessions that called it", async () => {

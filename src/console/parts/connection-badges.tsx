@@ -6,6 +6,7 @@ type Connection = Schemas["Connection"];
 const STATUS = {
   active: { color: "teal", label: "Active" },
   disabled: { color: "gray", label: "Agents off" },
+  needs_authorization: { color: "yellow", label: "Needs authorization" },
   error: { color: "red", label: "Error" },
 } as const;
 

@@ -43,6 +43,9 @@ export const ConnectionEntity = defineEntity({
       .updateRule("no action")
       .deleteRule("no action"),
     changedTools: p.integer().default(0),
+    authMethod: p.enum(["configured", "oauth2"]).default("configured"),
+    needsAuthorization: p.boolean().default(false),
+    wantedScope: p.text().nullable(),
   }),
   indexes: [
     { name: "connection_verify_due", expression: `create index connection_verify_due on connection (verify_due_at)` },

@@ -29,4 +29,5 @@ export const MIGRATION_NAMES = [
   "0023_create_tool_pin",
   "0024_extend_openapi_change",
   "0025_create_account_setting",
+  "0027_extend_connection_authorization",
 ] as const;

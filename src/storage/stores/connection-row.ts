@@ -1,4 +1,5 @@
 import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "../../connections/connection.ts";
+import type { AuthorizedBy } from "../../integrations/authentication.ts";
 import type { JsonObject } from "../../json.ts";
 
 /** A row of `connection` without its secrets, as `CONNECTION_COLUMNS` selects it. */
@@ -20,6 +21,8 @@ export interface ConnectionRow {
   accept_tool_changes: ToolChangeAcceptance;
   tool_pins: string | null;
   changed_tools: number;
+  auth_method: AuthorizedBy;
+  needs_authorization: boolean;
   oauth_client_id: string;
   created_at: Date;
   updated_at: Date;
@@ -28,7 +31,7 @@ export interface ConnectionRow {
 /** Every column but the sealed secrets, which are asked for by themselves. */
 export const CONNECTION_COLUMNS = `account_id, id, server_type, name, description, agent_enabled, access_type, configuration,
   has_credential, verification_status, status_reason, key_version, disabled_tool_ids, known_tool_ids, accept_tool_changes,
-  tool_pins, changed_tools, oauth_client_id, created_at, updated_at`;
+  tool_pins, changed_tools, auth_method, needs_authorization, oauth_client_id, created_at, updated_at`;
 
 /** Where the secrets of a connection are sealed to. */
 export function secretsPlace(
@@ -58,6 +61,8 @@ export function toConnection(row: ConnectionRow): Connection {
     acceptToolChanges: row.accept_tool_changes,
     toolPins: row.tool_pins ?? undefined,
     changedTools: row.changed_tools,
+    authMethod: row.auth_method,
+    needsAuthorization: row.needs_authorization,
     oauthClientId: row.oauth_client_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

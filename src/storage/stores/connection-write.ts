@@ -23,6 +23,8 @@ export interface ConnectionWriteDeps {
   readonly maxConnections: number;
   /** Puts the verification of a connection's key in the queue, within the transaction. */
   readonly enqueueVerification: (client: pg.PoolClient, connection: Connection) => Promise<void>;
+  /** Ends the authorisation that the owner gave at the third party, if there is one, within the transaction. */
+  readonly endAuthorization?: (client: pg.PoolClient, accountId: string, connectionId: number) => Promise<void>;
   /** Puts the purge of a deleted connection's history in the queue, within the transaction. */
   readonly enqueuePurge: (client: pg.PoolClient, accountId: string, connectionId: number) => Promise<void>;
 }
@@ -33,8 +35,9 @@ export const NEXT_UPDATED_AT =
 
 const INSERT = `with changed as (
     insert into connection (account_id, id, server_type, name, description, access_type, configuration, sealed_secrets,
-    has_credential, verification_status, status_reason, oauth_client_id, accept_tool_changes, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11, $12,
+    has_credential, verification_status, status_reason, oauth_client_id, accept_tool_changes, auth_method, needs_authorization,
+    created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11, $12, $14, $14 = 'oauth2',
     date_trunc('milliseconds', clock_timestamp()), date_trunc('milliseconds', clock_timestamp()))
     returning ${CONNECTION_COLUMNS}),
   ${auditing({ action: "connection.create", objectType: "connection", objectName: "changed.name" }, 13)}
@@ -48,7 +51,8 @@ const UPDATE = {
         has_credential = $9, verification_status = $10, status_reason = $11, key_version = $12, disabled_tool_ids = $13,
         known_tool_ids = $14, sealed_secrets = case when $15 then $16 else sealed_secrets end,
         accept_tool_changes = $17, tool_pins = case when $18 then null else tool_pins end,
-        changed_tools = case when $18 then 0 else changed_tools end, updated_at = ${NEXT_UPDATED_AT}
+        changed_tools = case when $18 then 0 else changed_tools end, auth_method = $21, needs_authorization = $22,
+        wanted_scope = case when $22 then wanted_scope end, updated_at = ${NEXT_UPDATED_AT}
       where account_id = $1 and id = $2 and updated_at = $3
       returning ${CONNECTION_COLUMNS}),
     ${auditing(
@@ -103,6 +107,8 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
       effects.forgetTools === true || effects.forgetPins === true,
       actorParameter(audit.actor),
       audit.fields,
+      after.authMethod,
+      after.needsAuthorization,
     ];
     const row = (await runStatement<ConnectionRow>(runner, { ...UPDATE, values })).rows[0];
     return row === undefined ? undefined : toConnection(row);
@@ -143,6 +149,7 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
           oauthClientId,
           fresh.acceptToolChanges,
           actorParameter(actor),
+          fresh.authMethod,
         ]);
         await client.query(
           "insert into oauth_client (account_id, id, connection_id, name, scopes) values ($1, $2, $3, $4, $5)",
@@ -166,6 +173,7 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
 
     delete: (accountId, id, actor) =>
       transaction(pool, async (client) => {
+        await deps.endAuthorization?.(client, accountId, id);
         // Tool lists, the connection's own client and its tokens go with the row (on delete cascade).
         const deleted = await client.query(DELETE, [accountId, id, actorParameter(actor)]);
         if (deleted.rowCount === 0) return false;
@@ -206,6 +214,7 @@ async function applyEffects(
     await client.query("delete from tool_list where account_id = $1 and connection_id = $2", [accountId, id]);
     await announceEvent(client, { accountId, connectionId: id, event: "tools" });
   }
+  if (effects.endAuthorization === true) await deps.endAuthorization?.(client, accountId, id);
   if (effects.verify === true) await deps.enqueueVerification(client, connection);
   if (effects.endClientAccess === true) {
     await endSessionsOfClient(client, accountId, oauthClientId);

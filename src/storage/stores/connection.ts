@@ -34,7 +34,23 @@ const VERIFY = {
       update connection set verification_status = $4, status_reason = $5, updated_at = ${NEXT_UPDATED_AT},
         verify_due_at = ${NEXT_VERIFICATION}
       where account_id = $1 and id = $2 and key_version = $3
-        and (verification_status, status_reason) is distinct from ($4, $5)
+        and not needs_authorization and (verification_status, status_reason) is distinct from ($4, $5)
+      returning account_id, id)
+    select ${announce("updated")} from changed`,
+};
+const REQUIRE_AUTHORIZATION = {
+  name: "connection_require_authorization",
+  text: `with changed as (
+      update connection set
+        verification_status = case
+          when $5::text is not null then verification_status
+          when auth_method = 'configured' and verification_status = 'pending' then 'pending'
+          else 'failed' end,
+        auth_method = 'oauth2', needs_authorization = true, wanted_scope = coalesce($5::text, wanted_scope), status_reason = $4,
+        updated_at = ${NEXT_UPDATED_AT}
+      where account_id = $1 and id = $2 and key_version = $3
+        and not (needs_authorization and status_reason is not distinct from $4
+          and case when $5::text is null then verification_status <> 'verified' else wanted_scope is not distinct from $5 end)
       returning account_id, id)
     select ${announce("updated")} from changed`,
 };
@@ -92,6 +108,10 @@ export function createConnectionStore(deps: ConnectionStoreDeps): ConnectionStor
     async recordVerification(accountId, id, keyVersion, status, reason) {
       const values = [accountId, id, keyVersion, status, reason ?? null];
       return (await runStatement(pool, { ...VERIFY, values })).rowCount === 1;
+    },
+    async requireAuthorization(accountId, id, keyVersion, { reason, wantedScope }) {
+      const values = [accountId, id, keyVersion, reason, wantedScope ?? null];
+      return (await runStatement(pool, { ...REQUIRE_AUTHORIZATION, values })).rowCount === 1;
     },
     async adoptTools(accountId, id, toolIds) {
       await runStatement(pool, { ...ADOPT, values: [accountId, id, toolIds] });

@@ -38,8 +38,8 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
   const { connections, catalog, callerOf } = deps;
   return {
     async createConnection(request, context) {
-      const { serverType, name, description, accessType, acceptToolChanges, configuration = {} } = request;
-      const draft = { serverType, name, description, accessType, acceptToolChanges, configuration };
+      const { serverType, name, description, accessType, acceptToolChanges, authMethod, configuration = {} } = request;
+      const draft = { serverType, name, description, accessType, acceptToolChanges, authMethod, configuration };
       const connection = await connections.create(callerOf(context), draft);
       context.responseHeader.set("Location", `/api/v1/mcp-servers/${connection.id}`);
       return create(CreateConnectionResponseSchema, {

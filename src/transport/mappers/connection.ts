@@ -6,7 +6,7 @@ import {
   ConnectionSchema,
 } from "../../../gen/proto/patchbay/v1/connection_pb.ts";
 import { connectionScopes, connectionStatus, type Connection } from "../../connections/connection.ts";
-import { requiresCredential } from "../../integrations/authentication.ts";
+import { type AuthMethod, requiresCredential } from "../../integrations/authentication.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 
 /** The connection in the shape of lists and single reads, field by field. */
@@ -55,7 +55,8 @@ export function toWireDetails(connection: Connection, catalog: Catalog): Connect
   });
 }
 
-function authMethod(connection: Connection, catalog: Catalog): "none" | "api_key" {
+function authMethod(connection: Connection, catalog: Catalog): AuthMethod {
+  if (connection.authMethod === "oauth2") return "oauth2";
   if (connection.hasCredential) return "api_key";
   const integration = catalog.get(connection.serverType);
   return integration !== undefined && requiresCredential(integration) ? "api_key" : "none";

@@ -39,7 +39,8 @@ export type Connection = Message<"patchbay.v1.Connection"> & {
   mcpServerName: string;
 
   /**
-   * What is known of the key: `pending`, `verified` or `failed`.
+   * What is known of the key: `pending`, `verified` or `failed`. Where the owner authorises the connection it tells of that
+   * authorisation: `pending` before the first, `failed` after one was lost.
    *
    * @generated from field: string api_key_verification_status = 3 [json_name = "api_key_verification_status"];
    */
@@ -95,7 +96,7 @@ export type Connection = Message<"patchbay.v1.Connection"> & {
   serverType?: string | undefined;
 
   /**
-   * `active`, `disabled` or `error`, as in ConnectionDetails. Set only in a list with the view `detailed`.
+   * `active`, `disabled`, `needs_authorization` or `error`, as in ConnectionDetails. Set only in a list with the view `detailed`.
    *
    * @generated from field: optional string status = 11;
    */
@@ -167,7 +168,8 @@ export type ConnectionDetails = Message<"patchbay.v1.ConnectionDetails"> & {
   description: string;
 
   /**
-   * `active`, `disabled` (agents may not use it) or `error` (its key failed).
+   * `active`, `disabled` (agents may not use it), `needs_authorization` (its owner has to log in at the third party) or
+   * `error` (its key failed).
    *
    * @generated from field: string status = 6;
    */

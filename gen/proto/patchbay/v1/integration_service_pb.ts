@@ -239,7 +239,8 @@ export const ConfigurationErrorSchema: GenMessage<ConfigurationError> = /*@__PUR
  */
 export type VerificationReport = Message<"patchbay.v1.VerificationReport"> & {
   /**
-   * `verified`, `failed` (the credential was refused), `inconclusive` (the answer says nothing about it) or `skipped` (no credential was given).
+   * `verified`, `failed` (the credential was refused), `needs_authorization` (the owner has to log in
+   * there), `inconclusive` (the answer says nothing about it) or `skipped` (no credential was given).
    *
    * @generated from field: string outcome = 1;
    */

@@ -4,6 +4,7 @@ import type { Schemas } from "../../api/schemas.ts";
 const OUTCOME = {
   verified: { color: "teal", title: "The key works" },
   failed: { color: "red", title: "The key was refused" },
+  needs_authorization: { color: "yellow", title: "You log in there once the connection is made" },
   inconclusive: { color: "yellow", title: "The answer says nothing about the key" },
   skipped: { color: "gray", title: "No key was given, so none was tried" },
 } as const;

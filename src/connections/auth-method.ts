@@ -1,0 +1,38 @@
+import { invalid } from "../domain-error.ts";
+import {
+  type AuthMethod,
+  type AuthorizedBy,
+  authMethodsOf,
+  requiresCredential,
+} from "../integrations/authentication.ts";
+import type { Integration } from "../integrations/integration.ts";
+
+/** What authorises the calls of a new connection by the word of its owner, or throws `invalid`. Without one it is what is left. */
+export function chooseAuthMethod(
+  integration: Integration,
+  word: string | undefined,
+  hasCredential: boolean,
+): AuthorizedBy {
+  const possible = authMethodsOf(integration);
+  if (word === undefined) return possible.every((method) => method === "oauth2") ? "oauth2" : "configured";
+  const method = possible.find((each) => each === word);
+  if (method === undefined) throw invalid("auth_method", refusal(integration, possible, word));
+  const property = integration.credentialProperty ?? "credential";
+  if (method === "api_key" && !hasCredential && !requiresCredential(integration))
+    throw invalid("auth_method", `auth_method api_key needs configuration.${property}.`);
+  if (method !== "api_key" && hasCredential)
+    throw invalid("auth_method", `auth_method ${method} takes no key: leave configuration.${property} out.`);
+  return method === "oauth2" ? "oauth2" : "configured";
+}
+
+function refusal({ serverType }: Integration, possible: readonly AuthMethod[], word: string): string {
+  if (word === "oauth2")
+    return `auth_method: connections of type ${serverType} cannot be authorised by OAuth here; possible is ${possible.join(" or ")}.`;
+  return `auth_method for ${serverType} must be ${possible.join(" or ")}.`;
+}
+
+/** Why a connection that nobody has authorised yet cannot be used. */
+export const NOT_YET_AUTHORIZED = "Its owner has not authorised it yet.";
+
+/** Why a connection whose destination or secrets changed has to be authorised again. */
+export const CHANGED_SINCE_AUTHORIZED = "Its configuration changed: its owner has to authorise it again.";
