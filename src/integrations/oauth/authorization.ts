@@ -17,6 +17,11 @@ export interface UpstreamClient {
   /** Undefined for a public client. Sealed at rest. */
   readonly clientSecret: string | undefined;
   readonly authentication: "none" | "client_secret_basic" | "client_secret_post";
+  /**
+   * How it came to be known there: by the configuration of the connection or of the operator, by the document at its own
+   * address, or by dynamic registration.
+   */
+  readonly source: "configured" | "document" | "registered";
 }
 
 /** With what tokens of one authorization are asked for, renewed and revoked. */
@@ -29,8 +34,19 @@ export interface AuthorizationTerms {
   readonly resource: string | undefined;
   /** Space-separated; undefined for what the server gives by itself. */
   readonly scope: string | undefined;
+  /** Parameters of the authorization request beyond those of OAuth, such as `prompt` or a vendor's own. */
+  readonly extra: Readonly<Record<string, string>>;
   /** The only origin that the tokens may be sent to: the one that they are issued for. */
   readonly audience: string;
+}
+
+/** What ties an authorization request to its answer. None of it may be used twice. */
+export interface AuthorizationProof {
+  /** Where the vendor sends the person back to: to the letter what was registered. */
+  readonly redirectUri: string;
+  readonly state: string;
+  /** PKCE (RFC 7636). */
+  readonly codeVerifier: string;
 }
 
 /** Tokens as an authorization server gave them. */

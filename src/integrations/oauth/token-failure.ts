@@ -1,8 +1,8 @@
 /**
- * Whose fault it is that there is no token: the authorization server `refused` what the owner configured, is `busy` or
- * `down`, or failed in some `other` way.
+ * Whose fault it is that there is no token: what an owner authorised has `ended` and only they can authorise it anew; the
+ * authorization server `refused` what was asked or configured, is `busy` or `down`, or failed in some `other` way.
  */
-export type TokenFailureKind = "refused" | "busy" | "down" | "other";
+export type TokenFailureKind = "ended" | "refused" | "busy" | "down" | "other";
 
 /** A token that cannot be had. The message is a public sentence, secrets struck out. */
 export class TokenFailure extends Error {

@@ -6,11 +6,21 @@ import { NoAnswer } from "./outbound-fetch.ts";
 import { TokenFailure } from "./token-failure.ts";
 
 /** Who asked for a token. */
-interface Asker {
+export interface Asker {
   readonly title: string;
   readonly tokenUrl: string;
   readonly clientId: string;
-  readonly clientSecret: string;
+  readonly clientSecret: string | undefined;
+  /** Further secrets that were sent: a code, a refresh token. */
+  readonly sent?: readonly string[];
+  /** What a refusal means, by its error word; that of client credentials unless told. */
+  readonly meaning?: (code: string) => Meaning;
+}
+
+/** What a refusal means: whether the authorization is over by it, and what a person can do. */
+export interface Meaning {
+  readonly kind: "ended" | "refused";
+  readonly advice: string;
 }
 
 /** What a person can do about an error word of RFC 6749 §5.2. */
@@ -29,6 +39,9 @@ export async function tokenRefusal(asker: Asker, response: Response): Promise<To
   const scrubber = scrubberFor(asker);
   const { code, said } = wordsOf(await response.text(), scrubber);
   const start = `${endpointOf(asker)} answered ${status}${said}.`;
+  const { kind, advice } = (asker.meaning ?? meaningOf)(code);
+  // Some vendors refuse with 200, a word of RFC 6749 at any status is one.
+  if (kind === "ended") return new TokenFailure(kind, `${start} ${advice}`);
   if (status === 429) {
     const waitMs = retryAfterMs(response.headers.get("retry-after") ?? undefined);
     const when = waitMs === undefined ? "in a minute" : `in ${Math.ceil(waitMs / 1_000)} seconds`;
@@ -36,10 +49,15 @@ export async function tokenRefusal(asker: Asker, response: Response): Promise<To
     return new TokenFailure("busy", `${start} That is its rate limit: try again ${when}.`, options);
   }
   if (status >= 500) return new TokenFailure("down", `${start} The fault is on its side; try again later.`);
-  if (status < 300) return new TokenFailure("other", `${start} That is no token (RFC 6749 asks for 200).`);
-  if (status < 400)
+  if (status < 300 && code === "")
+    return new TokenFailure("other", `${start} That is no token (RFC 6749 asks for 200).`);
+  if (status >= 300 && status < 400)
     return new TokenFailure("other", `${start} Redirects are not followed: set the address that it leads to.`);
-  return new TokenFailure("refused", `${start} ${ADVICE[code] ?? ADVICE_ON_OTHERS}`);
+  return new TokenFailure(kind, `${start} ${advice}`);
+}
+
+function meaningOf(code: string): Meaning {
+  return { kind: "refused", advice: ADVICE[code] ?? ADVICE_ON_OTHERS };
 }
 
 /** Whatever else kept the token away, in words that tell what to do. A TokenFailure passes unchanged. */
@@ -78,10 +96,11 @@ function wordsOf(text: string, scrubber: Scrubber): { readonly code: string; rea
   return { code: body.error, said: ` with ${said}` };
 }
 
-/** The secret in every form in which it was sent. */
-function scrubberFor({ clientId, clientSecret }: Asker): Scrubber {
-  const pair = `${form(clientId)}:${form(clientSecret)}`;
-  return createScrubber({}, [], [clientSecret, form(clientSecret), pair]);
+/** The secrets in every form in which they were sent. */
+function scrubberFor({ clientId, clientSecret, sent = [] }: Asker): Scrubber {
+  const own = clientSecret === undefined ? [] : [clientSecret, form(clientSecret)];
+  const pair = clientSecret === undefined ? [] : [`${form(clientId)}:${form(clientSecret)}`];
+  return createScrubber({}, [], [...own, ...pair, ...sent, ...sent.map(form)]);
 }
 
 /** As forms write it (RFC 6749 appendix B). */

@@ -53,6 +53,7 @@ function sourceOf(context: CallContext, plan: ClientCredentialsPlan, configurati
 
 /** A refused client is a refused key: the status says so to the verification. */
 const MEANINGS: Readonly<Record<TokenFailureKind, readonly [UpstreamFault, number | undefined]>> = {
+  ended: ["refused_key", 401],
   refused: ["refused_key", 401],
   busy: ["busy", 429],
   down: ["down", undefined],

@@ -1,0 +1,80 @@
+import {
+  authorizationCodeGrantRequest,
+  AuthorizationResponseError,
+  processAuthorizationCodeResponse,
+  validateAuthResponse,
+} from "oauth4webapi";
+import type { Dispatcher } from "undici";
+import { clip } from "../openapi/upstream-error.ts";
+import type { AuthorizationProof, AuthorizationTerms, IssuedTokens } from "./authorization.ts";
+import { TokenFailure } from "./token-failure.ts";
+import { askForTokens, type Request, requestFor } from "./token-request.ts";
+
+/** What the error words of an authorization response mean (RFC 6749 §4.1.2.1). */
+const MEANINGS: Readonly<Record<string, string>> = {
+  access_denied: "It was refused there: authorise the connection again, and allow it.",
+  invalid_scope: "The scopes that were asked for are not given there: ask for others with oauth_scope.",
+  unauthorized_client: "Our client may not ask for authorization there: those who run it can allow it.",
+  temporarily_unavailable: "It is overloaded: try again in a few minutes.",
+  server_error: "The fault is on its side: try again later.",
+};
+
+/**
+ * Redeems the answer to an authorization request for tokens: `parameters` are those that the person came back with. `state` and
+ * `iss` (RFC 9207) are checked before anything is sent. Throws TokenFailure with a sentence for the owner, or the
+ * signal's reason.
+ */
+export async function redeemCode(
+  terms: AuthorizationTerms,
+  parameters: URLSearchParams,
+  proof: AuthorizationProof,
+  dispatcher: Dispatcher,
+  signal: AbortSignal,
+): Promise<IssuedTokens> {
+  const request = requestFor(terms, dispatcher, signal);
+  const { server, client, authenticate, options } = request;
+  const answer = checkedAnswer(terms, request, parameters, proof.state);
+  return askForTokens(
+    terms,
+    [answer.get("code") ?? "", proof.codeVerifier],
+    signal,
+    () =>
+      authorizationCodeGrantRequest(server, client, authenticate, answer, proof.redirectUri, proof.codeVerifier, {
+        ...options,
+        ...(terms.resource !== undefined && { additionalParameters: { resource: terms.resource } }),
+      }),
+    (response) => processAuthorizationCodeResponse(server, client, response),
+  );
+}
+
+function checkedAnswer(
+  { title }: AuthorizationTerms,
+  { server, client }: Request,
+  parameters: URLSearchParams,
+  state: string,
+): URLSearchParams {
+  const { host } = new URL(server.issuer);
+  try {
+    const answer = validateAuthResponse(server, client, parameters, state);
+    if (answer.getAll("code").length !== 1)
+      throw new TokenFailure(
+        "other",
+        `${title} at ${host} sent you back without one code: authorise the connection again.`,
+      );
+    return answer;
+  } catch (error) {
+    if (error instanceof TokenFailure) throw error;
+    if (error instanceof AuthorizationResponseError) {
+      const description = error.error_description === undefined ? "" : `: ${error.error_description}`;
+      const said = clip(`${error.error}${description}`).replace(/[.\s]+$/, "");
+      const meaning = MEANINGS[error.error] ?? "Authorise the connection again; if it stays so, tell those who run it.";
+      throw new TokenFailure("refused", `${title} at ${host} answered ${said}. ${meaning}`, { cause: error });
+    }
+    throw new TokenFailure(
+      "other",
+      `The answer does not come from where the connection was to be authorised (${host}), so nothing was sent there. ` +
+        "Authorise the connection again.",
+      { cause: error },
+    );
+  }
+}

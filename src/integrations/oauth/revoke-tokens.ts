@@ -1,0 +1,42 @@
+import { revocationRequest } from "oauth4webapi";
+import type { Dispatcher } from "undici";
+import type { AuthorizationTerms, IssuedTokens } from "./authorization.ts";
+import { TokenFailure } from "./token-failure.ts";
+import { tokenRefusal, unusableAnswer } from "./token-refusal.ts";
+import { askerOf, requestFor } from "./token-request.ts";
+
+/**
+ * Ends tokens at the vendor (RFC 7009), the refresh token first: with it most servers end the whole authorization. A server
+ * without an address for it is left alone. Throws TokenFailure (`busy` and `down` are worth another try), or the signal's reason.
+ */
+export async function revokeTokens(
+  terms: AuthorizationTerms,
+  { refreshToken, accessToken }: Pick<IssuedTokens, "accessToken" | "refreshToken">,
+  dispatcher: Dispatcher,
+  signal: AbortSignal,
+): Promise<void> {
+  const { revocationEndpoint } = terms.server;
+  if (revocationEndpoint === undefined) return;
+  const { server, client, authenticate, options } = requestFor(terms, dispatcher, signal);
+  const asker = {
+    ...askerOf(terms, [accessToken, ...(refreshToken === undefined ? [] : [refreshToken])]),
+    tokenUrl: revocationEndpoint,
+  };
+  const revoke = async (token: string, hint: string): Promise<void> => {
+    try {
+      const response = await revocationRequest(server, client, authenticate, token, {
+        ...options,
+        additionalParameters: { token_type_hint: hint },
+      });
+      const text = await response.clone().text();
+      // A server that cannot revoke this kind of token says so, and a second try would hear the same.
+      if (response.status < 300 || text.includes("unsupported_token_type")) return;
+      throw await tokenRefusal(asker, response);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof TokenFailure ? error : unusableAnswer(asker, error);
+    }
+  };
+  if (refreshToken !== undefined) await revoke(refreshToken, "refresh_token");
+  await revoke(accessToken, "access_token");
+}

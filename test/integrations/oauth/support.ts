@@ -1,0 +1,92 @@
+import { randomBytes } from "node:crypto";
+import { onTestFinished } from "vitest";
+import type { Dispatcher } from "undici";
+import type {
+  AuthorizationProof,
+  AuthorizationTerms,
+  UpstreamClient,
+} from "../../../src/integrations/oauth/authorization.ts";
+import { authorizationRequest } from "../../../src/integrations/oauth/authorization-request.ts";
+import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
+import type { IssuedTokens } from "../../../src/integrations/oauth/authorization.ts";
+import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
+import { type OAuthUpstream, startOAuthUpstream } from "../../support/oauth-upstream.ts";
+import type { VendorOptions } from "../../support/vendor.ts";
+
+/** Where vendors send people back to in these tests; nothing listens there. */
+export const REDIRECT_URI = "http://127.0.0.1:1/authorizations/callback";
+
+/** A client that the vendor knows already. */
+export const STATIC_CLIENT: UpstreamClient = {
+  clientId: "patchbay",
+  clientSecret: "s3cr/et+of%the:client&=0123456789",
+  authentication: "client_secret_basic",
+  source: "configured",
+};
+
+/** A vendor with its MCP server, and a guarded way out that reaches both, for the running test. */
+export async function startSubject(
+  options: VendorOptions = {},
+): Promise<{ readonly upstream: OAuthUpstream; readonly dispatcher: Dispatcher }> {
+  const clients = [
+    {
+      client_id: STATIC_CLIENT.clientId,
+      client_secret: STATIC_CLIENT.clientSecret ?? "",
+      redirect_uris: [REDIRECT_URI],
+      grant_types: ["authorization_code", "refresh_token"],
+    },
+  ];
+  const upstream = await startOAuthUpstream({ clients, ...options });
+  const dispatcher = createGuardedDispatcher({ allow: upstream.hosts });
+  onTestFinished(async () => {
+    await dispatcher.destroy();
+    await upstream.close();
+  });
+  return { upstream, dispatcher };
+}
+
+/** The terms that discovery would find, with the client known. */
+export function termsOf({ url, vendor }: OAuthUpstream, more: Partial<AuthorizationTerms> = {}): AuthorizationTerms {
+  return {
+    title: "MCP server",
+    server: {
+      issuer: vendor.issuer,
+      authorizationEndpoint: String(vendor.metadata["authorization_endpoint"]),
+      tokenEndpoint: String(vendor.metadata["token_endpoint"]),
+      revocationEndpoint: String(vendor.metadata["revocation_endpoint"]),
+      sendsIssuer: true,
+    },
+    client: STATIC_CLIENT,
+    resource: url,
+    scope: "tools.read",
+    extra: {},
+    audience: new URL(url).origin,
+    ...more,
+  };
+}
+
+/** What ties one request to its answer, fresh. */
+export function newProof(): AuthorizationProof {
+  const random = (): string => randomBytes(32).toString("base64url");
+  return { redirectUri: REDIRECT_URI, state: random(), codeVerifier: random() };
+}
+
+/** A person goes to the vendor and allows it; the address that they are sent back to. */
+export async function authorise(
+  { vendor }: OAuthUpstream,
+  terms: AuthorizationTerms,
+  proof: AuthorizationProof,
+): Promise<URL> {
+  return new URL(await vendor.logIn(authorizationRequest(terms, proof).href, { name: "Ada" }));
+}
+
+/** The whole of it: authorise and redeem. */
+export async function obtain(
+  upstream: OAuthUpstream,
+  terms: AuthorizationTerms,
+  dispatcher: Dispatcher,
+): Promise<IssuedTokens> {
+  const proof = newProof();
+  const back = await authorise(upstream, terms, proof);
+  return redeemCode(terms, back.searchParams, proof, dispatcher, AbortSignal.timeout(20_000));
+}
