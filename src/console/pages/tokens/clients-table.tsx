@@ -6,6 +6,7 @@ import { Moment } from "../../parts/moment.tsx";
 import { scopesInWords } from "../../parts/scopes.tsx";
 import { ShownOnce } from "../../parts/shown-once.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
+import { RotationReminder } from "./rotation-reminder.tsx";
 import { useClients, useRevokeClient, useRotateSecret } from "./use-clients.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
 
@@ -42,6 +43,7 @@ export function ClientsTable() {
                 <Text size="xs" c="dimmed">
                   {each.client_id}
                 </Text>
+                {each.has_secret && <RotationReminder since={each.secret_rotated_at ?? each.created_at} />}
               </Table.Td>
               <Table.Td>{scopesInWords(each.scopes)}</Table.Td>
               <Table.Td>

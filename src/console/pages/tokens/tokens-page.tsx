@@ -6,6 +6,7 @@ import { useConnections } from "../connections/use-connections.ts";
 import { ClientsTable } from "./clients-table.tsx";
 import { GrantsTable } from "./grants-table.tsx";
 import { NewClient } from "./new-client.tsx";
+import { CredentialDialog } from "./new-credential.tsx";
 import { NewToken } from "./new-token.tsx";
 import { TokensTable } from "./tokens-table.tsx";
 
@@ -65,8 +66,12 @@ export function TokensPage() {
           <GrantsTable connectionName={connectionName} />
         </Tabs.Panel>
       </Tabs>
-      {making === "token" && <NewToken onClose={close} />}
-      {making === "client" && <NewClient onClose={close} />}
+      <CredentialDialog title="New token" opened={making === "token"} onClose={close}>
+        <NewToken onClose={close} />
+      </CredentialDialog>
+      <CredentialDialog title="New OAuth client" opened={making === "client"} onClose={close}>
+        <NewClient onClose={close} />
+      </CredentialDialog>
     </>
   );
 }

@@ -1,5 +1,4 @@
-import { Badge, Button, Group, Stack, Table, Text } from "@mantine/core";
-import type { Schemas } from "../../api/schemas.ts";
+import { Button, Group, Stack, Table, Text } from "@mantine/core";
 import { ConfirmButton } from "../../parts/confirm-button.tsx";
 import { EmptyState } from "../../parts/empty-state.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
@@ -7,15 +6,9 @@ import { Moment } from "../../parts/moment.tsx";
 import { scopesInWords } from "../../parts/scopes.tsx";
 import { ShownOnce } from "../../parts/shown-once.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
+import { RotationReminder } from "./rotation-reminder.tsx";
 import { useRevokeToken, useRotateToken, useTokens } from "./use-tokens.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
-
-/** After how many days a token should be replaced. */
-const ROTATE_AFTER_MS = 90 * 86_400_000;
-
-function isOld({ created_at }: Schemas["PersonalAccessToken"]): boolean {
-  return Date.now() - new Date(created_at).getTime() > ROTATE_AFTER_MS;
-}
 
 /** Personal access tokens, one a row. */
 export function TokensTable({ connectionName }: { readonly connectionName: (id: number) => string }) {
@@ -47,11 +40,7 @@ export function TokensTable({ connectionName }: { readonly connectionName: (id: 
                 <Text size="sm" fw={600}>
                   {token.name === "" ? token.id : token.name}
                 </Text>
-                {isOld(token) && (
-                  <Badge size="sm" variant="dot" color="orange">
-                    Older than 90 days
-                  </Badge>
-                )}
+                <RotationReminder since={token.created_at} />
               </Table.Td>
               <Table.Td>{scopesInWords(token.scopes)}</Table.Td>
               <Table.Td>

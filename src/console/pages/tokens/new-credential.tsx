@@ -1,0 +1,100 @@
+import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { ErrorNotice } from "../../parts/error-notice.tsx";
+import { ScopesInput } from "../../parts/scopes.tsx";
+import { useSession } from "../../shell/use-session.ts";
+
+/** What every credential has. */
+export interface NamedScopes {
+  readonly name: string;
+  readonly scopes: string[];
+}
+
+/** The dialog in which a credential is made. Its content goes with it when it is closed, and so does what it showed. */
+export function CredentialDialog({
+  title,
+  opened,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}) {
+  return (
+    <Modal opened={opened} onClose={onClose} title={title} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      {children}
+    </Modal>
+  );
+}
+
+/** Asks for a name, for scopes and for what the children ask; once it is made, shows what there is to show once. */
+export function CredentialForm({
+  noun,
+  nameHint,
+  firstScope,
+  making,
+  made,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  /** What is made, as in “Make the token”. */
+  readonly noun: string;
+  readonly nameHint: string;
+  readonly firstScope: string;
+  readonly making: { readonly isPending: boolean; readonly error: unknown };
+  /** What is shown in place of the form; undefined until it is made. */
+  readonly made: ReactNode;
+  readonly onSubmit: (asked: NamedScopes) => void;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}) {
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState<readonly string[]>([firstScope]);
+  const { data: session } = useSession();
+  if (made !== undefined) {
+    return (
+      <Stack>
+        {made}
+        <Button onClick={onClose} w="fit-content">
+          Done
+        </Button>
+      </Stack>
+    );
+  }
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit({ name, scopes: [...scopes] });
+      }}
+    >
+      <Stack>
+        <TextInput
+          label="Name"
+          description={nameHint}
+          maxLength={255}
+          required
+          data-autofocus
+          value={name}
+          onChange={(event) => {
+            setName(event.currentTarget.value);
+          }}
+        />
+        <ScopesInput value={scopes} onChange={setScopes} isAdmin={session?.isAdmin ?? false} />
+        {children}
+        {making.error !== null && <ErrorNotice error={making.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={making.isPending} disabled={scopes.length === 0}>
+            Make the {noun}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
