@@ -1,5 +1,6 @@
 import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
+import type { Connection } from "../../../gen/proto/patchbay/v1/connection_pb.ts";
 import { ConnectionService } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import type { BrowserSession } from "./session.ts";
 
@@ -17,17 +18,31 @@ function createWatchClient(session: BrowserSession): Client<typeof ConnectionSer
   );
 }
 
-/** Calls back after every change of a connection until the signal says stop; comes back by itself when a watch ends. */
+/** What a connection's list of tools hangs on; while it stays, only switches were turned. */
+function toolsHangOn({ apiKeyVerificationStatus, pendingToolChanges }: Connection): string {
+  return `${apiKeyVerificationStatus} ${pendingToolChanges ?? 0}`;
+}
+
+/**
+ * Calls back after every change of a connection, with whether its tools may be others now, until the signal says stop;
+ * comes back by itself when a watch ends.
+ */
 export async function watchConnections(
   session: BrowserSession,
-  onChange: () => void,
+  onChange: (mayHaveOtherTools: boolean) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const client = createWatchClient(session);
+  const known = new Map<string, string>();
   while (!signal.aborted) {
     try {
-      for await (const { event } of client.watchConnections({}, { signal })) {
-        if (event !== "heartbeat") onChange();
+      for await (const { event, connections } of client.watchConnections({}, { signal })) {
+        if (event === "heartbeat") continue;
+        const isKnown = known.size > 0;
+        const others = connections.filter((each) => known.get(String(each.id)) !== toolsHangOn(each));
+        for (const each of others) known.set(String(each.id), toolsHangOn(each));
+        // What the first snapshot says of tools, the page is reading just now.
+        onChange(others.length > 0 && isKnown);
       }
     } catch {
       // A watch ends with the token, the network or the server; the next one begins with a snapshot.

@@ -6,49 +6,62 @@ import { LazySchemaForm } from "../../parts/schema-form/lazy-schema-form.tsx";
 import { ToolResult } from "./tool-result.tsx";
 import { useToolCall } from "./use-tool-call.ts";
 
+type Tool = Schemas["Tool"];
+
+function Trial({ connectionId, tool }: { readonly connectionId: string; readonly tool: Tool }) {
+  const [input, setInput] = useState<Readonly<Record<string, unknown>>>({});
+  const call = useToolCall(connectionId, tool.name);
+  return (
+    <Stack>
+      <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+        {tool.description}
+      </Text>
+      {!tool.read_only && (
+        <Alert color="yellow" title="This is no rehearsal">
+          The tool may change things at the third party.
+        </Alert>
+      )}
+      <LazySchemaForm
+        schema={tool.inputSchema}
+        value={input}
+        onChange={setInput}
+        onSubmit={(value) => {
+          call.mutate(value);
+        }}
+      >
+        <Button type="submit" mt="md" loading={call.isPending}>
+          Call
+        </Button>
+      </LazySchemaForm>
+      {call.error !== null && <ErrorNotice error={call.error} />}
+      {call.data !== undefined && <ToolResult result={call.data} />}
+    </Stack>
+  );
+}
+
 /** Tries a tool for real: a form from its input schema, and what it answers. */
 export function TryTool({
   connectionId,
   tool,
+  opened,
   onClose,
 }: {
   readonly connectionId: string;
-  readonly tool: Schemas["Tool"];
+  /** The tool that is tried, or was last. */
+  readonly tool: Tool | undefined;
+  readonly opened: boolean;
   readonly onClose: () => void;
 }) {
-  const [input, setInput] = useState<Readonly<Record<string, unknown>>>({});
-  const call = useToolCall(connectionId, tool.name);
   return (
     <Drawer
-      opened
+      opened={opened}
       onClose={onClose}
       position="right"
       size="lg"
-      title={`Try ${tool.name}`}
+      title={`Try ${tool?.name ?? "a tool"}`}
       closeButtonProps={{ "aria-label": "Close" }}
     >
-      <Stack>
-        <Text size="sm">{tool.description}</Text>
-        {!tool.read_only && (
-          <Alert color="yellow" title="This is no rehearsal">
-            The tool may change things at the third party.
-          </Alert>
-        )}
-        <LazySchemaForm
-          schema={tool.inputSchema}
-          value={input}
-          onChange={setInput}
-          onSubmit={(value) => {
-            call.mutate(value);
-          }}
-        >
-          <Button type="submit" mt="md" loading={call.isPending}>
-            Call
-          </Button>
-        </LazySchemaForm>
-        {call.error !== null && <ErrorNotice error={call.error} />}
-        {call.data !== undefined && <ToolResult result={call.data} />}
-      </Stack>
+      {tool !== undefined && <Trial key={tool.id} connectionId={connectionId} tool={tool} />}
     </Drawer>
   );
 }

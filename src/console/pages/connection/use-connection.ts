@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
+import type { ShownConnection } from "./as-changed.ts";
 
 /** How often a connection is read again while its key is being verified, in case the watch is cut off on its way. */
 const PENDING_AGAIN_MS = 4_000;
@@ -12,7 +13,7 @@ export function useConnection(id: string) {
     queryKey: ["connections", "one", id],
     refetchInterval: ({ state }) =>
       state.data?.listed.api_key_verification_status === "pending" ? PENDING_AGAIN_MS : false,
-    queryFn: async () => {
+    queryFn: async (): Promise<ShownConnection> => {
       const path = { server_id: id };
       const [listed, details] = await Promise.all([
         bodyOf(client.GET("/api/v1/mcp-servers/{server_id}", { params: { path } })),

@@ -8,15 +8,17 @@ import type { Schemas } from "../../api/schemas.ts";
 const PAGE = 500;
 
 async function listAll(client: ApiClient, id: string): Promise<readonly Schemas["Tool"][]> {
-  const tools: Schemas["Tool"][] = [];
-  for (let offset = 0; ; offset += PAGE) {
+  const tools = new Map<number, Schemas["Tool"]>();
+  for (;;) {
+    const known = tools.size;
     const { data } = await bodyOf(
       client.GET("/api/v1/mcp-servers/{server_id}/tools", {
-        params: { path: { server_id: id }, query: { include_disabled: true, limit: PAGE, offset } },
+        params: { path: { server_id: id }, query: { include_disabled: true, limit: PAGE, offset: known } },
       }),
     );
-    tools.push(...data.tools);
-    if (data.has_more !== true) return tools;
+    for (const tool of data.tools) tools.set(tool.id, tool);
+    // A page that brings nothing new ends it too: a list that shrinks meanwhile, or a mock, must not be asked for ever.
+    if (data.has_more !== true || tools.size === known) return [...tools.values()];
   }
 }
 

@@ -2,15 +2,42 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 import type { Schemas } from "../../api/schemas.ts";
+import { asChanged, type ShownConnection } from "./as-changed.ts";
 
-/** Changes a connection; everything that shows it is read again, whether that worked or not. */
+/** Changes of connections that are under way; what is read meanwhile may not know of them. */
+export const UPDATING = ["connections", "update"] as const;
+
+/**
+ * Changes a connection. Its page shows the change at once, and takes it back if it is refused. Changes of one connection
+ * are sent one after the other: each says all tools that are off, so a later one must not be overtaken.
+ */
 export function useUpdate(id: string) {
   const { client } = useApi();
   const queries = useQueryClient();
+  const one = ["connections", "one", id];
+  const isLast = () => queries.isMutating({ mutationKey: [...UPDATING, id] }) === 1;
   return useMutation({
+    mutationKey: [...UPDATING, id],
+    scope: { id: `connection ${id}` },
     mutationFn: (body: Schemas["UpdateConnectionRequest"]) =>
       bodyOf(client.PUT("/api/v1/mcp-servers/{server_id}", { params: { path: { server_id: id } }, body })),
-    onSettled: () => queries.invalidateQueries({ queryKey: ["connections"] }),
+    async onMutate(change) {
+      await queries.cancelQueries({ queryKey: one });
+      const before = queries.getQueryData<ShownConnection>(one);
+      if (before !== undefined) queries.setQueryData(one, asChanged(before, change));
+      return { before };
+    },
+    onError(_error, _change, taken) {
+      // While a later change is on its way, the page shows that one; what is true is read after it.
+      if (isLast() && taken?.before !== undefined) queries.setQueryData(one, taken.before);
+    },
+    async onSettled() {
+      if (!isLast()) return;
+      await Promise.all([
+        queries.invalidateQueries({ queryKey: one }),
+        queries.invalidateQueries({ queryKey: ["connections", "list"] }),
+      ]);
+    },
     // A change may hold a secret: nothing of it stays once its form is gone.
     gcTime: 0,
   });

@@ -1,0 +1,28 @@
+import type { Schemas } from "../../api/schemas.ts";
+
+/** A connection in both of its shapes, as its page shows it. */
+export interface ShownConnection {
+  readonly listed: Schemas["Connection"];
+  readonly details: Schemas["ConnectionDetails"];
+}
+
+/** What a connection will be once a change is saved, as far as that can be known before: its switches and its access. */
+export function asChanged(shown: ShownConnection, change: Schemas["UpdateConnectionRequest"]): ShownConnection {
+  const { agent_enabled, access_type, disabled_tools, accept_tool_changes } = change;
+  const { listed, details } = shown;
+  // A failing key stays an error whatever agents may.
+  const isSwitched = agent_enabled !== undefined && details.status !== "error";
+  return {
+    listed: {
+      ...listed,
+      ...(agent_enabled !== undefined && { agent_enabled }),
+      ...(access_type !== undefined && { access_type }),
+      ...(disabled_tools !== undefined && { disabled_tools }),
+    },
+    details: {
+      ...details,
+      ...(isSwitched && { status: agent_enabled ? "active" : "disabled" }),
+      ...(accept_tool_changes !== undefined && { accept_tool_changes }),
+    },
+  };
+}

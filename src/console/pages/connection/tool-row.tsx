@@ -1,0 +1,81 @@
+import { Badge, Button, Checkbox, Group, Switch, Table, Text } from "@mantine/core";
+import { memo } from "react";
+import type { Schemas } from "../../api/schemas.ts";
+
+/** What can be done with a tool of the table. */
+export interface ToolActions {
+  readonly mark: (tools: readonly number[], on: boolean) => void;
+  readonly switchAll: (tools: Iterable<number>, on: boolean) => void;
+  readonly tryOut: (tool: Schemas["Tool"]) => void;
+}
+
+function Row({
+  tool,
+  isMarked,
+  isOn,
+  actions,
+}: {
+  readonly tool: Schemas["Tool"];
+  readonly isMarked: boolean;
+  readonly isOn: boolean;
+  readonly actions: ToolActions;
+}) {
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Checkbox
+          aria-label={`Mark ${tool.name}`}
+          checked={isMarked}
+          onChange={(event) => {
+            actions.mark([tool.id], event.currentTarget.checked);
+          }}
+        />
+      </Table.Td>
+      <Table.Td>
+        <Group gap="xs">
+          <Text size="sm" fw={600}>
+            {tool.name}
+          </Text>
+          {tool.change_pending === true && (
+            <Badge size="sm" variant="dot" color="orange">
+              Change waits
+            </Badge>
+          )}
+        </Group>
+        <Text size="xs" c="dimmed" lineClamp={2}>
+          {tool.description}
+        </Text>
+      </Table.Td>
+      <Table.Td>{tool.annotations.category}</Table.Td>
+      <Table.Td>
+        <Badge variant="dot" color={tool.read_only ? "teal" : "orange"}>
+          {tool.read_only ? "Reads" : "Writes"}
+        </Badge>
+      </Table.Td>
+      <Table.Td>
+        <Switch
+          aria-label={`${tool.name} is switched on`}
+          checked={isOn}
+          onChange={(event) => {
+            actions.switchAll([tool.id], event.currentTarget.checked);
+          }}
+        />
+      </Table.Td>
+      <Table.Td>
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`Try ${tool.name}`}
+          onClick={() => {
+            actions.tryOut(tool);
+          }}
+        >
+          Try
+        </Button>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** One tool; drawn anew only when something of it is another, whatever happens to the rest of the table. */
+export const ToolRow = memo(Row);
