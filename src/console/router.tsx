@@ -81,6 +81,12 @@ const tokens = createRoute({
   component: lazyRouteComponent(() => import("./pages/tokens/tokens-page.tsx"), "TokensPage"),
 });
 
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("./pages/settings/settings-page.tsx"), "SettingsPage"),
+});
+
 const admin = createRoute({
   getParentRoute: () => root,
   path: "/admin",
@@ -88,7 +94,7 @@ const admin = createRoute({
   component: lazyRouteComponent(() => import("./pages/admin/admin-page.tsx"), "AdminPage"),
 });
 
-const routeTree = root.addChildren([home, connections, connect, connection, agents, tokens, activity, admin]);
+const routeTree = root.addChildren([home, connections, connect, connection, agents, tokens, activity, settings, admin]);
 
 /** The console's addresses and the page behind each, loaded when it is first shown. */
 export function createConsoleRouter() {

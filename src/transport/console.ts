@@ -5,7 +5,7 @@ import { createBuiltPage } from "./built-page.ts";
 import type { NodeRoute } from "./router.ts";
 
 /** The addresses that the console's own router knows, here and in `src/console/router.tsx`. */
-const ADDRESSES = ["/", "/connections", "/connections/*", "/agents", "/tokens", "/activity", "/admin"];
+const ADDRESSES = ["/", "/connections", "/connections/*", "/agents", "/tokens", "/activity", "/settings", "/admin"];
 
 /** Where the built scripts and styles are; their names change with their content. */
 const ASSETS = "/assets/console/*";

@@ -1,4 +1,5 @@
 import { Button, Menu } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { useApi } from "../api/context.ts";
 import { useSession } from "./use-session.ts";
 
@@ -14,6 +15,9 @@ export function Account() {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
+        <Menu.Item component={Link} to="/settings">
+          Settings
+        </Menu.Item>
         <Menu.Item component="a" href="/account/password">
           Change the password
         </Menu.Item>

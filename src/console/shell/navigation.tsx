@@ -7,6 +7,7 @@ const PLACES = [
   { to: "/agents", label: "Connect an agent" },
   { to: "/tokens", label: "Tokens and clients" },
   { to: "/activity", label: "Activity" },
+  { to: "/settings", label: "Settings" },
   { to: "/admin", label: "Administration" },
 ] as const;
 

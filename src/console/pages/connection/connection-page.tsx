@@ -1,10 +1,11 @@
-import { Group, Switch, Tabs, Text } from "@mantine/core";
+import { Badge, Group, Switch, Tabs, Text } from "@mantine/core";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { KeyBadge, StatusBadge } from "../../parts/connection-badges.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { PageHeader } from "../../parts/page-header.tsx";
 import { PageSkeleton } from "../../parts/skeletons.tsx";
 import { AccessLevel } from "./access-level.tsx";
+import { LazyChangesPanel } from "./changes/lazy-changes-panel.tsx";
 import { DeleteConnection } from "./delete-connection.tsx";
 import { ReplaceKey } from "./replace-key.tsx";
 import { ToolsTable } from "./tools-table.tsx";
@@ -18,9 +19,17 @@ export function ConnectionPage() {
   const navigate = useNavigate({ from: "/connections/$id" });
   const { data, error, refetch } = useConnection(id);
   const update = useUpdate(id);
-  if (error !== null) return <ErrorNotice error={error} onRetry={() => void refetch()} />;
+  if (error !== null) {
+    return (
+      <>
+        <PageHeader title="Connection" />
+        <ErrorNotice error={error} onRetry={() => void refetch()} />
+      </>
+    );
+  }
   if (data === undefined) return <PageSkeleton />;
   const { listed, details } = data;
+  const waiting = details.pending_tool_changes;
   return (
     <>
       <PageHeader
@@ -29,7 +38,7 @@ export function ConnectionPage() {
         actions={
           <Switch
             label="Agents may use it"
-            checked={update.isPending ? (update.variables.agent_enabled ?? listed.agent_enabled) : listed.agent_enabled}
+            checked={listed.agent_enabled}
             onChange={(event) => {
               update.mutate({ agent_enabled: event.currentTarget.checked });
             }}
@@ -52,6 +61,18 @@ export function ConnectionPage() {
         <Tabs.List mb="md">
           <Tabs.Tab value="tools">Tools</Tabs.Tab>
           <Tabs.Tab value="access">Access</Tabs.Tab>
+          <Tabs.Tab
+            value="changes"
+            rightSection={
+              waiting > 0 && (
+                <Badge size="sm" circle={waiting < 10} color="orange.9" aria-label={`${waiting} waiting`}>
+                  {waiting}
+                </Badge>
+              )
+            }
+          >
+            Changes
+          </Tabs.Tab>
           <Tabs.Tab value="settings">Settings</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="tools">
@@ -59,6 +80,9 @@ export function ConnectionPage() {
         </Tabs.Panel>
         <Tabs.Panel value="access">
           <AccessLevel id={id} current={listed.access_type} disabledTools={listed.disabled_tools} />
+        </Tabs.Panel>
+        <Tabs.Panel value="changes">
+          <LazyChangesPanel id={id} accepting={details.accept_tool_changes} />
         </Tabs.Panel>
         <Tabs.Panel value="settings">
           <ReplaceKey id={id} details={details} />

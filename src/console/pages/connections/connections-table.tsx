@@ -1,4 +1,4 @@
-import { Group, Stack, Table, Text } from "@mantine/core";
+import { Badge, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/schemas.ts";
 import { accessInWords, KeyBadge, StatusBadge } from "../../parts/connection-badges.tsx";
@@ -28,6 +28,11 @@ export function ConnectionsTable({ connections }: { readonly connections: readon
                 <Text size="xs" c="dimmed">
                   {each.server_type}
                 </Text>
+                {each.pending_tool_changes !== undefined && (
+                  <Badge size="sm" variant="dot" color="orange">
+                    {each.pending_tool_changes === 1 ? "1 change waits" : `${each.pending_tool_changes} changes wait`}
+                  </Badge>
+                )}
               </Stack>
             </Group>
           </Table.Td>

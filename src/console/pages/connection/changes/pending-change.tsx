@@ -1,0 +1,113 @@
+import { Badge, Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import type { Schemas } from "../../../api/schemas.ts";
+import { Compared } from "./compared.tsx";
+
+type Change = Schemas["PendingToolChange"];
+type Definition = Schemas["ToolDefinition"];
+type Part = Change["changed"][number];
+
+/** The parts of a definition in words. */
+const PARTS: Readonly<Record<Part, string>> = {
+  description: "Description",
+  input_schema: "Input",
+  output_schema: "Output",
+  read_only: "What it does",
+  hints: "Marks",
+  annotations: "Annotations",
+  request: "Request",
+  listing: "Listing",
+};
+
+function inJson(value: unknown): string {
+  return value === undefined ? "" : JSON.stringify(value, undefined, 2);
+}
+
+/** One part of a definition as a text; undefined for what a definition does not show. */
+function textOf(part: Part, definition: Definition): string | undefined {
+  switch (part) {
+    case "description":
+      return definition.description;
+    case "read_only":
+      return definition.read_only ? "Only reads" : "May write";
+    case "request":
+      return definition.request ?? "";
+    case "input_schema":
+      return inJson(definition.inputSchema);
+    case "output_schema":
+      return inJson(definition.outputSchema);
+    case "hints":
+    case "annotations":
+      return inJson(definition.annotations);
+    case "listing":
+      return undefined;
+  }
+}
+
+const JSON_PARTS: ReadonlySet<Part> = new Set(["input_schema", "output_schema", "hints", "annotations"]);
+
+/** Marks and annotations are one object on the wire: shown once. */
+function partsShown(changed: readonly Part[]): readonly Part[] {
+  return changed.includes("hints") ? changed.filter((part) => part !== "annotations") : changed;
+}
+
+/** A tool that its third party would have otherwise: what differs, side by side, and the owner's word. */
+export function PendingChange({
+  change,
+  isAccepting,
+  isDisabled,
+  onAccept,
+}: {
+  readonly change: Change;
+  readonly isAccepting: boolean;
+  readonly isDisabled: boolean;
+  readonly onAccept: () => void;
+}) {
+  const { tool, changed, in_force: before, offered: after } = change;
+  const isLessSafe = before.read_only && !after.read_only;
+  return (
+    <Paper withBorder p="md" component="section" aria-label={`Change of ${tool}`}>
+      <Stack gap="md">
+        <Group justify="space-between" align="flex-start">
+          <Stack gap={4}>
+            <Title order={3} size="h5" style={{ overflowWrap: "anywhere" }}>
+              {tool}
+            </Title>
+            <Group gap={6}>
+              {changed.map((part) => (
+                <Badge key={part} variant="default" size="sm">
+                  {PARTS[part]}
+                </Badge>
+              ))}
+            </Group>
+          </Stack>
+          <Button
+            size="xs"
+            variant="default"
+            loading={isAccepting}
+            disabled={isDisabled}
+            aria-label={`Accept the change of ${tool}`}
+            onClick={onAccept}
+          >
+            Accept
+          </Button>
+        </Group>
+        {isLessSafe && (
+          <Text size="sm" c="var(--mantine-color-error)">
+            It only read so far. From now on it may change things.
+          </Text>
+        )}
+        {partsShown(changed).map((part) => {
+          const [old, next] = [textOf(part, before), textOf(part, after)];
+          if (old === undefined || next === undefined) {
+            return (
+              <Text key={part} size="sm" c="dimmed">
+                What else its server shows of it, such as its title or icons, is another too.
+              </Text>
+            );
+          }
+          return <Compared key={part} label={PARTS[part]} before={old} after={next} isJson={JSON_PARTS.has(part)} />;
+        })}
+      </Stack>
+    </Paper>
+  );
+}
