@@ -36,6 +36,8 @@ const mockSession: Plugin = {
           : { access_token: "mock", expires_in: 600, scope: "mgmt.read mgmt.write mgmt.admin" };
       response.setHeader("content-type", "application/json").end(JSON.stringify(body));
     });
+    // The mock speaks HTTP alone: a watch over it never says anything.
+    middlewares.use("/patchbay.v1.ConnectionService/WatchConnections", () => undefined);
   },
 };
 

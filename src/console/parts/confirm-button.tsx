@@ -17,7 +17,7 @@ export function ConfirmButton({
 }) {
   const [isOpen, { toggle, close }] = useDisclosure();
   return (
-    <Popover opened={isOpen} onClose={close} width={260} trapFocus withArrow>
+    <Popover opened={isOpen} onClose={close} width={260} trapFocus returnFocus withArrow>
       <Popover.Target>
         <Button
           size="compact-sm"

@@ -1,12 +1,22 @@
 import { Alert, Button, Group, Text } from "@mantine/core";
-import { messageOf } from "../api/api-error.ts";
+import { ApiError, messageOf } from "../api/api-error.ts";
+
+/** When another attempt may help, as far as the API says. */
+function whenAgain(error: unknown): string {
+  const seconds = error instanceof ApiError && error.status === 429 ? error.retryAfterSeconds : undefined;
+  if (seconds === undefined) return "";
+  return ` Try again in ${seconds === 1 ? "a second" : `${seconds} seconds`}.`;
+}
 
 /** Says what went wrong, and offers to try again where that may help. */
 export function ErrorNotice({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
   return (
     <Alert color="red" variant="light" title="This did not work" role="alert">
       <Group justify="space-between" align="flex-end">
-        <Text size="sm">{messageOf(error)}</Text>
+        <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+          {messageOf(error)}
+          {whenAgain(error)}
+        </Text>
         {onRetry !== undefined && (
           <Button size="xs" variant="default" onClick={onRetry}>
             Try again

@@ -1,5 +1,6 @@
 import { Group, Stack, Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect } from "react";
+import { useArrival } from "../shell/arrival.ts";
 
 /** The head of a page: its name (which also names the browser's tab), a sentence, and what can be done. */
 export function PageHeader({
@@ -11,13 +12,14 @@ export function PageHeader({
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
 }) {
+  const heading = useArrival(title);
   useEffect(() => {
     document.title = `${title} · Patchbay`;
   }, [title]);
   return (
     <Group justify="space-between" align="flex-start" mb="lg">
       <Stack gap={4}>
-        <Title order={1} size="h2">
+        <Title order={1} size="h2" ref={heading} tabIndex={-1}>
           {title}
         </Title>
         {about !== undefined && (

@@ -16,6 +16,7 @@ export function RowsSkeleton({ rows = 4 }: { readonly rows?: number }) {
 export function PageSkeleton() {
   return (
     <Stack gap="lg">
+      <VisuallyHidden component="h1">Loading</VisuallyHidden>
       <Skeleton height={34} width={240} />
       <RowsSkeleton />
     </Stack>

@@ -1,17 +1,29 @@
 import { AppShell, Burger, Group, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { Outlet, useLocation } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { Outlet, useLocation, useRouter } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
 import { Account } from "./account.tsx";
+import { ArrivalContext, createArrival } from "./arrival.ts";
 import { Navigation } from "./navigation.tsx";
 import { SchemeToggle } from "./scheme-toggle.tsx";
+import { useSearchKey } from "./use-search-key.ts";
 import { useWatch } from "./use-watch.ts";
 
 /** What is around every page: the product's name, where one can go, who is logged in. */
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
+  const router = useRouter();
+  const [arrival] = useState(createArrival);
   useWatch();
+  useSearchKey();
+  useEffect(
+    () =>
+      router.subscribe("onBeforeNavigate", ({ fromLocation, pathChanged }) => {
+        if (fromLocation !== undefined && pathChanged) arrival.depart();
+      }),
+    [router, arrival],
+  );
   useEffect(close, [pathname, close]);
   return (
     <AppShell
@@ -46,7 +58,9 @@ export function Shell() {
         <Navigation />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
-        <Outlet />
+        <ArrivalContext value={arrival}>
+          <Outlet />
+        </ArrivalContext>
       </AppShell.Main>
     </AppShell>
   );

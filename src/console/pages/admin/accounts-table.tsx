@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Badge, Button, Group, Stack, Table, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -7,6 +7,7 @@ import { useApi } from "../../api/context.ts";
 import { ConfirmButton } from "../../parts/confirm-button.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { useSession } from "../../shell/use-session.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
@@ -41,15 +42,7 @@ export function AccountsTable() {
   });
   return (
     <Stack>
-      <TextInput
-        aria-label="Search accounts"
-        placeholder="Search by e-mail address"
-        value={text}
-        onChange={(event) => {
-          setText(event.currentTarget.value);
-        }}
-        maw={320}
-      />
+      <SearchInput label="Search accounts" placeholder="Search by e-mail address" value={text} onChange={setText} />
       {error !== null && <ErrorNotice error={error} onRetry={() => void refetch()} />}
       {change.error !== null && <ErrorNotice error={change.error} />}
       {data === undefined && error === null && <RowsSkeleton />}

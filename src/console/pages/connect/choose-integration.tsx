@@ -1,7 +1,8 @@
-import { Card, Chip, Group, SimpleGrid, Stack, Text, TextInput, UnstyledButton } from "@mantine/core";
+import { Card, Chip, Group, SimpleGrid, Stack, Text, UnstyledButton } from "@mantine/core";
 import { useState } from "react";
 import type { Schemas } from "../../api/schemas.ts";
 import { Initials } from "../../parts/initials.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
 
 type Integration = Schemas["Integration"];
 
@@ -33,14 +34,11 @@ export function ChooseIntegration({
   );
   return (
     <Stack>
-      <TextInput
+      <SearchInput
         label="Search the catalog"
         placeholder="BambooHR, issues, payments…"
         value={text}
-        onChange={(event) => {
-          setText(event.currentTarget.value);
-        }}
-        maw={420}
+        onChange={setText}
       />
       <Chip.Group value={category} onChange={setCategory}>
         <Group gap="xs" role="group" aria-label="Category">

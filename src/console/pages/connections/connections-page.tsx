@@ -1,9 +1,10 @@
-import { Button, Group, Select, TextInput } from "@mantine/core";
+import { Button, Group, Select } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { EmptyState } from "../../parts/empty-state.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { PageHeader } from "../../parts/page-header.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { ConnectionsTable } from "./connections-table.tsx";
 import { useConnections } from "./use-connections.ts";
@@ -44,14 +45,11 @@ export function ConnectionsPage() {
       {data !== undefined && data.length > 0 && (
         <>
           <Group mb="md">
-            <TextInput
-              aria-label="Search connections"
+            <SearchInput
+              label="Search connections"
               placeholder="Search by name or integration"
               value={text}
-              onChange={(event) => {
-                setText(event.currentTarget.value);
-              }}
-              w={{ base: "100%", xs: 280 }}
+              onChange={setText}
             />
             <Select
               aria-label="Filter by status"
