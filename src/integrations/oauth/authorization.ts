@@ -1,3 +1,4 @@
+import type { Dispatcher } from "undici";
 import type { Target } from "../integration.ts";
 
 /** An authorization server, as its metadata describes it (RFC 8414). Every address has passed the outbound guard's check. */
@@ -61,6 +62,8 @@ export interface IssuedTokens {
 
 /** How an integration's connections are authorised by their owner. */
 export interface OwnerAuthorization {
+  /** What its authorization servers are reached through, when tokens are redeemed, renewed and revoked: guarded as its calls are. */
+  readonly dispatcher: Dispatcher;
   /**
    * Where the owner logs in and who we are there: discovers the server and registers with it where needed. `scope` is what
    * a refused call asked for (step-up), undefined for the usual. Throws TokenFailure with a sentence for the owner.
