@@ -26,6 +26,7 @@ export const ERROR_REASONS = [
   "OVERLOADED",
   "DEADLINE_EXCEEDED",
   "CANCELLED",
+  "IDEMPOTENCY_KEY_REUSED",
 ] as const;
 
 /** One of the closed list of reasons. */

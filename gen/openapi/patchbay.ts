@@ -20,6 +20,11 @@ export interface paths {
         /**
          * Create a connection
          * @description Creates a connection. Its key is verified in the background; read it or watch it to see the outcome.
+         *
+         *     With an `Idempotency-Key` the request can be sent again when its answer got lost: within 24 hours the same request
+         *     under the same key is answered as the first one was, with `Idempotency-Replayed: true`, and creates nothing; sent
+         *     while the first is at work, it waits for that one's outcome. Another request under the key is a 409. A key belongs to
+         *     the account. A request that failed leaves its key free.
          */
         post: operations["createConnection"];
         delete?: never;
@@ -892,10 +897,10 @@ export interface components {
             code?: components["schemas"]["ErrorReason"];
         };
         /**
-         * @description Why, for programs; every answer of this shape carries it. A word keeps its meaning, and new ones may be added: treat one that you do not know like its status. INVALID_ARGUMENT: a value is missing, unknown or against a rule. MALFORMED_REQUEST: the request cannot be read. CREDENTIALS_MISSING: no token came. CREDENTIALS_INVALID: it is wrong, expired or revoked. INSUFFICIENT_SCOPE: it lacks the scope. PERMISSION_DENIED: it may not do this, whatever its scopes. NOT_FOUND: what is named does not exist, was deleted or is somebody else's. ROUTE_NOT_FOUND: nothing is served at this path. METHOD_NOT_ALLOWED: not with this method. CONFLICT: another change came in between; try again. PRECONDITION_FAILED: what the request was made for has changed. REQUEST_TOO_LARGE: the body is. UNSUPPORTED_MEDIA_TYPE: the body's type or compression is not taken. HEADERS_TOO_LARGE: the headers are. RATE_LIMITED: too much in too short a time; wait as `Retry-After` says. QUOTA_EXCEEDED: the account has as many as it may have. INTERNAL: the service failed. UNAVAILABLE: the service or the third party cannot serve now. OVERLOADED: try again in a moment. DEADLINE_EXCEEDED: it took too long. CANCELLED: the caller went away. Over RPC the same word is the `reason` of a google.rpc.ErrorInfo.
+         * @description Why, for programs; every answer of this shape carries it. A word keeps its meaning, and new ones may be added: treat one that you do not know like its status. INVALID_ARGUMENT: a value is missing, unknown or against a rule. MALFORMED_REQUEST: the request cannot be read. CREDENTIALS_MISSING: no token came. CREDENTIALS_INVALID: it is wrong, expired or revoked. INSUFFICIENT_SCOPE: it lacks the scope. PERMISSION_DENIED: it may not do this, whatever its scopes. NOT_FOUND: what is named does not exist, was deleted or is somebody else's. ROUTE_NOT_FOUND: nothing is served at this path. METHOD_NOT_ALLOWED: not with this method. CONFLICT: another change came in between; try again. PRECONDITION_FAILED: what the request was made for has changed. REQUEST_TOO_LARGE: the body is. UNSUPPORTED_MEDIA_TYPE: the body's type or compression is not taken. HEADERS_TOO_LARGE: the headers are. RATE_LIMITED: too much in too short a time; wait as `Retry-After` says. QUOTA_EXCEEDED: the account has as many as it may have. INTERNAL: the service failed. UNAVAILABLE: the service or the third party cannot serve now. OVERLOADED: try again in a moment. DEADLINE_EXCEEDED: it took too long. CANCELLED: the caller went away. IDEMPOTENCY_KEY_REUSED: the key stands for another request. Over RPC the same word is the `reason` of a google.rpc.ErrorInfo.
          * @enum {string}
          */
-        ErrorReason: "INVALID_ARGUMENT" | "MALFORMED_REQUEST" | "CREDENTIALS_MISSING" | "CREDENTIALS_INVALID" | "INSUFFICIENT_SCOPE" | "PERMISSION_DENIED" | "NOT_FOUND" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "CONFLICT" | "PRECONDITION_FAILED" | "REQUEST_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "HEADERS_TOO_LARGE" | "RATE_LIMITED" | "QUOTA_EXCEEDED" | "INTERNAL" | "UNAVAILABLE" | "OVERLOADED" | "DEADLINE_EXCEEDED" | "CANCELLED";
+        ErrorReason: "INVALID_ARGUMENT" | "MALFORMED_REQUEST" | "CREDENTIALS_MISSING" | "CREDENTIALS_INVALID" | "INSUFFICIENT_SCOPE" | "PERMISSION_DENIED" | "NOT_FOUND" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "CONFLICT" | "PRECONDITION_FAILED" | "REQUEST_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "HEADERS_TOO_LARGE" | "RATE_LIMITED" | "QUOTA_EXCEEDED" | "INTERNAL" | "UNAVAILABLE" | "OVERLOADED" | "DEADLINE_EXCEEDED" | "CANCELLED" | "IDEMPOTENCY_KEY_REUSED";
         /** @description A connection as lists and single reads show it. */
         Connection: {
             /**
@@ -2670,6 +2675,11 @@ export interface components {
         /** @description The name of a tool, as the third party calls it. Left out means every tool. */
         CalledTool: string;
         /**
+         * @description Names this request, so that it can be sent again without being done twice: 1 to 255 visible ASCII characters that no other request of the account has, such as a UUID. Left out means that every request is a new one.
+         * @example 8f14e45f-ceea-467f-a7d4-1b0e2c5d9a30
+         */
+        IdempotencyKey: string;
+        /**
          * @description The `sessionId` that initialize answered.
          * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
          */
@@ -2741,7 +2751,13 @@ export interface operations {
     createConnection: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Names this request, so that it can be sent again without being done twice: 1 to 255 visible ASCII characters that no other request of the account has, such as a UUID. Left out means that every request is a new one.
+                 * @example 8f14e45f-ceea-467f-a7d4-1b0e2c5d9a30
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2759,6 +2775,11 @@ export interface operations {
                      * @example /api/v1/mcp-servers/1
                      */
                     Location: string;
+                    /**
+                     * @description `true` where an earlier request under the same `Idempotency-Key` created the connection. Absent otherwise.
+                     * @example true
+                     */
+                    "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -2785,7 +2806,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            409: components["responses"]["Conflict"];
+            /** @description The `Idempotency-Key` stands for another request, or another change came in between. Nothing was created. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             /** @description Too many requests, or as many connections as an account may have. */

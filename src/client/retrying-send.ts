@@ -1,18 +1,26 @@
+import { IDEMPOTENCY_KEY, newIdempotencyKey } from "./idempotency-key.ts";
 import { pause, type RetryPolicy, waitAfter } from "./retry-policy.ts";
 import type { Send } from "./send.ts";
 
 /** Methods that say the same when they are said twice (RFC 9110, 9.2.2). */
 const IDEMPOTENT = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"];
 
+/** Where a POST under a key is done once, however often it comes. Elsewhere a key means nothing. */
+const DONE_ONCE = "/api/v1/mcp-servers";
+
 /** What a service or a proxy answers when a moment later it may work. */
 const PASSING = [502, 503, 504];
 
 /**
- * Tries again what may be tried again: idempotent methods, and others with an `Idempotency-Key`, after no answer or a
- * passing failure; everything after a 429 that names a time, since what is refused has not been done.
+ * Tries again what may be tried again: idempotent methods, and creates of connections, after no answer or a passing
+ * failure; everything after a 429 that names a time, since what is refused has not been done. A create is sent under an
+ * `Idempotency-Key` of its own unless the caller gave it one.
  */
 export function createRetryingSend(send: Send, policy: RetryPolicy): Send {
   return async (request) => {
+    if (isDoneOnce(request) && !request.headers.has(IDEMPOTENCY_KEY)) {
+      request.headers.set(IDEMPOTENCY_KEY, newIdempotencyKey());
+    }
     for (let attempt = 1; ; attempt++) {
       const outcome = await send(request.clone()).catch((error: unknown) => ({ error }));
       const waitMs = waitAfter(
@@ -31,10 +39,14 @@ interface NoAnswer {
   readonly error: unknown;
 }
 
-function mayRepeat({ method, headers }: Request, outcome: Response | NoAnswer): boolean {
+function mayRepeat(request: Request, outcome: Response | NoAnswer): boolean {
   if (outcome instanceof Response && outcome.status === 429) return outcome.headers.has("retry-after");
   if (outcome instanceof Response && !PASSING.includes(outcome.status)) return false;
-  return IDEMPOTENT.includes(method) || headers.has("idempotency-key");
+  return IDEMPOTENT.includes(request.method) || isDoneOnce(request);
+}
+
+function isDoneOnce({ method, url }: Request): boolean {
+  return method === "POST" && new URL(url).pathname.endsWith(DONE_ONCE);
 }
 
 function settle(outcome: Response | NoAnswer): Response {

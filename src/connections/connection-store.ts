@@ -1,6 +1,7 @@
 import type { Actor } from "../auth/actor.ts";
 import type { AuthorizedBy } from "../integrations/authentication.ts";
 import type { JsonObject } from "../json.ts";
+import type { CreatedConnection, CreateKey } from "./create-once.ts";
 import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "./connection.ts";
 
 /** A connection about to be stored: validated, its secrets set apart. */
@@ -78,6 +79,10 @@ export interface ConnectionStore {
   openSecrets(accountId: string, id: number, sealed: Uint8Array): JsonObject;
   /** Stores a connection with its own client and its verification job, or throws `exhausted` past the account's limit. */
   create(connection: NewConnection, actor: Actor): Promise<Connection>;
+  /** What an earlier request under that key created, for as long as the key counts. Throws `conflict` when it was another request. */
+  findCreated(accountId: string, key: CreateKey): Promise<CreatedConnection | undefined>;
+  /** As `create`, once for each key: the same request again, even at the same time, is answered with what the first one made. */
+  createOnce(connection: NewConnection, actor: Actor, key: CreateKey): Promise<CreatedConnection>;
   /** Replaces `before` by `after` with all effects, or changes nothing and answers undefined when `before` is not current. */
   save(
     before: Connection,

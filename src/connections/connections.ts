@@ -10,6 +10,7 @@ import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
 import type { ConnectionTools } from "./connection-tools.ts";
 import type { ConnectionView } from "./connection-view.ts";
+import { createKey, type CreatedConnection, toCreated } from "./create-once.ts";
 import { prepareConnection, type ConnectionDraft } from "./create.ts";
 import { checkPage, DEFAULT_PAGE, listTools, type PageQuery, type ToolPage, type ToolQuery } from "./list-tools.ts";
 import { connectionNotFound, reachableId } from "./server-id.ts";
@@ -25,7 +26,8 @@ export interface ListedConnections {
  * for what is missing, deleted, somebody else's or outside a bound token.
  */
 export interface Connections {
-  create(caller: Caller, draft: ConnectionDraft): Promise<Connection>;
+  /** With the key of a request that came before, answers what that one created. */
+  create(caller: Caller, draft: ConnectionDraft, idempotencyKey?: string): Promise<CreatedConnection>;
   list(principal: Principal, page: PageQuery): Promise<ListedConnections>;
   get(principal: Principal, serverId: string): Promise<Connection>;
   update(caller: Caller, serverId: string, change: ConnectionChange): Promise<Connection>;
@@ -84,16 +86,24 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   }
 
   return {
-    async create(principal, draft) {
+    async create(principal, draft, idempotencyKey) {
       if (!reachesAll(principal)) {
         throw new DomainError("forbidden", "You do not have permission to create connections.");
       }
+      const key = createKey(idempotencyKey, draft);
+      const earlier = key && (await store.findCreated(principal.accountId, key));
+      if (earlier !== undefined) return earlier;
       // What is wrong is said before anything is stored.
       prepareConnection(principal.accountId, draft, deps.catalog, deps.validator);
       const configuration = await adopt(deps.catalog.get(draft.serverType), draft.configuration);
       const adopted = { ...draft, configuration };
       const prepared = prepareConnection(principal.accountId, adopted, deps.catalog, deps.validator);
-      const created = await store.create(prepared, toActor(principal));
+      const actor = toActor(principal);
+      const created =
+        key === undefined
+          ? toCreated(await store.create(prepared, actor))
+          : await store.createOnce(prepared, actor, key);
+      if (created.isRepeated) return created;
       deps.onChange({ accountId: principal.accountId, connectionId: created.id, event: "created" });
       return created;
     },

@@ -8,11 +8,20 @@ const REQUEST_HEADERS = [
   "Authorization",
   "X-Session-ID",
   "Content-Encoding",
+  "Idempotency-Key",
   ...MCP_HEADERS,
 ].join(", ");
 const RESPONSE_HEADERS = [
   ...cors.exposedHeaders,
-  ...["Location", "Retry-After", "RateLimit", "RateLimit-Policy", "WWW-Authenticate", "Mcp-Session-Id"],
+  ...[
+    "Location",
+    "Retry-After",
+    "RateLimit",
+    "RateLimit-Policy",
+    "WWW-Authenticate",
+    "Mcp-Session-Id",
+    "Idempotency-Replayed",
+  ],
 ].join(", ");
 
 /** How long a browser may keep the answer to a preflight, in seconds. */

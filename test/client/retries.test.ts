@@ -35,26 +35,37 @@ describe("over REST", () => {
     expect(service.asked.map(({ body }) => body)).toEqual(['{"agent_enabled":false}', '{"agent_enabled":false}']);
   });
 
-  test.each<[string, Step]>([
-    ["503", DOWN],
-    ["a 429 without a time", { status: 429 }],
-  ])("a create is not sent again after %s", async (_, trouble) => {
-    const client = await start(trouble);
-    const { response } = await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } });
-    expect([response.status, service.asked.length]).toEqual([trouble === "cut" ? 0 : trouble.status, 1]);
+  test("a create of a connection is sent again under one key, and the next create under another", async () => {
+    const client = await start("cut", DOWN, { status: 201, body: { server_id: "1" } });
+    const { data } = await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } });
+    await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } });
+    const keys = service.asked.map(({ headers }) => headers["idempotency-key"]);
+    expect([data?.server_id, keys.length, new Set(keys.slice(0, 3)).size, new Set(keys).size]).toEqual(["1", 4, 1, 2]);
+    expect(keys).toEqual(keys.map(() => expect.stringMatching(/^[0-9a-f]{32}$/)));
   });
 
-  test("a create is not sent again after a cut connection: it may have been carried out", async () => {
-    const client = await start("cut");
-    await expect(client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } })).rejects.toThrow();
+  test("a create under the caller's own key keeps it", async () => {
+    const client = await start(DOWN, { status: 201, body: { server_id: "1" } });
+    const params = { header: { "Idempotency-Key": "k" } };
+    await client.POST("/api/v1/mcp-servers", { params, body: { server_type: "mcp" } });
+    expect(service.asked.map(({ headers }) => headers["idempotency-key"])).toEqual(["k", "k"]);
+  });
+
+  test("a create is not sent again after a 429 without a time", async () => {
+    const client = await start({ status: 429 });
+    await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" } });
     expect(service.asked).toHaveLength(1);
   });
 
-  test("a create with an Idempotency-Key is sent again", async () => {
-    const client = await start("cut", DOWN, { status: 201, body: { server_id: "1" } });
+  test.each<[string, Step]>([
+    ["503", DOWN],
+    ["a cut connection", "cut"],
+  ])("what no key makes safe is not sent again after %s: it may have been carried out", async (_, trouble) => {
+    const client = await start(trouble);
     const headers = { "Idempotency-Key": "k" };
-    const { data } = await client.POST("/api/v1/mcp-servers", { body: { server_type: "mcp" }, headers });
-    expect([data?.server_id, service.asked.length]).toEqual(["1", 3]);
+    const body = { scopes: ["mcp.read" as const] };
+    await client.POST("/api/v1/personal-access-tokens", { body, headers }).catch(() => undefined);
+    expect(service.asked).toHaveLength(1);
   });
 
   test("a create that was refused for haste is sent again when its time has come", async () => {
@@ -105,12 +116,19 @@ describe("over Connect", () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  test("a create is not, unless it carries an idempotency key", async () => {
-    const { connections } = await connect(UNAVAILABLE, UNAVAILABLE, { status: 200, body: { server_id: "1" } });
-    await expect(connections.createConnection({ serverType: "mcp" })).rejects.toThrow("Later.");
-    expect(service.asked).toHaveLength(1);
+  test("a create of a connection is tried again under one key, its caller's own where there is one", async () => {
+    const { connections } = await connect(UNAVAILABLE, { status: 200, body: { server_id: "1" } });
+    expect((await connections.createConnection({ serverType: "mcp" })).serverId).toBe("1");
+    await connections.createConnection({ serverType: "mcp" }, { headers: { "idempotency-key": "k" } });
+    const [first, second, third] = service.asked.map(({ headers }) => headers["idempotency-key"]);
+    expect([first, second, third]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), first, "k"]);
+  });
+
+  test("what no key makes safe is not", async () => {
+    const { personalAccessTokens } = await connect(UNAVAILABLE);
     const headers = { "idempotency-key": "k" };
-    expect((await connections.createConnection({ serverType: "mcp" }, { headers })).serverId).toBe("1");
+    await expect(personalAccessTokens.createPersonalAccessToken({}, { headers })).rejects.toThrow("Later.");
+    expect(service.asked).toHaveLength(1);
   });
 });
 

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** What the service was asked. */
@@ -7,6 +7,7 @@ export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly authorization: string;
+  readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
@@ -44,7 +45,7 @@ export async function startScriptedService(
       const isToken = url === "/oauth2/token";
       const seen = isToken ? tokenRequests : asked;
       const body = Buffer.concat(chunks).toString();
-      const current = { method, path: url, authorization: headers.authorization ?? "", body };
+      const current = { method, path: url, authorization: headers.authorization ?? "", headers, body };
       seen.push(current);
       const next = (): Step =>
         steps instanceof Function ? steps(current) : (steps[Math.min(seen.length, steps.length) - 1] ?? "cut");

@@ -79,10 +79,12 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
       access_type: "individual" as const,
       configuration: { url: server.upstreamUrl },
     };
-    const { data, response } = await api.POST("/api/v1/mcp-servers", { body });
+    const params = { header: { "Idempotency-Key": "acme-handbook" } };
+    const { data, response } = await api.POST("/api/v1/mcp-servers", { params, body });
     expect(data).toMatchObject({ status: "active", server_type: "mcp", name: "Acme Handbook" });
     expect([response.status, response.headers.get("location")]).toEqual([201, expect.any(String)]);
     id = data?.server_id ?? "";
+    expect((await api.POST("/api/v1/mcp-servers", { params, body })).data).toEqual(data);
   });
 
   test("sees its key verified and reads it in both shapes", async () => {

@@ -5,6 +5,7 @@ import { CallRecordEntity } from "./call-record.ts";
 import { ConnectionEntity } from "./connection.ts";
 import { ConnectionTombstoneEntity } from "./connection-tombstone.ts";
 import { ExternalIdentityEntity } from "./external-identity.ts";
+import { IdempotencyKeyEntity } from "./idempotency-key.ts";
 import { InstallationEntity } from "./installation.ts";
 import { LoginFailureEntity } from "./login-failure.ts";
 import { LoginSessionEntity } from "./login-session.ts";
@@ -32,6 +33,7 @@ export const entities = [
   ConnectionEntity,
   ConnectionTombstoneEntity,
   ExternalIdentityEntity,
+  IdempotencyKeyEntity,
   InstallationEntity,
   LoginFailureEntity,
   LoginSessionEntity,

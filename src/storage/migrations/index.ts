@@ -22,6 +22,7 @@ import { ExtendSigningKey } from "./0021-extend-signing-key.ts";
 import { CreateToolPin } from "./0023-create-tool-pin.ts";
 import { ExtendOpenapiChange } from "./0024-extend-openapi-change.ts";
 import { CreateAccountSetting } from "./0025-create-account-setting.ts";
+import { CreateIdempotencyKey } from "./0026-create-idempotency-key.ts";
 import { ExtendConnectionAuthorization } from "./0027-extend-connection-authorization.ts";
 import { IndexSealedVersion } from "./0022-index-sealed-version.ts";
 import { MIGRATION_NAMES } from "./names.ts";
@@ -51,6 +52,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0023_create_tool_pin": CreateToolPin,
   "0024_extend_openapi_change": ExtendOpenapiChange,
   "0025_create_account_setting": CreateAccountSetting,
+  "0026_create_idempotency_key": CreateIdempotencyKey,
   "0022_index_sealed_version": IndexSealedVersion,
   "0027_extend_connection_authorization": ExtendConnectionAuthorization,
 };

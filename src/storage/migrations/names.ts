@@ -29,5 +29,6 @@ export const MIGRATION_NAMES = [
   "0023_create_tool_pin",
   "0024_extend_openapi_change",
   "0025_create_account_setting",
+  "0026_create_idempotency_key",
   "0027_extend_connection_authorization",
 ] as const;

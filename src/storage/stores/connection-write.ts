@@ -1,14 +1,18 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { connectionScopes, type Connection } from "../../connections/connection.ts";
-import type { AuditedBy, ChangeEffects, ConnectionStore } from "../../connections/connection-store.ts";
+import type { Actor } from "../../auth/actor.ts";
+import type { AuditedBy, ChangeEffects, ConnectionStore, NewConnection } from "../../connections/connection-store.ts";
+import { type CreateKey, toCreated } from "../../connections/create-once.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Sealer } from "../sealing.ts";
 import { transaction } from "../transaction.ts";
+import { lockAccount } from "./account-lock.ts";
 import { actorParameter, auditing } from "./audit-event.ts";
 import { announce, announceEvent } from "./connection-event.ts";
 import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
+import { findUnderKey, type HashedKey, keepUnderKey } from "./idempotency-key.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
 import { endSessionsOfClient, endSessionsOfConnection } from "./session-ending.ts";
@@ -17,7 +21,7 @@ import { endSessionsOfClient, endSessionsOfConnection } from "./session-ending.t
 export interface ConnectionWriteDeps {
   readonly pool: pg.Pool;
   readonly sealer: Sealer;
-  /** What is stored of a client's secret. */
+  /** What is stored in place of a client's secret, or of a request that may hold some. */
   readonly hashSecret: (secret: string) => Buffer;
   /** The most connections an account may have. */
   readonly maxConnections: number;
@@ -68,7 +72,9 @@ const DELETE = `with changed as (
   select ${announce("deleted")} from changed`;
 
 /** The writes of the connection store. Each is whole or nothing. */
-export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<ConnectionStore, "create" | "save" | "delete"> {
+export function createConnectionWrites(
+  deps: ConnectionWriteDeps,
+): Pick<ConnectionStore, "create" | "findCreated" | "createOnce" | "save" | "delete"> {
   const { pool } = deps;
 
   function seal(accountId: string, id: number, secrets: JsonObject): Buffer | null {
@@ -114,52 +120,72 @@ export function createConnectionWrites(deps: ConnectionWriteDeps): Pick<Connecti
     return row === undefined ? undefined : toConnection(row);
   }
 
+  /** Within a transaction that holds the account's row, the lock under which its connections are counted. */
+  async function insert(client: pg.PoolClient, fresh: NewConnection, actor: Actor): Promise<Connection> {
+    const { accountId } = fresh;
+    const counted = await client.query<{ count: number; id: number }>(
+      "select count(*)::integer as count, nextval('connection_id_seq')::integer as id from connection where account_id = $1",
+      [accountId],
+    );
+    const { count, id } = counted.rows[0] ?? { count: 0, id: 0 };
+    if (count >= deps.maxConnections) {
+      throw new DomainError(
+        "exhausted",
+        `An account can have at most ${deps.maxConnections} connections; delete one first.`,
+      );
+    }
+    const oauthClientId = `conn_${id}_${randomBytes(12).toString("base64url")}`;
+    const inserted = await client.query<ConnectionRow>(INSERT, [
+      accountId,
+      id,
+      fresh.serverType,
+      fresh.name,
+      fresh.description,
+      fresh.accessType,
+      fresh.configuration,
+      seal(accountId, id, fresh.secrets),
+      fresh.hasCredential,
+      fresh.statusReason ?? null,
+      oauthClientId,
+      fresh.acceptToolChanges,
+      actorParameter(actor),
+      fresh.authMethod,
+    ]);
+    await client.query(
+      "insert into oauth_client (account_id, id, connection_id, name, scopes) values ($1, $2, $3, $4, $5)",
+      [accountId, oauthClientId, id, fresh.name, connectionScopes(fresh.accessType)],
+    );
+    const row = inserted.rows[0];
+    if (row === undefined) throw new Error("insert into connection returned no row");
+    const connection = toConnection(row);
+    await deps.enqueueVerification(client, connection);
+    return connection;
+  }
+
+  function hashed({ key, request }: CreateKey): HashedKey {
+    return { key, requestHash: deps.hashSecret(request) };
+  }
+
   return {
     create: (fresh, actor) =>
       transaction(pool, async (client) => {
+        await lockAccount(client, fresh.accountId);
+        return insert(client, fresh, actor);
+      }),
+
+    findCreated: (accountId, key) => findUnderKey(pool, accountId, hashed(key)),
+
+    createOnce: (fresh, actor, createKey) =>
+      transaction(pool, async (client) => {
         const { accountId } = fresh;
-        // The account's row is the lock under which its connections are counted.
-        const account = await client.query("select 1 from account where id = $1 and disabled_at is null for update", [
-          accountId,
-        ]);
-        if (account.rowCount === 0) throw new DomainError("unauthenticated", "Invalid or expired token.");
-        const counted = await client.query<{ count: number; id: number }>(
-          "select count(*)::integer as count, nextval('connection_id_seq')::integer as id from connection where account_id = $1",
-          [accountId],
-        );
-        const { count, id } = counted.rows[0] ?? { count: 0, id: 0 };
-        if (count >= deps.maxConnections) {
-          throw new DomainError(
-            "exhausted",
-            `An account can have at most ${deps.maxConnections} connections; delete one first.`,
-          );
-        }
-        const oauthClientId = `conn_${id}_${randomBytes(12).toString("base64url")}`;
-        const inserted = await client.query<ConnectionRow>(INSERT, [
-          accountId,
-          id,
-          fresh.serverType,
-          fresh.name,
-          fresh.description,
-          fresh.accessType,
-          fresh.configuration,
-          seal(accountId, id, fresh.secrets),
-          fresh.hasCredential,
-          fresh.statusReason ?? null,
-          oauthClientId,
-          fresh.acceptToolChanges,
-          actorParameter(actor),
-          fresh.authMethod,
-        ]);
-        await client.query(
-          "insert into oauth_client (account_id, id, connection_id, name, scopes) values ($1, $2, $3, $4, $5)",
-          [accountId, oauthClientId, id, fresh.name, connectionScopes(fresh.accessType)],
-        );
-        const row = inserted.rows[0];
-        if (row === undefined) throw new Error("insert into connection returned no row");
-        const connection = toConnection(row);
-        await deps.enqueueVerification(client, connection);
-        return connection;
+        const key = hashed(createKey);
+        // Who sends the same request twice at once waits here, and then finds what came of the first.
+        await lockAccount(client, accountId);
+        const earlier = await findUnderKey(client, accountId, key);
+        if (earlier !== undefined) return earlier;
+        const created = toCreated(await insert(client, fresh, actor));
+        await keepUnderKey(client, accountId, key, created);
+        return created;
       }),
 
     async save(before, after, effects, audit) {

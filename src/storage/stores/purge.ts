@@ -34,12 +34,17 @@ const EXPIRED_LOGIN_FAILURES = {
   text: `delete from login_failure where key in (
     select key from login_failure where expire < extract(epoch from now()) * 1000 limit ${BATCH} for update skip locked)`,
 };
+const EXPIRED_IDEMPOTENCY_KEYS = {
+  name: "purge_idempotency_keys",
+  text: `delete from idempotency_key where (account_id, key) in (
+    select account_id, key from idempotency_key where expires_at < now() limit ${BATCH} for update skip locked)`,
+};
 
 /** What goes for good, in batches. Safe to run twice, and on several replicas at once. */
 export interface Purge {
   /** The history of a deleted connection, which nobody can read any more. */
   connection(accountId: string, connectionId: number): Promise<void>;
-  /** Rows that have nothing left to say: expired revocations, OAuth payloads, login sessions and failed logins. */
+  /** Rows that have nothing left to say: expired revocations, OAuth payloads, login sessions, failed logins and idempotency keys. */
   expired(): Promise<void>;
 }
 
@@ -61,6 +66,7 @@ export function createPurge(pool: pg.Pool): Purge {
       await untilEmpty(EXPIRED_PAYLOADS, []);
       await untilEmpty(EXPIRED_LOGIN_SESSIONS, []);
       await untilEmpty(EXPIRED_LOGIN_FAILURES, []);
+      await untilEmpty(EXPIRED_IDEMPOTENCY_KEYS, []);
     },
   };
 }

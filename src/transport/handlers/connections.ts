@@ -3,22 +3,21 @@ import { NullValue } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type ConnectionService,
-  CreateConnectionResponseSchema,
   DeleteConnectionResponseSchema,
   GetConnectionResponseSchema,
   ListConnectionsResponseSchema,
   ListConnectionToolsResponseSchema,
   UpdateConnectionResponseSchema,
 } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
-import { connectionStatus } from "../../connections/connection.ts";
 import type { Connections } from "../../connections/connections.ts";
 import type { ToolChangeReview } from "../../connections/pins/tool-change-review.ts";
 import type { Watch } from "../../connections/watch.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import type { CallerOf } from "../caller.ts";
 import { fromUpdateRequest } from "../mappers/connection-change.ts";
-import { toWireConnection, toWireDetails, toWireListed } from "../mappers/connection.ts";
+import { toWireConnection, toWireCreated, toWireDetails, toWireListed } from "../mappers/connection.ts";
 import { toWireToolPage } from "../mappers/tool.ts";
+import { idempotencyKeyOf } from "../idempotency-key.ts";
 import { wantsDetails } from "../mappers/view.ts";
 import { toWireWatchEvent } from "../mappers/watch-event.ts";
 import { principalOf } from "../principal.ts";
@@ -40,15 +39,10 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
     async createConnection(request, context) {
       const { serverType, name, description, accessType, acceptToolChanges, authMethod, configuration = {} } = request;
       const draft = { serverType, name, description, accessType, acceptToolChanges, authMethod, configuration };
-      const connection = await connections.create(callerOf(context), draft);
-      context.responseHeader.set("Location", `/api/v1/mcp-servers/${connection.id}`);
-      return create(CreateConnectionResponseSchema, {
-        serverId: String(connection.id),
-        status: connectionStatus(connection),
-        serverType: connection.serverType,
-        name: connection.name,
-        createdAt: connection.createdAt.toISOString(),
-      });
+      const created = await connections.create(callerOf(context), draft, idempotencyKeyOf(context));
+      context.responseHeader.set("Location", `/api/v1/mcp-servers/${created.id}`);
+      if (created.isRepeated) context.responseHeader.set("Idempotency-Replayed", "true");
+      return toWireCreated(created);
     },
 
     async listConnections(request, context) {

@@ -5,6 +5,11 @@ import {
   ConnectionDetailsSchema,
   ConnectionSchema,
 } from "../../../gen/proto/patchbay/v1/connection_pb.ts";
+import {
+  type CreateConnectionResponse,
+  CreateConnectionResponseSchema,
+} from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import type { CreatedConnection } from "../../connections/create-once.ts";
 import { connectionScopes, connectionStatus, type Connection } from "../../connections/connection.ts";
 import { type AuthMethod, requiresCredential } from "../../integrations/authentication.ts";
 import type { Catalog } from "../../integrations/integration.ts";
@@ -22,6 +27,17 @@ export function toWireConnection(connection: Connection): WireConnection {
     createdAt: connection.createdAt.toISOString(),
     accessType: connection.accessType,
     ...(connection.changedTools === 0 ? {} : { pendingToolChanges: connection.changedTools }),
+  });
+}
+
+/** What the create of a connection answers, field by field. */
+export function toWireCreated(created: CreatedConnection): CreateConnectionResponse {
+  return create(CreateConnectionResponseSchema, {
+    serverId: String(created.id),
+    status: created.status,
+    serverType: created.serverType,
+    name: created.name,
+    createdAt: created.createdAt.toISOString(),
   });
 }
 

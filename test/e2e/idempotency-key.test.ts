@@ -1,0 +1,93 @@
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openAccounts, type TestAccounts } from "../support/accounts.ts";
+import { createFace } from "../support/clients.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createMasterKeys, type Service, startService } from "../support/service.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
+
+let database: TestDatabase;
+let upstream: Upstream;
+let replicas: readonly Service[];
+let accounts: TestAccounts;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  upstream = await startUpstream();
+  const masterKeys = createMasterKeys();
+  const env = { OUTBOUND_ALLOW: upstream.host, PUBLIC_URL: "http://patchbay.example" };
+  const start = () => startService({ databaseUrl: database.url, masterKeys, env });
+  const first = await start();
+  replicas = [first, await start()];
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  accounts = await openAccounts(first.env);
+});
+
+afterAll(async () => {
+  await Promise.all((replicas ?? []).map((replica) => replica.stop()));
+  await accounts?.close();
+  await client?.end();
+  await Promise.all([upstream?.close(), database?.close()]);
+});
+
+const FACES = ["rest", "grpc", "connect", "grpc-web"] as const;
+
+test("the same create twenty times at once, at two replicas over four protocols, creates one connection", async () => {
+  const token = await (await accounts.create()).token();
+  const input = { server_type: "mcp", configuration: { url: upstream.url, api_token: "canary-of-the-key" } };
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => {
+      const face = createFace(FACES[index % 4] ?? "rest", replicas[Math.floor(index / 4) % 2]?.url ?? "");
+      return face.call("CreateConnection", { input, token, headers: { "idempotency-key": "all-at-once" } });
+    }),
+  );
+  expect(outcomes.map(({ status, message }) => `${status} ${message}`.trim())).toEqual(
+    outcomes.map((_, index) => (index % 4 === 0 ? "201" : "ok")),
+  );
+  expect(new Set(outcomes.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+  expect(outcomes.filter(({ headers }) => headers.get("idempotency-replayed") === "true")).toHaveLength(19);
+  const [replica] = replicas;
+  const listed = await createFace("rest", replica?.url ?? "").call("ListConnections", { token });
+  expect(listed.body).toMatchObject({ data: [{ id: expect.any(Number) }] });
+});
+
+test("a key is the account's own", async () => {
+  const input = { server_type: "mcp", configuration: { url: upstream.url } };
+  const ids = await Promise.all(
+    [1, 2].map(async () => {
+      const token = await (await accounts.create()).token();
+      const rest = createFace("rest", replicas[0]?.url ?? "");
+      const { body } = await rest.call("CreateConnection", { input, token, headers: { "idempotency-key": "shared" } });
+      return Object(body).server_id;
+    }),
+  );
+  expect(new Set(ids).size).toBe(2);
+});
+
+test("after a day the key is free: the same request creates another connection", async () => {
+  const token = await (await accounts.create()).token();
+  const input = { server_type: "mcp", configuration: { url: upstream.url } };
+  const send = async () => {
+    const rest = createFace("rest", replicas[0]?.url ?? "");
+    const outcome = await rest.call("CreateConnection", { input, token, headers: { "idempotency-key": "day" } });
+    return Object(outcome.body).server_id;
+  };
+  const first = await send();
+  await client.query("update idempotency_key set expires_at = now() where key = 'day'");
+  const second = await send();
+  expect(second).not.toBe(first);
+  expect(await send()).toBe(second);
+});
+
+test("nothing that could be a secret is kept with a key", async () => {
+  const token = await (await accounts.create()).token();
+  const input = { server_type: "mcp", configuration: { url: upstream.url, api_token: "canary-of-the-key" } };
+  const rest = createFace("rest", replicas[0]?.url ?? "");
+  await rest.call("CreateConnection", { input, token, headers: { "idempotency-key": "kept" } });
+  const { rows } = await client.query("select row_to_json(k)::text as text from idempotency_key k where key = 'kept'");
+  expect(rows).toEqual([{ text: expect.stringContaining('"server_type":"mcp"') }]);
+  expect(rows[0].text).not.toContain("canary-of-the-key");
+  expect(rows[0].text).not.toContain(Buffer.from("canary-of-the-key").toString("hex"));
+});
