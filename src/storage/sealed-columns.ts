@@ -1,6 +1,8 @@
 import type { SealedPlace } from "./sealing.ts";
 import { secretsPlace } from "./stores/connection-row.ts";
+import { grantPlace } from "./stores/sealed-grant.ts";
 import { signingKeyPlace } from "./stores/signing-key.ts";
+import { upstreamClientPlace } from "./stores/upstream-client.ts";
 
 /** A column that holds sealed secrets. */
 export interface SealedColumn {
@@ -32,6 +34,13 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     key: [ACCOUNT, NUMBER],
     placeOf: ([accountId = "", id = ""]) => secretsPlace(accountId, Number(id)),
   },
+  {
+    table: "connection_grant",
+    column: "sealed_grant",
+    key: [ACCOUNT, ID],
+    placeOf: ([accountId = "", id = ""]) => grantPlace(accountId, id),
+  },
+  { table: "upstream_client", column: "sealed_client", key: [ID], placeOf: ([id = ""]) => upstreamClientPlace(id) },
 ];
 
 /** SQL for the master key's version in a sealed value (bytes 2 to 5 of its header), which sorts as the number does. */

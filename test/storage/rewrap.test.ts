@@ -9,7 +9,9 @@ import { rewrapSecrets } from "../../src/storage/rewrap.ts";
 import { SEALED_COLUMNS } from "../../src/storage/sealed-columns.ts";
 import { createSealer, type Sealer } from "../../src/storage/sealing.ts";
 import { secretsPlace } from "../../src/storage/stores/connection-row.ts";
+import { grantPlace } from "../../src/storage/stores/sealed-grant.ts";
 import { createSigningKeyStore } from "../../src/storage/stores/signing-key.ts";
+import { upstreamClientPlace } from "../../src/storage/stores/upstream-client.ts";
 import { startChild } from "../support/child-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
@@ -49,6 +51,20 @@ async function fill(count: number, sealer: Sealer = old): Promise<void> {
      select $1, id, 'mcp', 'a connection', 'write', '{}', 'pending', 'none', sealed from unnest($2::integer[], $3::bytea[]) as row(id, sealed)`,
     [ACCOUNT, ids, ids.map((id) => sealer.seal(secretOf(id), secretsPlace(ACCOUNT, id)))],
   );
+}
+
+/** Three grants and two clients at authorization servers. */
+async function fillGrants(): Promise<void> {
+  for (const id of ["one", "two", "three"]) {
+    await database.pool.query(
+      "insert into connection_grant (account_id, id, connection_id, key_version, sealed_grant) values ($1, $2, $3, 1, $4)",
+      [ACCOUNT, id, id.length * 10 + id.charCodeAt(0), old.seal("tokens", grantPlace(ACCOUNT, id))],
+    );
+  }
+  for (const id of ["one", "two"]) {
+    const sealed = old.seal("client", upstreamClientPlace(id));
+    await database.pool.query("insert into upstream_client (id, sealed_client) values ($1, $2)", [id, sealed]);
+  }
 }
 
 async function secrets(sealer: Sealer): Promise<ReadonlyMap<number, string>> {
@@ -97,13 +113,16 @@ test.each(SEALED_COLUMNS.map((column) => [`${column.table}.${column.column}`, co
 describe("keys rewrap", () => {
   test("moves every secret to the newest key, so that the older one is needed for none of them", async () => {
     await fill(1_201);
+    await fillGrants();
     const report = await rewrapSecrets(database.pool, both);
     expect(report).toEqual({
       masterKeyVersion: 2,
       rewrapped: {
         "connection.sealed_secrets": 1_201,
+        "connection_grant.sealed_grant": 3,
         "installation.sealed_pepper": 1,
         "signing_key.sealed_private_jwk": 4,
+        "upstream_client.sealed_client": 2,
       },
       failed: {},
       remaining: 0,
@@ -121,7 +140,7 @@ describe("keys rewrap", () => {
     await rewrapSecrets(database.pool, both);
     expect((await database.pool.query("select sealed_secrets from connection order by id")).rows).toEqual(before.rows);
     const again = await rewrapSecrets(database.pool, both);
-    expect(Object.values(again.rewrapped)).toEqual([0, 0, 0]);
+    expect(Object.values(again.rewrapped)).toEqual([0, 0, 0, 0, 0]);
   });
 
   test("moves a version above 2^31 as well", async () => {

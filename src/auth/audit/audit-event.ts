@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = [
   "connection.create",
   "connection.update",
   "connection.delete",
+  "connection.authorize",
   "connection.accept_tool_changes",
   "oauth_client.create",
   "oauth_client.update",

@@ -3,6 +3,7 @@ import { AuditEventEntity } from "./audit-event.ts";
 import { AccountSettingEntity } from "./account-setting.ts";
 import { CallRecordEntity } from "./call-record.ts";
 import { ConnectionEntity } from "./connection.ts";
+import { ConnectionGrantEntity } from "./connection-grant.ts";
 import { ConnectionTombstoneEntity } from "./connection-tombstone.ts";
 import { ExternalIdentityEntity } from "./external-identity.ts";
 import { IdempotencyKeyEntity } from "./idempotency-key.ts";
@@ -23,6 +24,7 @@ import { ToolDefinitionEntity } from "./tool-definition.ts";
 import { ToolListEntity } from "./tool-list.ts";
 import { ToolNameEntity } from "./tool-name.ts";
 import { ToolPinSetEntity } from "./tool-pin-set.ts";
+import { UpstreamClientEntity } from "./upstream-client.ts";
 
 /** Every entity the ORM maps; one for each table of ours. */
 export const entities = [
@@ -31,6 +33,7 @@ export const entities = [
   AccountSettingEntity,
   CallRecordEntity,
   ConnectionEntity,
+  ConnectionGrantEntity,
   ConnectionTombstoneEntity,
   ExternalIdentityEntity,
   IdempotencyKeyEntity,
@@ -51,4 +54,5 @@ export const entities = [
   ToolListEntity,
   ToolNameEntity,
   ToolPinSetEntity,
+  UpstreamClientEntity,
 ];

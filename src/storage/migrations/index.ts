@@ -24,6 +24,7 @@ import { ExtendOpenapiChange } from "./0024-extend-openapi-change.ts";
 import { CreateAccountSetting } from "./0025-create-account-setting.ts";
 import { CreateIdempotencyKey } from "./0026-create-idempotency-key.ts";
 import { ExtendConnectionAuthorization } from "./0027-extend-connection-authorization.ts";
+import { CreateConnectionGrant } from "./0029-create-connection-grant.ts";
 import { IndexSealedVersion } from "./0022-index-sealed-version.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
@@ -55,6 +56,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0026_create_idempotency_key": CreateIdempotencyKey,
   "0022_index_sealed_version": IndexSealedVersion,
   "0027_extend_connection_authorization": ExtendConnectionAuthorization,
+  "0029_create_connection_grant": CreateConnectionGrant,
 };
 
 /** Every migration with its class, in the order of running. */

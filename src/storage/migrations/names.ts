@@ -31,4 +31,5 @@ export const MIGRATION_NAMES = [
   "0025_create_account_setting",
   "0026_create_idempotency_key",
   "0027_extend_connection_authorization",
+  "0029_create_connection_grant",
 ] as const;
