@@ -23,7 +23,12 @@ const TERMS: AuthorizationTerms = {
     revocationEndpoint: undefined,
     sendsIssuer: true,
   },
-  client: { clientId: "us", clientSecret: "the secret of the client", authentication: "client_secret_basic", source: "registered" },
+  client: {
+    clientId: "us",
+    clientSecret: "the secret of the client",
+    authentication: "client_secret_basic",
+    source: "registered",
+  },
   resource: "https://mcp.vendor.example/mcp",
   scope: "read",
   extra: { prompt: "consent" },
@@ -64,7 +69,14 @@ const storeOn = ({ pool }: Database) => createGrantStore({ pool, sealer });
 describe("a grant", () => {
   test("is found as it was stored, by its own account alone", async () => {
     const found = await storeOn(database).find(ACCOUNT, CONNECTION);
-    expect(found).toEqual({ id: "g", keyVersion: 1, version: 1, terms: TERMS, tokens: tokens(1), lostReason: undefined });
+    expect(found).toEqual({
+      id: "g",
+      keyVersion: 1,
+      version: 1,
+      terms: TERMS,
+      tokens: tokens(1),
+      lostReason: undefined,
+    });
     expect(await storeOn(database).find("acc_other", CONNECTION)).toBeUndefined();
     expect(await storeOn(database).find(ACCOUNT, 8)).toBeUndefined();
   });
@@ -155,19 +167,38 @@ describe("a registration at an authorization server", () => {
   test("is kept for an issuer and redirect address, and the first one counts", async () => {
     const clients = createUpstreamClientStore({ pool: database.pool, sealer });
     expect(await clients.find({ issuer: "https://a.example", redirectUri: "https://us.example/cb" })).toBeUndefined();
-    expect(await clients.keep({ issuer: "https://a.example", redirectUri: "https://us.example/cb" }, client, undefined)).toEqual(client);
-    const second = { clientId: "dcr-2", clientSecret: "secret", authentication: "client_secret_post", source: "registered" } as const;
-    expect(await clients.keep({ issuer: "https://a.example", redirectUri: "https://us.example/cb" }, second, undefined)).toEqual(client);
-    expect(await clients.find({ issuer: "https://a.example", redirectUri: "https://us.example/other" })).toBeUndefined();
-    expect(await clients.keep({ issuer: "https://b.example", redirectUri: "https://us.example/cb" }, second, undefined)).toEqual(second);
+    expect(
+      await clients.keep({ issuer: "https://a.example", redirectUri: "https://us.example/cb" }, client, undefined),
+    ).toEqual(client);
+    const second = {
+      clientId: "dcr-2",
+      clientSecret: "secret",
+      authentication: "client_secret_post",
+      source: "registered",
+    } as const;
+    expect(
+      await clients.keep({ issuer: "https://a.example", redirectUri: "https://us.example/cb" }, second, undefined),
+    ).toEqual(client);
+    expect(
+      await clients.find({ issuer: "https://a.example", redirectUri: "https://us.example/other" }),
+    ).toBeUndefined();
+    expect(
+      await clients.keep({ issuer: "https://b.example", redirectUri: "https://us.example/cb" }, second, undefined),
+    ).toEqual(second);
   });
 
   test("is none any more once the server has forgotten it, and makes room for another", async () => {
     const clients = createUpstreamClientStore({ pool: database.pool, sealer });
-    await clients.keep({ issuer: "https://c.example", redirectUri: "https://us.example/cb" }, client, new Date(Date.now() - 1_000));
+    await clients.keep(
+      { issuer: "https://c.example", redirectUri: "https://us.example/cb" },
+      client,
+      new Date(Date.now() - 1_000),
+    );
     expect(await clients.find({ issuer: "https://c.example", redirectUri: "https://us.example/cb" })).toBeUndefined();
     const second = { ...client, clientId: "dcr-2" };
-    expect(await clients.keep({ issuer: "https://c.example", redirectUri: "https://us.example/cb" }, second, undefined)).toEqual(second);
+    expect(
+      await clients.keep({ issuer: "https://c.example", redirectUri: "https://us.example/cb" }, second, undefined),
+    ).toEqual(second);
     await clients.forget({ issuer: "https://c.example", redirectUri: "https://us.example/cb" }, "dcr-1");
     expect(await clients.find({ issuer: "https://c.example", redirectUri: "https://us.example/cb" })).toEqual(second);
     await clients.forget({ issuer: "https://c.example", redirectUri: "https://us.example/cb" }, "dcr-2");
