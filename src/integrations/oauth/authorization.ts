@@ -69,4 +69,6 @@ export interface OwnerAuthorization {
    * a refused call asked for (step-up), undefined for the usual. Throws TokenFailure with a sentence for the owner.
    */
   terms(target: Target, scope: string | undefined, signal: AbortSignal): Promise<AuthorizationTerms>;
+  /** Whether the third party can be authorised so, as far as it says: for one that refused a call without credentials. */
+  isOffered(target: Target, signal: AbortSignal): Promise<boolean>;
 }

@@ -59,7 +59,7 @@ function checkedAnswer(
     if (answer.getAll("code").length !== 1)
       throw new TokenFailure(
         "other",
-        `${title} at ${host} sent you back without one code: authorise the connection again.`,
+        `The authorization server of ${title} at ${host} sent you back without one code: authorise the connection again.`,
       );
     return answer;
   } catch (error) {
@@ -68,7 +68,11 @@ function checkedAnswer(
       const description = error.error_description === undefined ? "" : `: ${error.error_description}`;
       const said = clip(`${error.error}${description}`).replace(/[.\s]+$/, "");
       const meaning = MEANINGS[error.error] ?? "Authorise the connection again; if it stays so, tell those who run it.";
-      throw new TokenFailure("refused", `${title} at ${host} answered ${said}. ${meaning}`, { cause: error });
+      throw new TokenFailure(
+        "refused",
+        `The authorization server of ${title} at ${host} answered ${said}. ${meaning}`,
+        { cause: error },
+      );
     }
     throw new TokenFailure(
       "other",

@@ -101,7 +101,7 @@ describe("redeeming a code", () => {
     const { kind, message } = await failureOf(redeemCode(terms, address, proof, dispatcher, patient()));
     expect(kind).toBe("refused");
     expect(message).toBe(
-      `MCP server at ${upstream.vendor.host} answered access_denied: No, <b>thanks</b>. It was refused there: authorise the connection again, and allow it.`,
+      `The authorization server of MCP server at ${upstream.vendor.host} answered access_denied: No, <b>thanks</b>. It was refused there: authorise the connection again, and allow it.`,
     );
   });
 

@@ -1,0 +1,77 @@
+import type { JsonObject } from "../../json.ts";
+import type { OwnerAuthorization } from "../oauth/authorization.ts";
+import { type ClientDeps, clientFor, type ConfiguredClient } from "../oauth/client-for.ts";
+import { type Discovered, discoverServer } from "../oauth/discover-server.ts";
+import { TokenFailure } from "../oauth/token-failure.ts";
+import { askChallenge } from "./ask-challenge.ts";
+
+/** OpenID's scope for a refresh token, and the consent that must be asked for it (OpenID Connect Core §11). */
+const OFFLINE = "offline_access";
+
+/** How the owner of a connection with a remote MCP server authorises it (MCP «Authorization»). */
+export function mcpAuthorization(deps: ClientDeps): OwnerAuthorization {
+  async function discover(configuration: JsonObject, signal: AbortSignal): Promise<Discovered> {
+    const challenge = await askChallenge(configuration, deps, signal);
+    return discoverServer(urlOf(configuration), challenge, deps, signal);
+  }
+
+  return {
+    async terms({ configuration }, wanted, signal) {
+      const found = await discover(configuration, signal);
+      const client = await clientFor(found, configuredClient(configuration), deps, signal);
+      const { origin, host } = urlOf(configuration);
+      const scope = scopeOf(text(configuration["oauth_scope"]) ?? found.scope, wanted, found.scopes);
+      const extra: Record<string, string> = scope?.split(" ").includes(OFFLINE) === true ? { prompt: "consent" } : {};
+      return {
+        title: `MCP server ${host}`,
+        server: found.server,
+        client,
+        resource: found.resource,
+        scope,
+        extra,
+        audience: origin,
+      };
+    },
+    async isOffered({ configuration }, signal) {
+      try {
+        await discover(configuration, signal);
+        return true;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof TokenFailure) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+/**
+ * What is asked for: the usual and what a refused call wanted besides. Where the server has a scope for refresh tokens it is
+ * asked for too, unless nothing is named at all: then it gives what it gives by itself.
+ */
+function scopeOf(
+  usual: string | undefined,
+  wanted: string | undefined,
+  supported: readonly string[] | undefined,
+): string | undefined {
+  const words = new Set([usual, wanted].flatMap((each) => each?.split(" ") ?? []).filter((word) => word !== ""));
+  if (words.size === 0) return undefined;
+  if (supported?.includes(OFFLINE) === true) words.add(OFFLINE);
+  return [...words].join(" ");
+}
+
+function configuredClient({
+  oauth_client_id: id,
+  oauth_client_secret: secret,
+}: JsonObject): ConfiguredClient | undefined {
+  const clientId = text(id);
+  return clientId === undefined ? undefined : { clientId, clientSecret: text(secret) };
+}
+
+function urlOf({ url }: JsonObject): URL {
+  return new URL(typeof url === "string" ? url : "");
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,143 @@
+import {
+  dynamicClientRegistrationRequest,
+  processDynamicClientRegistrationResponse,
+  ResponseBodyError,
+} from "oauth4webapi";
+import { isJsonObject, parseJson } from "../../json.ts";
+import { clip } from "../openapi/upstream-error.ts";
+import type { UpstreamClient } from "./authorization.ts";
+import { CALLBACK_PATH, clientDocumentUrl, clientMetadata } from "./client-document.ts";
+import type { Reach } from "./fetch-metadata.ts";
+import { NoAnswer } from "./outbound-fetch.ts";
+import type { DescribedServer } from "./server-metadata.ts";
+import { TokenFailure } from "./token-failure.ts";
+import { optionsFor } from "./token-request.ts";
+import { unusableAnswer } from "./token-refusal.ts";
+import type { UpstreamClients } from "./upstream-clients.ts";
+
+const MAX_DEPTH = 16;
+
+/** A client that somebody registered by hand. */
+export interface ConfiguredClient {
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+}
+
+/** What becoming a client needs. */
+export interface ClientDeps extends Reach {
+  /** What we call ourselves. */
+  readonly publicUrl: string;
+  readonly clients: UpstreamClients;
+}
+
+/**
+ * Who we are at a server: the configured client; else our own document, where the server reads such and can reach it; else
+ * a registration, kept and used again. Throws TokenFailure that says what to configure where there is no way.
+ */
+export async function clientFor(
+  described: DescribedServer,
+  configured: ConfiguredClient | undefined,
+  deps: ClientDeps,
+  signal: AbortSignal,
+): Promise<UpstreamClient> {
+  const { server, authentications, takesDocuments, registrationEndpoint } = described;
+  if (configured !== undefined) {
+    const { clientId, clientSecret } = configured;
+    const authentication = clientSecret === undefined ? "none" : secretAuthentication(authentications);
+    return { clientId, clientSecret, authentication, source: "configured" };
+  }
+  const documentUrl = clientDocumentUrl(deps.publicUrl);
+  if (takesDocuments && documentUrl !== undefined)
+    return { clientId: documentUrl, clientSecret: undefined, authentication: "none", source: "document" };
+  if (registrationEndpoint === undefined) throw noWay(described, deps, "takes no registrations of clients");
+  const place = { issuer: server.issuer, redirectUri: `${deps.publicUrl}${CALLBACK_PATH}` };
+  const known = await deps.clients.find(place);
+  if (known !== undefined) return known;
+  const { client, expiresAt } = await register(described, registrationEndpoint, deps, signal);
+  return deps.clients.keep(place, client, expiresAt);
+}
+
+async function register(
+  described: DescribedServer,
+  registrationEndpoint: string,
+  deps: ClientDeps,
+  signal: AbortSignal,
+): Promise<{ readonly client: UpstreamClient; readonly expiresAt: Date | undefined }> {
+  const { server, authentications } = described;
+  const method = authentications?.includes("none") === true ? "none" : secretAuthentication(authentications);
+  const wanted = { ...clientMetadata(deps.publicUrl), token_endpoint_auth_method: method };
+  try {
+    const response = await dynamicClientRegistrationRequest(
+      { issuer: server.issuer, registration_endpoint: registrationEndpoint },
+      wanted,
+      optionsFor(deps.dispatcher, signal),
+    );
+    const given = await processDynamicClientRegistrationResponse(await forgiven(response));
+    const { client_id: clientId, client_secret: secret, token_endpoint_auth_method: agreed } = given;
+    const clientSecret = typeof secret === "string" && secret !== "" ? secret : undefined;
+    const authentication = clientSecret === undefined ? "none" : authenticationOf(agreed, method);
+    const expiresSeconds = Number(given["client_secret_expires_at"] ?? 0);
+    return {
+      client: {
+        clientId,
+        clientSecret: authentication === "none" ? undefined : clientSecret,
+        authentication,
+        source: "registered",
+      },
+      expiresAt: clientSecret !== undefined && expiresSeconds > 0 ? new Date(expiresSeconds * 1_000) : undefined,
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ResponseBodyError)
+      throw noWay(
+        described,
+        deps,
+        `refused our registration (${clip([error.error, error.error_description ?? []].flat().join(": "))})`,
+      );
+    if (!(error instanceof NoAnswer)) throw noWay(described, deps, "did not take our registration");
+    throw unusableAnswer(
+      { title: new URL(server.issuer).host, tokenUrl: registrationEndpoint, clientId: "", clientSecret: undefined },
+      error,
+    );
+  }
+}
+
+/** What servers often get wrong and does no harm: another status than RFC 7591's 201, and null or nothing for what does not apply. */
+async function forgiven(response: Response): Promise<Response> {
+  const { status, headers } = response;
+  const text = await response.text();
+  if (status !== 200 && status !== 201) return new Response(text === "" ? null : text, { status, headers });
+  const body = parseJson(text, { maxDepth: MAX_DEPTH });
+  const said = isJsonObject(body) ? Object.entries(body).filter(([, value]) => value !== null) : [];
+  const whole = { client_secret_expires_at: 0, ...Object.fromEntries(said) };
+  return new Response(JSON.stringify(whole), { status: 201, headers: { "content-type": "application/json" } });
+}
+
+function authenticationOf(
+  agreed: unknown,
+  asked: UpstreamClient["authentication"],
+): UpstreamClient["authentication"] {
+  switch (agreed) {
+    case "none":
+    case "client_secret_post":
+    case "client_secret_basic":
+      return agreed;
+    // RFC 7591: what it does not say is as it was asked for.
+    default:
+      return asked;
+  }
+}
+
+/** Basic unless the server does not offer it (RFC 6749 §2.3.1; RFC 8414: it is the default). */
+function secretAuthentication(offered: readonly string[] | undefined): "client_secret_basic" | "client_secret_post" {
+  const hasPostOnly = offered?.includes("client_secret_post") === true && !offered.includes("client_secret_basic");
+  return hasPostOnly ? "client_secret_post" : "client_secret_basic";
+}
+
+function noWay({ server }: DescribedServer, { publicUrl }: ClientDeps, reason: string): TokenFailure {
+  return new TokenFailure(
+    "refused",
+    `The authorization server ${server.issuer} ${reason}. Register a client there with the redirect address ` +
+      `${publicUrl}${CALLBACK_PATH}, and put its id into the configuration as oauth_client_id (and its secret as oauth_client_secret).`,
+  );
+}

@@ -1,0 +1,72 @@
+import type { Dispatcher } from "undici";
+import { isJsonObject, type JsonObject, parseJson } from "../../json.ts";
+import type { ExchangeLimits } from "../exchange.ts";
+import { reasonFor } from "../openapi/upstream-error.ts";
+import { createFetch, NoAnswer } from "./outbound-fetch.ts";
+import { TokenFailure } from "./token-failure.ts";
+
+const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
+const MAX_DEPTH = 16;
+
+/** How the parties of an authorization are reached. */
+export interface Reach {
+  /** The guarded way out. */
+  readonly dispatcher: Dispatcher;
+  /** Why an address must not become a destination, or undefined. */
+  readonly checkDestination: (url: string) => string | undefined;
+}
+
+/** A metadata document, or why there is none at an address. */
+export type Fetched = { readonly document: JsonObject } | { readonly absent: string };
+
+/**
+ * Fetches a metadata document. Answers that are no JSON object, refusals and redirects (never followed) say that there is none
+ * here. Throws TokenFailure where nobody can tell, or the signal's reason.
+ */
+export async function fetchMetadata(
+  address: URL,
+  { dispatcher, checkDestination }: Reach,
+  signal: AbortSignal,
+): Promise<Fetched> {
+  const at = `${address.host}${address.pathname}`;
+  const refused = checkDestination(address.href);
+  if (refused !== undefined) throw new TokenFailure("other", sentence(refused, address.host));
+  let response: Response;
+  try {
+    response = await createFetch(dispatcher, LIMITS)(address.href, {
+      method: "GET",
+      headers: { accept: "application/json" },
+      signal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw unreached(at, error);
+  }
+  const { status } = response;
+  if (status >= 500 || status === 429)
+    throw new TokenFailure("down", `${at} answered ${status}. The fault is on its side; try again later.`);
+  if (status !== 200)
+    return { absent: `${at} answered ${status}${status < 400 ? ", and redirects are not followed" : ""}` };
+  try {
+    const document = parseJson(await response.text(), { maxDepth: MAX_DEPTH });
+    return isJsonObject(document) ? { document } : { absent: `${at} holds no JSON object` };
+  } catch {
+    return { absent: `${at} holds no JSON` };
+  }
+}
+
+/** A refusal of an address, as a sentence that says whose address it is. */
+export function sentence(refused: string, host: string): string {
+  return /^[A-Z]/.test(refused) ? refused : `An address at ${host} cannot be called: it ${refused}.`;
+}
+
+function unreached(at: string, error: unknown): TokenFailure {
+  if (!(error instanceof NoAnswer)) return new TokenFailure("other", `${at} could not be read.`, { cause: error });
+  const { failure } = error;
+  if (failure.kind === "timeout") return new TokenFailure("down", `${at} did not answer in time.`);
+  if (failure.kind === "too_large") return new TokenFailure("other", `${at} answers more than metadata can be.`);
+  const isRefused = failure.error.name === "OutboundRefused";
+  const reason = isRefused ? failure.error.message : reasonFor(failure.error);
+  const options = { cause: failure.error };
+  return new TokenFailure(isRefused ? "other" : "down", `${at} could not be reached: ${reason}`, options);
+}

@@ -1,0 +1,102 @@
+import type { JsonObject } from "../../json.ts";
+import type { AuthorizationServer } from "./authorization.ts";
+import { fetchMetadata, type Reach, sentence } from "./fetch-metadata.ts";
+import { texts } from "./texts.ts";
+import { TokenFailure } from "./token-failure.ts";
+
+/** An authorization server and how one becomes its client. */
+export interface DescribedServer {
+  readonly server: AuthorizationServer;
+  readonly registrationEndpoint: string | undefined;
+  /** Whether a client can be known by the document at its own address. */
+  readonly takesDocuments: boolean;
+  /** How clients may authenticate; undefined where it does not say. */
+  readonly authentications: readonly string[] | undefined;
+  readonly scopes: readonly string[] | undefined;
+}
+
+const OAUTH = "/.well-known/oauth-authorization-server";
+const OPENID = "/.well-known/openid-configuration";
+
+/**
+ * Finds what an authorization server says of itself: RFC 8414, then OpenID with the path inserted, then with it in front.
+ * Throws TokenFailure where it says nothing, too little, names another issuer or points to where nobody may be sent.
+ */
+export async function describeServer(issuer: string, reach: Reach, signal: AbortSignal): Promise<DescribedServer> {
+  const url = issuerUrl(issuer, reach);
+  const absences: string[] = [];
+  for (const address of addressesFor(url)) {
+    const fetched = await fetchMetadata(address, reach, signal);
+    if ("document" in fetched) return readServer(fetched.document, issuer, address, reach);
+    absences.push(fetched.absent);
+  }
+  throw new TokenFailure(
+    "other",
+    `The authorization server ${issuer} says nothing of itself (${absences.join("; ")}). It must publish its metadata (RFC 8414), ` +
+      "or its MCP server be used with an api_token.",
+  );
+}
+
+function issuerUrl(issuer: string, { checkDestination }: Reach): URL {
+  const url = URL.parse(issuer);
+  const refused = checkDestination(issuer);
+  if (url?.search !== "" || refused !== undefined) {
+    const reason =
+      url === null || refused === undefined ? "That is no issuer (RFC 8414)." : sentence(refused, url.host);
+    throw new TokenFailure("other", `The connection is authorised at ${issuer.slice(0, 300)}, it says. ${reason}`);
+  }
+  return url;
+}
+
+function addressesFor(issuer: URL): readonly URL[] {
+  const path = issuer.pathname.replace(/\/$/, "");
+  const paths = [`${OAUTH}${path}`, `${OPENID}${path}`, `${path}${OPENID}`];
+  return [...new Set(paths)].map((each) => new URL(each, issuer.origin));
+}
+
+function readServer(document: JsonObject, issuer: string, address: URL, reach: Reach): DescribedServer {
+  const at = `${address.host}${address.pathname}`;
+  const fault = (words: string): TokenFailure => new TokenFailure("other", `${at} ${words}`);
+  const { issuer: named } = document;
+  if (typeof named !== "string") throw fault("names no issuer (RFC 8414), so nobody was sent there.");
+  if (!isSameIssuer(named, issuer))
+    throw fault(`names another issuer than ${issuer}: ${named.slice(0, 300)}. So nobody was sent there.`);
+  const endpoint = (name: string): string | undefined => {
+    const value = document[name];
+    if (value === undefined || value === null) return undefined;
+    const refused = typeof value === "string" ? reach.checkDestination(value) : "must be a string";
+    if (typeof value !== "string" || refused !== undefined)
+      throw fault(`names an ${name} that cannot be used. ${sentence(refused ?? "", address.host)}`);
+    return value;
+  };
+  const authorizationEndpoint = endpoint("authorization_endpoint");
+  const tokenEndpoint = endpoint("token_endpoint");
+  if (authorizationEndpoint === undefined) throw fault("names no authorization_endpoint: nobody can log in there.");
+  if (tokenEndpoint === undefined) throw fault("names no token_endpoint: there are no tokens to be had.");
+  const lacks = (name: string, word: string): boolean => texts(document[name])?.includes(word) === false;
+  if (lacks("response_types_supported", "code") || lacks("grant_types_supported", "authorization_code"))
+    throw fault("does not offer the authorization code flow, which is the one that is safe here.");
+  if (texts(document["code_challenge_methods_supported"])?.includes("S256") !== true)
+    throw fault(
+      "does not promise PKCE with S256 (code_challenge_methods_supported), without which a code could be redeemed by others. " +
+        "MCP asks for it: tell those who run it.",
+    );
+  return {
+    server: {
+      issuer: named,
+      authorizationEndpoint,
+      tokenEndpoint,
+      revocationEndpoint: endpoint("revocation_endpoint"),
+      sendsIssuer: document["authorization_response_iss_parameter_supported"] === true,
+    },
+    registrationEndpoint: endpoint("registration_endpoint"),
+    takesDocuments: document["client_id_metadata_document_supported"] === true,
+    authentications: texts(document["token_endpoint_auth_methods_supported"]),
+    scopes: texts(document["scopes_supported"]),
+  };
+}
+
+/** Two issuers whose metadata is at the same address are one: a last slash makes no difference (RFC 8414 §3.1). */
+function isSameIssuer(one: string, other: string): boolean {
+  return URL.parse(one)?.href.replace(/\/$/, "") === URL.parse(other)?.href.replace(/\/$/, "");
+}
