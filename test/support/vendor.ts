@@ -260,11 +260,12 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
       return;
     }
     if (INTERACTION.test(own)) return interact(request, response);
-    const mounted = Object.assign(request, {
-      originalUrl: request.url,
-      url: (request.url ?? "").slice(issuerPath.length),
-    });
-    if (own === "/auth" && request.method === "GET") vendor.authorizations.push(searchParams);
+    const isAuthorization = own === "/auth" && request.method === "GET";
+    // Who names no scope gets the first; the provider by itself would give nothing.
+    const given = isAuthorization && !searchParams.has("scope") ? `&scope=${scopes[0] ?? ""}` : "";
+    const address = `${request.url ?? ""}${given}`;
+    const mounted = Object.assign(request, { originalUrl: address, url: address.slice(issuerPath.length) });
+    if (isAuthorization) vendor.authorizations.push(searchParams);
     if (own.startsWith("/auth")) watchRedirect(response);
     if (request.method !== "POST") return handle(mounted, response);
     const body = await bodyOf(request);

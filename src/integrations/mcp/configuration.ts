@@ -2,7 +2,7 @@ import { invalid } from "../../domain-error.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 
 /** The properties that are sealed. */
-export const SECRET_PROPERTIES = ["api_token", "headers"] as const;
+export const SECRET_PROPERTIES = ["api_token", "headers", "oauth_client_secret"] as const;
 
 /** JSON Schema of the configuration of type `mcp`. */
 export const CONFIGURATION_SCHEMA: JsonObject = {
@@ -31,11 +31,34 @@ export const CONFIGURATION_SCHEMA: JsonObject = {
       writeOnly: true,
       description: "Further request headers, all of them kept secret. Host, Cookie and Authorization are refused.",
     },
+    oauth_client_id: {
+      type: "string",
+      minLength: 1,
+      maxLength: 2048,
+      description:
+        "For a server whose owner logs in: the id of a client that was registered there by hand. Leave it out where clients register themselves.",
+    },
+    oauth_client_secret: {
+      type: "string",
+      minLength: 1,
+      maxLength: 8192,
+      writeOnly: true,
+      description: "The secret of that client, where it has one.",
+    },
+    oauth_scope: {
+      type: "string",
+      minLength: 1,
+      maxLength: 2048,
+      description:
+        "For a server whose owner logs in: the scopes to ask for, separated by spaces, instead of those that the server names.",
+    },
   },
 };
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 const PRINTABLE = /^[\x20-\x7e]*$/;
+/** RFC 6749 §3.3. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /** Headers that the connection itself decides about: framing, routing, credentials, and what MCP negotiates. */
 const REFUSED_HEADER =
@@ -54,6 +77,17 @@ export function checkConfiguration(
     throw invalid("api_token", "api_token must consist of visible ASCII characters without spaces");
   }
   if (isJsonObject(headers)) checkHeaders(headers);
+  checkClient(configuration);
+}
+
+function checkClient({ oauth_client_id: id, oauth_client_secret: secret, oauth_scope: scope }: JsonObject): void {
+  for (const [name, value] of Object.entries({ oauth_client_id: id, oauth_client_secret: secret }))
+    if (typeof value === "string" && !PRINTABLE.test(value))
+      throw invalid(name, `${name} must consist of printable ASCII characters`);
+  if (secret !== undefined && id === undefined)
+    throw invalid("oauth_client_id", "oauth_client_secret needs the oauth_client_id that it belongs to");
+  if (typeof scope === "string" && !SCOPE.test(scope))
+    throw invalid("oauth_scope", "oauth_scope must be words of visible ASCII characters, separated by one space each");
 }
 
 function checkHeaders(headers: JsonObject): void {

@@ -5,6 +5,7 @@ import { DomainError } from "../../domain-error.ts";
 import type { UpstreamNews } from "../features.ts";
 import { RpcError } from "../../runtime/rpc-error.ts";
 import type { Integration } from "../integration.ts";
+import type { OwnerAuthorization } from "../oauth/authorization.ts";
 import { createPace, heldBack, LONGEST_WAIT_MS, NO_LIMITS, UNTOLD_WAIT_MS } from "../pace.ts";
 import { errorResult, type UpstreamFault } from "../tool.ts";
 import { MISSING_CAPABILITY } from "./answer-failure.ts";
@@ -30,6 +31,8 @@ export interface McpIntegrationDeps {
   /** Why a `url` must not become a destination, or undefined. */
   readonly checkDestination: (url: string) => string | undefined;
   readonly log: Logger;
+  /** How owners authorise their connections, where they can. */
+  readonly authorization?: OwnerAuthorization;
   /** For a whole call, listing or verification, in milliseconds: 30,000 unless told (DESIGN §8). */
   readonly timeoutMs?: number;
   /** How long a session with an upstream is kept unused, in milliseconds: 10 minutes unless told. */
@@ -132,6 +135,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       }
     },
 
+    ...(deps.authorization !== undefined && { authorization: deps.authorization }),
     onNews: (hear) => void hearers.push(hear),
     features: createFeatures({ sessions, requester, levels, watcher, listStreams, log: deps.log, timeoutMs, onNews }),
 

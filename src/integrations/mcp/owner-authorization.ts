@@ -16,6 +16,7 @@ export function mcpAuthorization(deps: ClientDeps): OwnerAuthorization {
   }
 
   return {
+    dispatcher: deps.dispatcher,
     async terms({ configuration }, wanted, signal) {
       const found = await discover(configuration, signal);
       const client = await clientFor(found, configuredClient(configuration), deps, signal);

@@ -113,10 +113,7 @@ async function forgiven(response: Response): Promise<Response> {
   return new Response(JSON.stringify(whole), { status: 201, headers: { "content-type": "application/json" } });
 }
 
-function authenticationOf(
-  agreed: unknown,
-  asked: UpstreamClient["authentication"],
-): UpstreamClient["authentication"] {
+function authenticationOf(agreed: unknown, asked: UpstreamClient["authentication"]): UpstreamClient["authentication"] {
   switch (agreed) {
     case "none":
     case "client_secret_post":

@@ -19,6 +19,10 @@ describe("a configuration is refused, with the property's name,", () => {
     ["with a password in the address", { url: "https://a:b@mcp.example.com/" }, "url"],
     ["with a line break in the key", { api_token: "a\r\nX: y" }, "api_token"],
     ["with a space in the key", { api_token: "a b" }, "api_token"],
+    ["with a client's secret and no client", { oauth_client_secret: "a" }, "oauth_client_id"],
+    ["with a line break in the client", { oauth_client_id: "a\nb" }, "oauth_client_id"],
+    ["with a line break in its secret", { oauth_client_id: "a", oauth_client_secret: "b\r\n" }, "oauth_client_secret"],
+    ["with two spaces between scopes", { oauth_scope: "a  b" }, "oauth_scope"],
     ["with a line break in a header", { headers: { "X-A": "a\r\nX: y" } }, "headers"],
     ["with letters that no header carries", { headers: { "X-A": "ü" } }, "headers"],
     ["with a name that is no token", { headers: { "X A": "a" } }, "headers"],
@@ -63,11 +67,12 @@ it("a good configuration passes", () => {
   ).not.toThrow();
 });
 
-it("the schema takes url, api_token and headers alone, and bounds the headers", () => {
+it("the schema takes url, api_token, headers and what a login needs alone, and bounds the headers", () => {
   const { configurationSchema } = subject();
   const validate = new Ajv({ formats: { uri: true } }).compile(configurationSchema);
   const url = "https://mcp.example.com/mcp";
   expect(validate({ url, api_token: "x", headers: { "X-A": "b" } })).toBe(true);
+  expect(validate({ url, oauth_client_id: "a", oauth_client_secret: "b", oauth_scope: "c d" })).toBe(true);
   expect(validate({})).toBe(false);
   expect(validate({ url, other: 1 })).toBe(false);
   expect(validate({ url, api_token: "" })).toBe(false);
@@ -82,7 +87,7 @@ it("its secrets are marked so that no answer carries them", () => {
   const { configurationSchema, secretProperties, credentialProperty } = subject();
   const properties = configurationSchema.properties as Record<string, JsonObject>;
   const writeOnly = Object.keys(properties).filter((name) => properties[name]?.writeOnly === true);
-  expect(writeOnly).toEqual(["api_token", "headers"]);
+  expect(writeOnly).toEqual(["api_token", "headers", "oauth_client_secret"]);
   expect(secretProperties).toEqual(writeOnly);
   expect(credentialProperty).toBe("api_token");
 });

@@ -9,6 +9,13 @@ import type {
 import { authorizationRequest } from "../../../src/integrations/oauth/authorization-request.ts";
 import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
 import type { IssuedTokens } from "../../../src/integrations/oauth/authorization.ts";
+import type { Target } from "../../../src/integrations/integration.ts";
+import { mcpAuthorization } from "../../../src/integrations/mcp/owner-authorization.ts";
+import type { OwnerAuthorization } from "../../../src/integrations/oauth/authorization.ts";
+import { TokenFailure } from "../../../src/integrations/oauth/token-failure.ts";
+import type { UpstreamClients } from "../../../src/integrations/oauth/upstream-clients.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { checkDestination } from "../../../src/outbound/check-destination.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 import { type OAuthUpstream, startOAuthUpstream } from "../../support/oauth-upstream.ts";
 import type { VendorOptions } from "../../support/vendor.ts";
@@ -24,10 +31,14 @@ export const STATIC_CLIENT: UpstreamClient = {
   source: "configured",
 };
 
+/** A vendor with its MCP server, and the way out that reaches both. */
+export interface Subject {
+  readonly upstream: OAuthUpstream;
+  readonly dispatcher: Dispatcher;
+}
+
 /** A vendor with its MCP server, and a guarded way out that reaches both, for the running test. */
-export async function startSubject(
-  options: VendorOptions = {},
-): Promise<{ readonly upstream: OAuthUpstream; readonly dispatcher: Dispatcher }> {
+export async function startSubject(options: VendorOptions = {}): Promise<Subject> {
   const clients = [
     {
       client_id: STATIC_CLIENT.clientId,
@@ -43,6 +54,48 @@ export async function startSubject(
     await upstream.close();
   });
   return { upstream, dispatcher };
+}
+
+/** The connection that asks, with what `more` its configuration holds. */
+export function targetOf({ url }: OAuthUpstream, more: JsonObject = {}): Target {
+  return { accountId: "1", connectionId: 1, keyVersion: 1, configuration: { url, ...more } };
+}
+
+/** The configuration that names the client which the vendor knows already. */
+export const KNOWN: JsonObject = {
+  oauth_client_id: STATIC_CLIENT.clientId,
+  oauth_client_secret: STATIC_CLIENT.clientSecret ?? "",
+};
+
+/** How owners authorise remote MCP servers, for an installation of that address. */
+export function authorizationFor(
+  { upstream, dispatcher }: Subject,
+  clients: UpstreamClients,
+  publicUrl = "http://127.0.0.1:1",
+): OwnerAuthorization {
+  return mcpAuthorization({
+    dispatcher,
+    checkDestination: (url) => checkDestination(url, upstream.hosts),
+    publicUrl,
+    clients,
+  });
+}
+
+/** For tests that register nothing. */
+export const NO_REGISTRATIONS: UpstreamClients = {
+  find: async () => undefined,
+  keep: async (_place, client) => client,
+  forget: async () => undefined,
+};
+
+/** The failure of an attempt; what succeeds, or fails otherwise, is none. */
+export async function failureOf(attempt: Promise<unknown>): Promise<TokenFailure> {
+  const outcome: unknown = await attempt.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(outcome instanceof TokenFailure)) throw new Error(`there was no TokenFailure but ${String(outcome)}`);
+  return outcome;
 }
 
 /** The terms that discovery would find, with the client known. */

@@ -3,19 +3,10 @@ import type { AuthorizationTerms } from "../../../src/integrations/oauth/authori
 import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
 import { refreshTokens } from "../../../src/integrations/oauth/refresh-tokens.ts";
 import { revokeTokens } from "../../../src/integrations/oauth/revoke-tokens.ts";
-import { TokenFailure } from "../../../src/integrations/oauth/token-failure.ts";
-import { authorise, newProof, obtain, STATIC_CLIENT, startSubject, termsOf } from "./support.ts";
+import type { TokenFailure } from "../../../src/integrations/oauth/token-failure.ts";
+import { authorise, failureOf, newProof, obtain, STATIC_CLIENT, startSubject, termsOf } from "./support.ts";
 
 const patient = (): AbortSignal => AbortSignal.timeout(20_000);
-
-async function failureOf(attempt: Promise<unknown>): Promise<TokenFailure> {
-  const outcome: unknown = await attempt.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (!(outcome instanceof TokenFailure)) throw new Error(`there was no TokenFailure but ${String(outcome)}`);
-  return outcome;
-}
 
 describe("redeeming a code", () => {
   test.each(["client_secret_basic", "client_secret_post"] as const)(
