@@ -15,6 +15,7 @@ import { H2Exchange } from "./http/h2-exchange.ts";
 import { protocolOf } from "./http/preface.ts";
 import { guardAgainstResets } from "./http/reset-flood.ts";
 import { HEADERS_TOO_LARGE, refuseMalformed } from "./http/refuse-malformed.ts";
+import { createTurnEnd } from "./http/turn-end.ts";
 import { answerDetail } from "./rest/answer.ts";
 
 /** What bounds a connection (DESIGN §8). Times in milliseconds, sizes in bytes. */
@@ -111,9 +112,10 @@ export function createPort(deps: PortDeps): Port {
       serve(socket, socket.alpnProtocol === "h2" ? "h2" : "http1");
     });
   }
+  const turnEnd = createTurnEnd();
   const onRequest = (awaitsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
     if (draining) response.shouldKeepAlive = false;
-    deps.handler(new H1Exchange(request, response, awaitsContinue));
+    deps.handler(new H1Exchange(request, response, awaitsContinue, turnEnd));
   };
   h1.on("request", onRequest(false));
   h1.on("checkContinue", onRequest(true));

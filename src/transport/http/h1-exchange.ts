@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TurnEnd } from "./turn-end.ts";
 import { collectBody, EMPTY_BODY, bodyTooLarge, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
 
 /** What an unread body may still bring after its answer before the connection is cut, in bytes. */
@@ -14,12 +15,14 @@ export class H1Exchange implements Exchange {
   alwaysSend: HeaderFields | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #turnEnd: TurnEnd;
   #awaitsContinue: boolean;
   #isAnswered = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
+  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean, turnEnd: TurnEnd) {
     this.#request = request;
     this.#response = response;
+    this.#turnEnd = turnEnd;
     this.#awaitsContinue = awaitsContinue;
     this.method = request.method ?? "";
     // A proxy may send the whole address (RFC 9112 §3.2.2); only the path is ours to judge.
@@ -83,7 +86,8 @@ export class H1Exchange implements Exchange {
     const content = this.method === "HEAD" ? "" : body;
     response.writeHead(status, fields);
     if (!this.hasBody || this.#request.complete || this.#awaitsContinue || response.shouldKeepAlive) {
-      response.end(content);
+      this.#isAnswered = true;
+      this.#turnEnd.send(response, content);
       return;
     }
     // The caller wants the connection closed after this. Closing it while the body still comes would reset it, and the
