@@ -15,6 +15,7 @@ import { composeAccess } from "./composition/access.ts";
 import { composeAuth } from "./composition/auth.ts";
 import { composeAuthorizationServer } from "./composition/authorization-server.ts";
 import { composeDocumentation } from "./composition/documentation.ts";
+import { composeHistory } from "./composition/history.ts";
 import { composeLogin } from "./composition/login.ts";
 import { composeIntegrations } from "./composition/integrations.ts";
 import { composeToolPins } from "./composition/tool-pins.ts";
@@ -31,13 +32,11 @@ import { createWatch } from "./connections/watch.ts";
 import { openFoundation } from "./composition/foundation.ts";
 import type { Integration } from "./integrations/integration.ts";
 import { createSchemaValidator } from "./integrations/json-schema.ts";
-import { createCallHistory } from "./runtime/call-history.ts";
 import { createCircuits } from "./runtime/circuits.ts";
 import { createToolCaller } from "./runtime/call-tool.ts";
 import { createInFlight } from "./runtime/in-flight.ts";
 import { createManyTools } from "./runtime/many-tools.ts";
 import { createOpenStreams } from "./runtime/open-streams.ts";
-import { createPastCalls } from "./runtime/past-calls.ts";
 import { createRuntime } from "./runtime/runtime.ts";
 import { createSessions } from "./runtime/sessions.ts";
 import { createToolChanges } from "./runtime/tool-changes.ts";
@@ -47,9 +46,6 @@ import { createUpstreamFeatures } from "./runtime/upstream-features-in-view.ts";
 import { createJobs } from "./storage/jobs.ts";
 import { createListener } from "./storage/listener.ts";
 import { createCancellationFeed } from "./storage/stores/cancellation.ts";
-import { createCallPartitions } from "./storage/stores/call-partitions.ts";
-import { createCallRecordReader } from "./storage/stores/call-record-reader.ts";
-import { createCallRecordStore } from "./storage/stores/call-record.ts";
 import { createChangeFeed } from "./storage/stores/connection-event.ts";
 import { createConnectionStore } from "./storage/stores/connection.ts";
 import { createOfferFeed } from "./storage/stores/offer-change.ts";
@@ -123,7 +119,8 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         {},
         client,
       ),
-    enqueuePurge: (client, accountId, connectionId) => jobs.send(PURGE_QUEUE, { accountId, connectionId }, {}, client),
+    enqueuePurge: (client, accountId, connectionId, what) =>
+      jobs.send(PURGE_QUEUE, { accountId, connectionId, what }, {}, client),
   });
   const view = createCachedView({ store, feed });
   const toolPins = composeToolPins({ pool, connections: store, log });
@@ -159,8 +156,8 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const { inForce } = toolPins;
   const review = createToolChangeReview({ catalog, connections, store, tools, inForce, onChange });
   const discovery = await composeToolDiscovery({ pool, listener, connections: view, tools });
-  const callPartitions = createCallPartitions(pool, config.historyDays);
-  const history = createCallHistory({ store: createCallRecordStore(pool), log });
+  const { historyDays } = config;
+  const history = composeHistory({ pool, sealer, historyDays, connections: store, view, catalog, log });
   building.defer(() => history.close());
   const serverInfo = { name: "patchbay", version: await ownVersion() };
   const rechecks = createRechecks({ pool, jobs, log });
@@ -172,7 +169,8 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       connections: view,
       catalog,
       validator,
-      history,
+      history: history.history,
+      contents: history.contents,
       circuits: createCircuits(),
       onRefusedKey: rechecks.early,
     }),
@@ -188,7 +186,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     implementations: {
       connection: createConnectionHandlers({ connections, watch, catalog, toolChanges: review, callerOf }),
       integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
-      history: createHistoryHandlers(createPastCalls({ records: createCallRecordReader(pool), connections: store })),
+      history: createHistoryHandlers(history.pastCalls),
       runtime: createRuntimeHandlers(runtime),
       tool: createToolHandlers(discovery.search),
       accountSettings: createAccountSettingsHandlers(discovery.settings, callerOf),
@@ -258,7 +256,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
           await integrations.refreshDocuments((url) => toolPins.lookAtPinned(tools, url));
           await toolPins.purge();
         },
-        renewHistory: () => callPartitions.renew(new Date()),
+        renewHistory: () => history.renew(),
         recheckKeys: rechecks.due,
         endIdleSessions: () => sessions.endIdle(),
         maintainKeys: () => foundation.keyRotation.maintain(),

@@ -263,9 +263,29 @@ export interface paths {
         };
         /**
          * List calls
-         * @description Lists the calls through the caller's connections, newest first, in pages. A call is listed within seconds, never with its arguments or its result. The calls of a deleted connection are gone; others are kept for 30 days unless the operator says otherwise.
+         * @description Lists the calls through the caller's connections, newest first, in pages. A call is listed within seconds, never with its arguments or its result; `contents_kept` says whether those can be read by themselves. The calls of a deleted connection are gone; others are kept for 30 days unless the operator says otherwise.
          */
         get: operations["listCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mcp-servers/{server_id}/calls/{call_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what was said in a call
+         * @description Answers the arguments and the result of one call, while they are kept. Nothing is kept unless the connection's owner sets its `keep_contents_days`; what is kept is sealed at rest, and gone with the connection.
+         */
+        get: operations["getCall"];
         put?: never;
         post?: never;
         delete?: never;
@@ -286,6 +306,26 @@ export interface paths {
          * @description Counts the calls through the caller's connections and measures how long they took, in groups by connection, tool and day.
          */
         get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List when connections were last used
+         * @description Says of every connection in view when it was last used, and how many calls and errors it had in the last 24 hours.
+         */
+        get: operations["listConnectionUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -947,6 +987,11 @@ export interface components {
              * @description How many changes of tools wait for the owner's word, as of the last look at the third party's list. Present only while some do.
              */
             pending_tool_changes?: number;
+            /**
+             * Format: int32
+             * @description For how many days the arguments and results of calls are kept. Present only while they are kept.
+             */
+            keep_contents_days?: number;
         };
         /** @description The same connection in the detailed shape. */
         ConnectionDetails: {
@@ -1000,6 +1045,11 @@ export interface components {
              * @description How many such changes wait for the owner's word, as of the last look at the third party's list.
              */
             pending_tool_changes: number;
+            /**
+             * Format: int32
+             * @description For how many days the arguments and results of calls are kept. 0 means that they are not.
+             */
+            keep_contents_days: number;
         };
         /** @description What a new connection needs. */
         CreateConnectionRequest: {
@@ -1119,6 +1169,11 @@ export interface components {
              * @enum {string}
              */
             accept_tool_changes?: "manual" | "automatic";
+            /**
+             * Format: int32
+             * @description For how many days the arguments and results of calls are kept from now on. 0 deletes what is kept; a lower number deletes what is older.
+             */
+            keep_contents_days?: number;
         };
         /** @description The changed connection: `success` and `data`, or with `view=detailed` or a `connection_id` in the body `message` and `connection`. */
         UpdateConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
@@ -1474,7 +1529,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description A call in the history. It never holds the arguments, and never the result. */
+        /** @description A call in the history. It never holds the arguments, and never the result; those that are kept are at `/api/v1/mcp-servers/{server_id}/calls/{call_id}`. */
         Call: {
             /** @description The number of the call in decimal, unique within the account. */
             id: string;
@@ -1512,6 +1567,83 @@ export interface components {
              * @description The size of the result as JSON, in bytes, approximately.
              */
             response_bytes: number;
+            /** @description Whether its arguments and its result are kept. */
+            contents_kept: boolean;
+        };
+        /** @description A call with its arguments and its result. The secrets of its connection are replaced by `[redacted]`. */
+        CallContents: {
+            call: components["schemas"]["Call"];
+            /** @description The arguments, as the caller gave them. */
+            arguments: {
+                [key: string]: unknown;
+            };
+            /** @description Whether the arguments were larger than the 64 KiB that are kept, about. Then texts end in `… [cut]`, and the rest is left out. */
+            arguments_cut: boolean;
+            result?: components["schemas"]["KeptResult"];
+            /** @description Whether the result was larger than the 64 KiB that are kept, about. An image that is larger is named in its place. */
+            result_cut: boolean;
+            /**
+             * Format: date-time
+             * @description Until when it is kept at most, in UTC.
+             */
+            kept_until: string;
+        };
+        /** @description What a tool answered, in MCP's terms. Absent when the caller gave up, and when the service failed. */
+        KeptResult: {
+            /** @description Content blocks as MCP defines them: text, image, audio, resource, resource link. */
+            content: {
+                [key: string]: unknown;
+            }[];
+            /** @description Whether the tool failed. */
+            isError: boolean;
+            /** @description The result as data. Absent when the tool gave none. */
+            structuredContent?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A call with what was said in it. */
+        GetCallResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            data: components["schemas"]["CallContents"];
+        };
+        /** @description When a connection was last used, and how that went in the last 24 hours. */
+        ConnectionUsage: {
+            /**
+             * Format: int32
+             * @description The connection.
+             */
+            mcp_server_id: number;
+            /**
+             * Format: date-time
+             * @description When the latest call began, in UTC. Absent when the history knows of none.
+             */
+            last_called_at?: string;
+            /**
+             * Format: int32
+             * @description How many calls began in the last 24 hours.
+             */
+            calls: number;
+            /**
+             * Format: int32
+             * @description How many of them ended in an error of the tool or the third party.
+             */
+            errors: number;
+            /** @description The share of these errors among the calls. */
+            error_rate: number;
+        };
+        /** @description The connections in view, oldest first. */
+        ListConnectionUsageResponse: {
+            /**
+             * @description Always true.
+             * @constant
+             */
+            success: true;
+            /** @description One for each connection, used or not. */
+            data: components["schemas"]["ConnectionUsage"][];
         };
         /** @description A tool of one of the caller's connections. */
         FoundTool: {
@@ -3479,6 +3611,69 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @example 1
+                 */
+                server_id: components["parameters"]["ServerId"];
+                /**
+                 * @description The `id` of the call, as the history lists it.
+                 * @example 812
+                 */
+                call_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The call with its arguments and its result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetCallResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The connection does not exist, or not for the caller; or the call's contents are not kept. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getUsage: {
         parameters: {
             query?: {
@@ -3527,6 +3722,49 @@ export interface operations {
                 };
             };
             404: components["responses"]["ConnectionNotFound"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listConnectionUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connections, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListConnectionUsageResponse"];
+                };
+            };
+            400: components["responses"]["InvalidQuery"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["TooMany"];
             /** @description The service failed. */
             500: {

@@ -10,7 +10,7 @@ import type { Purge } from "../storage/stores/purge.ts";
 
 /** Queue of key verifications. */
 export const VERIFY_QUEUE = "verify-key";
-/** Queue of purges after deletions. */
+/** Queue of purges after deletions, and after the contents of calls are kept for a shorter time. */
 export const PURGE_QUEUE = "purge-connection";
 
 const SWEEP_MS = 60_000;
@@ -40,7 +40,8 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => void>
   );
   await deps.jobs.work(PURGE_QUEUE, { concurrency: 1, expireInSeconds: 300 }, async (payload) => {
     const { accountId, connectionId } = toConnectionRef(payload);
-    await deps.purge.connection(accountId, connectionId);
+    if (payload["what"] === "contents") await deps.purge.contents(accountId, connectionId);
+    else await deps.purge.connection(accountId, connectionId);
   });
   await deps.renewHistory().catch((error: unknown) => {
     // Calls are kept all the same; the sweep sorts them in later.

@@ -7,6 +7,7 @@ import type { JsonObject } from "../json.ts";
 import {
   ACCESS_TYPES,
   connectionScopes,
+  MAX_KEEP_CONTENTS_DAYS,
   TOOL_CHANGE_ACCEPTANCES,
   type AccessType,
   type Connection,
@@ -34,6 +35,7 @@ export interface ConnectionChange {
   readonly configuration?: JsonObject | undefined;
   readonly disabledTools?: readonly number[] | undefined;
   readonly acceptToolChanges?: string | undefined;
+  readonly keepContentsDays?: number | undefined;
 }
 
 /** What a change is decided on beside the connection itself. */
@@ -66,6 +68,12 @@ export function checkToolChangeAcceptance(word: string): ToolChangeAcceptance {
   return known;
 }
 
+/** For how many days contents of calls are kept, or throws `invalid`. */
+export function checkKeepContentsDays(days: number): number {
+  if (Number.isInteger(days) && days >= 0 && days <= MAX_KEEP_CONTENTS_DAYS) return days;
+  throw invalid("keep_contents_days", `keep_contents_days must be from 0 to ${MAX_KEEP_CONTENTS_DAYS}.`);
+}
+
 /**
  * Applies a change to a connection by the rules of SPEC «PUT» and DESIGN §6. Pure; throws `invalid` naming the field.
  * A change that changes nothing answers `before` itself.
@@ -89,6 +97,8 @@ export function applyChange(before: Connection, change: ConnectionChange, ground
     if (acceptToolChanges !== before.acceptToolChanges) effects = { ...effects, forgetPins: true };
     after = { ...after, acceptToolChanges };
   }
+  if (change.keepContentsDays !== undefined)
+    ({ after, effects } = withKeeping(after, effects, checkKeepContentsDays(change.keepContentsDays)));
   if (change.clientSecret !== undefined) {
     // Who replaces a secret may do so because it leaked: what was got with the old one ends with it.
     effects = { ...effects, clientSecret: checkClientSecret(change.clientSecret), endClientAccess: true };
@@ -109,6 +119,20 @@ function withAccess(before: Connection, accessType: AccessType, ground: ChangeGr
   return {
     after: { ...before, accessType, knownToolIds },
     effects: { clientScopes: scopes, endClientAccess: narrows },
+  };
+}
+
+function withKeeping(before: Connection, effects: ChangeEffects, keepContentsDays: number): DecidedChange {
+  const daysBefore = before.keepContentsDays;
+  if (keepContentsDays === daysBefore) return { after: before, effects };
+  const turned = daysBefore === 0 ? "on" : keepContentsDays === 0 ? "off" : undefined;
+  return {
+    after: { ...before, keepContentsDays },
+    effects: {
+      ...effects,
+      ...(turned === undefined ? {} : { turnKeeping: turned }),
+      ...(keepContentsDays < daysBefore ? { purgeContents: true } : {}),
+    },
   };
 }
 
@@ -199,6 +223,7 @@ export function changedFields(before: Connection, after: Connection, change: Con
   if (before.accessType !== after.accessType) fields.push("access_type");
   if (!isDeepStrictEqual(before.disabledToolIds, after.disabledToolIds)) fields.push("disabled_tools");
   if (before.acceptToolChanges !== after.acceptToolChanges) fields.push("accept_tool_changes");
+  if (before.keepContentsDays !== after.keepContentsDays) fields.push("keep_contents_days");
   if (change.apiKey !== undefined) fields.push("api_key");
   if (change.clientSecret !== undefined) fields.push("oauth2_client_secret");
   for (const key of Object.keys(change.configuration ?? {})) fields.push(`config.${key}`);

@@ -47,6 +47,10 @@ export interface ChangeEffects {
   readonly clientScopes?: readonly string[];
   /** Ends the tokens of the connection's own client and the sessions they opened. */
   readonly endClientAccess?: boolean;
+  /** From now on arguments and results of calls are kept, or no longer are: said by itself in the audit log. */
+  readonly turnKeeping?: "on" | "off";
+  /** Delete what was kept for longer than it may be now. */
+  readonly purgeContents?: boolean;
 }
 
 /** What the audit log says of a change: who made it, and the names of the fields, never their values. */

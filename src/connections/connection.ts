@@ -13,6 +13,9 @@ export const TOOL_CHANGE_ACCEPTANCES = ["manual", "automatic"] as const;
 /** One of them. */
 export type ToolChangeAcceptance = (typeof TOOL_CHANGE_ACCEPTANCES)[number];
 
+/** The longest time for which arguments and results of calls can be kept, in days. */
+export const MAX_KEEP_CONTENTS_DAYS = 30;
+
 /** What is known of a connection's key. */
 export type VerificationStatus = "pending" | "verified" | "failed";
 
@@ -50,6 +53,8 @@ export interface Connection {
   readonly toolPins: string | undefined;
   /** How many tools the upstream would have otherwise than they are in force, when its list was last looked at. */
   readonly changedTools: number;
+  /** For how many days arguments and results of calls are kept, 1 to 30. 0: they are not. */
+  readonly keepContentsDays: number;
   readonly oauthClientId: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;

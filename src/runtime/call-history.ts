@@ -1,5 +1,5 @@
 import { DomainError } from "../domain-error.ts";
-import type { CallRecord, CallRecordStore } from "./call-record.ts";
+import type { CallRecord } from "./call-record.ts";
 import type { Log } from "./log.ts";
 
 /** Records written by one statement. */
@@ -12,9 +12,9 @@ const MAX_WAITING = 20_000;
 const CLOSING_ATTEMPTS = 3;
 
 /** The history of calls, written off the request path. */
-export interface CallHistory {
+export interface CallHistory<Kept extends CallRecord = CallRecord> {
   /** Takes a record; never waits and never throws. */
-  record(record: CallRecord): void;
+  record(record: Kept): void;
   /** Writes everything that waits, as far as the database allows. */
   flush(): Promise<void>;
   /** Writes what waits and stops taking records. */
@@ -22,10 +22,14 @@ export interface CallHistory {
 }
 
 /** A history that gathers records in memory and writes them in batches. What it had to drop is counted in the log. */
-export function createCallHistory(deps: { store: CallRecordStore; log: Log; maxWaiting?: number }): CallHistory {
+export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
+  store: { append(records: readonly Kept[]): Promise<void> };
+  log: Log;
+  maxWaiting?: number;
+}): CallHistory<Kept> {
   const { store, log } = deps;
   const maxWaiting = deps.maxWaiting ?? MAX_WAITING;
-  let waiting: CallRecord[] = [];
+  let waiting: Kept[] = [];
   let dropped = 0;
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;

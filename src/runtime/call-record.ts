@@ -27,6 +27,18 @@ export interface CallRecord {
 export interface KeptCall extends CallRecord {
   /** Unique within the account; of two records of the same moment the later has the higher one. */
   readonly id: number;
+  /** Whether its arguments and result can be read. */
+  readonly areContentsKept: boolean;
+}
+
+/** When a connection was last used, and how that went since some time. */
+export interface ConnectionUsage {
+  readonly connectionId: number;
+  /** When its latest call began, however long ago; undefined when the history knows of none. */
+  readonly lastCalledAt: Date | undefined;
+  readonly calls: number;
+  /** How many of them ended `tool_error` or `upstream_error`. */
+  readonly errors: number;
 }
 
 /** Which records are meant. What is undefined narrows nothing. */
@@ -84,4 +96,10 @@ export interface CallRecordReader {
     keys: readonly UsageKey[],
     limit: number,
   ): Promise<{ groups: UsageGroup[]; groupCount: number }>;
+  /** Of all the account's connections, or the named ones, oldest first, used or not; calls and errors since a time. */
+  usageOfConnections(
+    accountId: string,
+    connectionIds: Iterable<number> | undefined,
+    since: Date,
+  ): Promise<ConnectionUsage[]>;
 }

@@ -7,7 +7,8 @@ import type { Relay } from "../integrations/relay.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
 import { roundNumbers, type JsonObject } from "../json.ts";
 import type { CallHistory } from "./call-history.ts";
-import type { CallOutcome } from "./call-record.ts";
+import type { ContentsKeeper } from "./contents-keeper.ts";
+import type { CallOutcome, CallRecord } from "./call-record.ts";
 import { createCallSlots } from "./call-slots.ts";
 import type { Circuits, Ending } from "./circuits.ts";
 import { connectionRefusal } from "./connection-refusal.ts";
@@ -48,6 +49,8 @@ export interface ToolCallerDeps {
   readonly catalog: Catalog;
   readonly validator: SchemaValidator;
   readonly history: CallHistory;
+  /** For the connections whose owner wants arguments and results kept. */
+  readonly contents: ContentsKeeper;
   readonly circuits: Circuits;
   /** Told of every call whose upstream refused the connection's key. Must not throw. */
   readonly onRefusedKey: (connection: Connection) => void;
@@ -63,7 +66,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
 
   function record(call: ToolCall, startedAt: number, outcome: CallOutcome, result: CallResult | undefined): void {
     const { connection, tool } = call.offer;
-    deps.history.record({
+    const made: CallRecord = {
       accountId: connection.accountId,
       connectionId: connection.id,
       toolName: tool.definition.name,
@@ -73,7 +76,9 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       outcome,
       requestBytes: jsonSize(call.args),
       responseBytes: result === undefined ? 0 : (result.bytes ?? resultSize(result)),
-    });
+    };
+    if (connection.keepContentsDays === 0) deps.history.record(made);
+    else deps.contents.record(connection, made, { args: call.args, result });
   }
 
   function argumentProblem(schema: JsonObject, args: JsonObject): string | undefined {

@@ -1,7 +1,8 @@
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reaches } from "../auth/principal.ts";
 import type { Connection } from "../connections/connection.ts";
 import { connectionNotFound, reachableId } from "../connections/server-id.ts";
-import { invalid } from "../domain-error.ts";
+import { DomainError, invalid } from "../domain-error.ts";
+import type { CallContentsReader, ReadCall } from "./call-contents.ts";
 import {
   CALL_OUTCOMES,
   USAGE_KEYS,
@@ -9,6 +10,7 @@ import {
   type CallOutcome,
   type CallPosition,
   type CallRecordReader,
+  type ConnectionUsage,
   type KeptCall,
   type UsageGroup,
   type UsageKey,
@@ -23,6 +25,8 @@ const MAX_GROUPS = 1_000;
 const DAY_MS = 86_400_000;
 const DEFAULT_RANGE_MS = 7 * DAY_MS;
 const MAX_RANGE_DAYS = 31;
+/** How far back the calls and errors of a list of connections are counted. */
+const RECENT_MS = DAY_MS;
 
 /** Which calls are meant, as the request says it. */
 export interface CallQuery {
@@ -52,18 +56,23 @@ export interface UsageQuery extends CallQuery {
 export interface PastCalls {
   list(principal: Principal, query: CallPageQuery): Promise<{ calls: KeptCall[]; nextCursor: string | undefined }>;
   usage(principal: Principal, query: UsageQuery): Promise<{ groups: UsageGroup[]; hasMore: boolean }>;
+  /** What was said in one call. Throws `not_found` as well when that is not kept. */
+  get(principal: Principal, serverId: string, callId: string): Promise<ReadCall>;
+  /** Of every connection in view, oldest first, used or not; calls and errors of the last 24 hours. */
+  usageOfConnections(principal: Principal): Promise<ConnectionUsage[]>;
 }
 
 /** What reading the history needs. */
 export interface PastCallsDeps {
   readonly records: CallRecordReader;
+  readonly contents: CallContentsReader;
   readonly connections: { find(accountId: string, id: number): Promise<Connection | undefined> };
   /** Milliseconds since 1970; the system's clock unless told. */
   readonly now?: () => number;
 }
 
 /** Makes the use cases of the history. */
-export function createPastCalls({ records, connections, now = Date.now }: PastCallsDeps): PastCalls {
+export function createPastCalls({ records, contents, connections, now = Date.now }: PastCallsDeps): PastCalls {
   async function connectionOf(principal: Principal, serverId: string | undefined): Promise<number | undefined> {
     if (serverId === undefined) return principal.connectionId;
     const id = reachableId(principal, serverId);
@@ -111,6 +120,24 @@ export function createPastCalls({ records, connections, now = Date.now }: PastCa
       const { groups, groupCount } = await records.usage(principal.accountId, filter, keys, MAX_GROUPS);
       return { groups, hasMore: groupCount > groups.length };
     },
+
+    async get(principal, serverId, callId) {
+      const id = reachableId(principal, serverId);
+      const call = CALL_ID.test(callId) ? Number(callId) : undefined;
+      const found =
+        id === undefined || call === undefined ? undefined : await contents.find(principal.accountId, id, call);
+      if (found !== undefined) return found;
+      await connectionOf(principal, serverId);
+      const shown = callId.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
+      throw new DomainError("not_found", `What was said in call ${shown} is not kept.`);
+    },
+
+    usageOfConnections(principal) {
+      const { accountId, connectionId } = principal;
+      const own =
+        connectionId === undefined ? principal.connectionIds : [connectionId].filter((id) => reaches(principal, id));
+      return records.usageOfConnections(accountId, own, new Date(now() - RECENT_MS));
+    },
   };
 }
 
@@ -135,6 +162,9 @@ function parseKeys(text: string | undefined): readonly UsageKey[] {
   if (keys.length === words.length) return keys;
   throw invalid("group_by", `group_by must be any of ${USAGE_KEYS.join(", ")}, each once, separated by commas.`);
 }
+
+/** Below 2^53. */
+const CALL_ID = /^[1-9]\d{0,14}$/;
 
 const CURSOR = /^(\d{1,15})\.(\d{1,16})$/;
 

@@ -1,6 +1,7 @@
 import type { SealedPlace } from "./sealing.ts";
 import { secretsPlace } from "./stores/connection-row.ts";
 import { grantPlace } from "./stores/sealed-grant.ts";
+import { contentsPlace } from "./stores/call-contents.ts";
 import { signingKeyPlace } from "./stores/signing-key.ts";
 import { upstreamClientPlace } from "./stores/upstream-client.ts";
 
@@ -9,7 +10,7 @@ export interface SealedColumn {
   readonly table: string;
   readonly column: string;
   /** The primary key, in its order. */
-  readonly key: readonly { readonly name: string; readonly type: "text" | "integer" }[];
+  readonly key: readonly { readonly name: string; readonly type: "text" | "integer" | "bigint" }[];
   /** Where the value of the row with this key is sealed to. */
   placeOf(key: readonly string[]): SealedPlace;
 }
@@ -41,6 +42,12 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     placeOf: ([accountId = "", id = ""]) => grantPlace(accountId, id),
   },
   { table: "upstream_client", column: "sealed_client", key: [ID], placeOf: ([id = ""]) => upstreamClientPlace(id) },
+  {
+    table: "call_contents",
+    column: "sealed",
+    key: [ACCOUNT, { name: "call_id", type: "bigint" }],
+    placeOf: ([accountId = "", id = ""]) => contentsPlace(accountId, Number(id)),
+  },
 ];
 
 /** SQL for the master key's version in a sealed value (bytes 2 to 5 of its header), which sorts as the number does. */

@@ -47,6 +47,7 @@ const connection: Connection = {
   disabledToolIds: [11],
   knownToolIds: undefined,
   acceptToolChanges: "manual",
+  keepContentsDays: 0,
   toolPins: undefined,
   changedTools: 0,
   oauthClientId: "conn_7_x",

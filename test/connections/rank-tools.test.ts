@@ -27,6 +27,7 @@ function connection(id: number, name = "Acme", serverType = "mcp"): Connection {
     disabledToolIds: [],
     knownToolIds: undefined,
     acceptToolChanges: "manual",
+    keepContentsDays: 0,
     toolPins: undefined,
     changedTools: 0,
     oauthClientId: "conn_1",

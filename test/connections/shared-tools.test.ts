@@ -74,6 +74,7 @@ function connection(id: number, more: Partial<Connection> = {}): Connection {
     acceptToolChanges: "manual",
     toolPins: undefined,
     changedTools: 0,
+    keepContentsDays: 0,
     oauthClientId: `conn_${id}`,
     createdAt: new Date(),
     updatedAt: new Date(),

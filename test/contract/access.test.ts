@@ -115,6 +115,16 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ connection }) => ({ input: { server_id: connection } }),
     namesSomething: true,
   },
+  GetCall: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection, call_id: "1" } }),
+    namesSomething: true,
+  },
+  ListConnectionUsage: {
+    wrongScopes: "mgmt.write mcp.read mcp.write",
+    request: () => ({ input: {} }),
+    namesSomething: false,
+  },
   ValidateConfiguration: {
     wrongScopes: "mgmt.read mcp.read mcp.write",
     request: () => ({ input: { server_type: "bamboohr", configuration: { company_domain: "acme" } } }),

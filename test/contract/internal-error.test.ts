@@ -46,6 +46,8 @@ const REQUESTS: Readonly<
   WatchConnections: { input: {} },
   ListCalls: { input: {} },
   GetUsage: { input: {} },
+  GetCall: { input: { server_id: "1", call_id: "1" } },
+  ListConnectionUsage: { input: {} },
   Initialize: { input: {} },
   ListTools: { input: {}, headers: session },
   CallTool: { input: { name: "look_up" }, headers: session },

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OPERATOR } from "../../src/auth/actor.ts";
 import type { CallOutcome, CallRecord } from "../../src/runtime/call-record.ts";
 import { createPastCalls, type PastCalls } from "../../src/runtime/past-calls.ts";
+import { createCallContentsReader } from "../../src/storage/stores/call-contents.ts";
 import { createCallRecordReader } from "../../src/storage/stores/call-record-reader.ts";
 import { createCallRecordStore } from "../../src/storage/stores/call-record.ts";
 import { createWorld, principal, type World } from "./world.ts";
@@ -14,6 +15,7 @@ beforeAll(async () => {
   world = await createWorld();
   past = createPastCalls({
     records: createCallRecordReader(world.pool),
+    contents: createCallContentsReader(world.pool, world.sealer),
     connections: world.store,
     now: () => NOW,
   });

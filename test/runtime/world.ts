@@ -16,6 +16,7 @@ import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
 import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { createCallHistory } from "../../src/runtime/call-history.ts";
+import { createContentsKeeper } from "../../src/runtime/contents-keeper.ts";
 import { createCircuits } from "../../src/runtime/circuits.ts";
 import { createToolCaller } from "../../src/runtime/call-tool.ts";
 import { createManyTools } from "../../src/runtime/many-tools.ts";
@@ -28,6 +29,7 @@ import { openDatabase } from "../../src/storage/database.ts";
 import { createListener } from "../../src/storage/listener.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
 import { createAccountSettingsStore, createSettingsFeed } from "../../src/storage/stores/account-settings.ts";
+import { createCallContentsStore } from "../../src/storage/stores/call-contents.ts";
 import { createCallRecordStore } from "../../src/storage/stores/call-record.ts";
 import { createChangeFeed } from "../../src/storage/stores/connection-event.ts";
 import { createConnectionStore } from "../../src/storage/stores/connection.ts";
@@ -150,9 +152,10 @@ export async function createWorld(
   const catalog = new Map(
     [party.integration, ...(options.integrations ?? [])].map((integration) => [integration.serverType, integration]),
   );
+  const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
   const store = createConnectionStore({
     pool,
-    sealer: createSealer([{ version: 1, key: randomBytes(32) }]),
+    sealer,
     hashSecret: (secret) => Buffer.from(secret.length.toString()),
     maxConnections: 1_000,
     enqueueVerification: () => Promise.resolve(),
@@ -183,6 +186,8 @@ export async function createWorld(
     const sessionStore = createSessionStore(pool);
     const sessions = createSessions({ store: sessionStore, idleSeconds: options.idleSeconds ?? 86_400, log });
     const history = createCallHistory({ store: createCallRecordStore(pool), log });
+    const contentsStore = createCallContentsStore({ pool, sealer, historyDays: 30 });
+    const contents = createContentsKeeper({ connections: view, catalog, store: contentsStore, history, log });
     const views = createToolViews({ connections: view, tools });
     const validator = createSchemaValidator();
     const settingsFeed = await createSettingsFeed(listener);
@@ -192,6 +197,7 @@ export async function createWorld(
       catalog,
       validator,
       history,
+      contents,
       circuits: createCircuits({ now: options.now ?? Date.now }),
       onRefusedKey: (connection) => void refusedKeys.push(connection.id),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
@@ -207,11 +213,12 @@ export async function createWorld(
     });
     closing.push(async () => {
       toolChanges.close();
+      await contents.close();
       await history.close();
       await listener.close();
     });
     await eventually(() => listener.isHealthy());
-    return { runtime, sessions, history, view, feed, tools, inForce, listener, settings, toolChanges };
+    return { runtime, sessions, history, contents, view, feed, tools, inForce, listener, settings, toolChanges };
   }
 
   const replica = await createReplica();
@@ -222,6 +229,7 @@ export async function createWorld(
     pool,
     store,
     catalog,
+    sealer,
     party,
     createReplica,
     settingsStore,

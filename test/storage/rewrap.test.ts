@@ -119,6 +119,7 @@ describe("keys rewrap", () => {
       masterKeyVersion: 2,
       rewrapped: {
         "connection.sealed_secrets": 1_201,
+        "call_contents.sealed": 0,
         "connection_grant.sealed_grant": 3,
         "installation.sealed_pepper": 1,
         "signing_key.sealed_private_jwk": 4,
@@ -140,7 +141,7 @@ describe("keys rewrap", () => {
     await rewrapSecrets(database.pool, both);
     expect((await database.pool.query("select sealed_secrets from connection order by id")).rows).toEqual(before.rows);
     const again = await rewrapSecrets(database.pool, both);
-    expect(Object.values(again.rewrapped)).toEqual([0, 0, 0, 0, 0]);
+    expect(Object.values(again.rewrapped)).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
   test("moves a version above 2^31 as well", async () => {

@@ -15,6 +15,8 @@ export const AUDIT_ACTIONS = [
   "connection.delete",
   "connection.authorize",
   "connection.accept_tool_changes",
+  "connection.keep_contents",
+  "connection.stop_keeping_contents",
   "oauth_client.create",
   "oauth_client.update",
   "oauth_client.rotate_secret",

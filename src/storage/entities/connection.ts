@@ -46,7 +46,15 @@ export const ConnectionEntity = defineEntity({
     authMethod: p.enum(["configured", "oauth2"]).default("configured"),
     needsAuthorization: p.boolean().default(false),
     wantedScope: p.text().nullable(),
+    keepContentsDays: p.smallint().default(0),
+    keepContentsSince: p.datetime().nullable(),
   }),
+  checks: [
+    {
+      name: "connection_keep_contents_days_check",
+      expression: "((keep_contents_days >= 0) AND (keep_contents_days <= 30))",
+    },
+  ],
   indexes: [
     { name: "connection_verify_due", expression: `create index connection_verify_due on connection (verify_due_at)` },
     {

@@ -8,6 +8,7 @@ import { ConnectionTombstoneEntity } from "./connection-tombstone.ts";
 import { ExternalIdentityEntity } from "./external-identity.ts";
 import { IdempotencyKeyEntity } from "./idempotency-key.ts";
 import { InstallationEntity } from "./installation.ts";
+import { CallContentsEntity } from "./call-contents.ts";
 import { LoginFailureEntity } from "./login-failure.ts";
 import { LoginSessionEntity } from "./login-session.ts";
 import { OauthClientEntity } from "./oauth-client.ts";
@@ -38,6 +39,7 @@ export const entities = [
   ExternalIdentityEntity,
   IdempotencyKeyEntity,
   InstallationEntity,
+  CallContentsEntity,
   LoginFailureEntity,
   LoginSessionEntity,
   OauthClientEntity,

@@ -32,4 +32,5 @@ export const MIGRATION_NAMES = [
   "0026_create_idempotency_key",
   "0027_extend_connection_authorization",
   "0029_create_connection_grant",
+  "0030_create_call_contents",
 ] as const;

@@ -64,12 +64,19 @@ const DROP_REFRESH_TOKENS = `
 /** Rows deleted by one statement, so that a purge holds no lock for long. */
 const BATCH = 5_000;
 
+/** The same of contents of calls, which are large. */
+const CONTENTS_BATCH = 500;
+
 /** How long one request goes on purging, in milliseconds; then it says how far it came. */
 const PURGE_MS = 20_000;
 
 const PURGE_HISTORY = `
   delete from call_record where account_id = $1 and (started_at, id) in (
     select started_at, id from call_record where account_id = $1 limit ${BATCH})`;
+
+const PURGE_CONTENTS = `
+  delete from call_contents where account_id = $1 and call_id in (
+    select call_id from call_contents where account_id = $1 limit ${CONTENTS_BATCH})`;
 
 /** What others' logs say of the account stays, without where its person was and what they were called. */
 const FORGET_PERSON = `
@@ -122,6 +129,9 @@ export function createAdministrationStore(
       if (state.rows[0] === undefined) return "missing";
       if (!state.rows[0].is_disabled) return "active";
       const until = Date.now() + PURGE_MS;
+      const contents = { name: "administered_account_contents", text: PURGE_CONTENTS, values: [id] };
+      while ((await runStatement(pool, contents)).rowCount === CONTENTS_BATCH)
+        if (Date.now() > until) return "unfinished";
       const history = { name: "administered_account_history", text: PURGE_HISTORY, values: [id] };
       while ((await runStatement(pool, history)).rowCount === BATCH) if (Date.now() > until) return "unfinished";
       return transaction(pool, async (client) => {

@@ -5,24 +5,11 @@ import {
   type CallOutcome,
   type CallPosition,
   type CallRecordReader,
-  type KeptCall,
   type UsageGroup,
   type UsageKey,
 } from "../../runtime/call-record.ts";
+import { CALL_COLUMNS, type CallRow, toKeptCall } from "./call-row.ts";
 import { runStatement } from "./run-statement.ts";
-
-interface CallRow {
-  account_id: string;
-  id: number;
-  connection_id: number;
-  tool_name: string;
-  client_id: string;
-  started_at: Date;
-  duration_ms: number;
-  outcome: CallOutcome;
-  request_bytes: number;
-  response_bytes: number;
-}
 
 type UsageRow = { readonly [outcome in CallOutcome]: number } & {
   readonly connection_id: number | null;
@@ -45,6 +32,29 @@ const GROUPED: Readonly<Record<UsageKey, string>> = {
 };
 const ALIASES: Readonly<Record<UsageKey, string>> = { connection: "connection_id", tool: "tool_name", day: "day" };
 
+/** In most accounts most connections were used lately: only for the others is the history searched. */
+const CONNECTION_USAGE = {
+  name: "call_record_connection_usage",
+  text: `with recent as (
+      select connection_id, count(*) as calls, count(*) filter (where outcome in ('tool_error', 'upstream_error')) as errors,
+        max(started_at) as last_called_at
+      from call_record where account_id = $1 and started_at >= $2 group by connection_id
+    )
+    select id, coalesce(calls, 0) as calls, coalesce(errors, 0) as errors, coalesce(last_called_at, (
+        select started_at from call_record
+        where call_record.account_id = $1 and call_record.connection_id = connection.id
+        order by started_at desc limit 1)) as last_called_at
+    from connection left join recent on recent.connection_id = connection.id
+    where connection.account_id = $1 and ($3::integer[] is null or connection.id = any ($3)) order by id`,
+};
+
+interface ConnectionUsageRow {
+  readonly id: number;
+  readonly calls: number;
+  readonly errors: number;
+  readonly last_called_at: Date | null;
+}
+
 /** The history of calls in PostgreSQL. On the pool, because counting a month may take its time. */
 export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
   return {
@@ -53,8 +63,7 @@ export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
       values.push(limit);
       const { rows } = await runStatement<CallRow>(pool, {
         name: `call_record_page_${filterName(filter)}${before === undefined ? "" : "_before"}`,
-        text: `select account_id, id, connection_id, tool_name, client_id, started_at, duration_ms, outcome, request_bytes, response_bytes
-          from call_record where ${text} order by started_at desc, id desc limit $${values.length}`,
+        text: `select ${CALL_COLUMNS} from call_record where ${text} order by started_at desc, id desc limit $${values.length}`,
         values,
       });
       return rows.map(toKeptCall);
@@ -79,6 +88,17 @@ export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
         values,
       });
       return { groups: rows.map(toUsageGroup), groupCount: rows[0]?.group_count ?? 0 };
+    },
+
+    async usageOfConnections(accountId, connectionIds, since) {
+      const values = [accountId, since, connectionIds === undefined ? null : [...connectionIds]];
+      const { rows } = await runStatement<ConnectionUsageRow>(pool, { ...CONNECTION_USAGE, values });
+      return rows.map(({ id, calls, errors, last_called_at }) => ({
+        connectionId: id,
+        calls,
+        errors,
+        lastCalledAt: last_called_at ?? undefined,
+      }));
     },
   };
 }
@@ -112,21 +132,6 @@ function conditions(accountId: string, filter: CallFilter, before: CallPosition 
 
 function filterName(filter: CallFilter): string {
   return FILTERS.flatMap(([key]) => (filter[key] === undefined ? [] : key.toLowerCase())).join("_");
-}
-
-function toKeptCall(row: CallRow): KeptCall {
-  return {
-    accountId: row.account_id,
-    id: row.id,
-    connectionId: row.connection_id,
-    toolName: row.tool_name,
-    clientId: row.client_id,
-    startedAt: row.started_at,
-    durationMs: row.duration_ms,
-    outcome: row.outcome,
-    requestBytes: row.request_bytes,
-    responseBytes: row.response_bytes,
-  };
 }
 
 function toUsageGroup(row: UsageRow): UsageGroup {

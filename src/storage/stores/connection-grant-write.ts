@@ -122,7 +122,7 @@ export function createConnectionGrants(deps: ConnectionGrantsDeps): ConnectionGr
           await enqueueRevocation(client, accountId, connectionId);
           return undefined;
         }
-        const connection = toConnection(row);
+        const connection = toConnection(accountId, row);
         await deps.enqueueVerification(client, connection);
         return connection;
       }),

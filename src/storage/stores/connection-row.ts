@@ -2,9 +2,8 @@ import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus }
 import type { AuthorizedBy } from "../../integrations/authentication.ts";
 import type { JsonObject } from "../../json.ts";
 
-/** A row of `connection` without its secrets, as `CONNECTION_COLUMNS` selects it. */
+/** A row of `connection` without its secrets, as `SHOWN_COLUMNS` selects it. */
 export interface ConnectionRow {
-  account_id: string;
   id: number;
   server_type: string;
   name: string;
@@ -23,15 +22,22 @@ export interface ConnectionRow {
   changed_tools: number;
   auth_method: AuthorizedBy;
   needs_authorization: boolean;
+  keep_contents_days: number;
   oauth_client_id: string;
   created_at: Date;
   updated_at: Date;
 }
 
-/** Every column but the sealed secrets, which are asked for by themselves. */
-export const CONNECTION_COLUMNS = `account_id, id, server_type, name, description, agent_enabled, access_type, configuration,
+/**
+ * What a connection is made of, without its sealed secrets, which are asked for by themselves, and its account, which every
+ * question names. Each column costs every list about a hundredth: pg describes them anew for each query.
+ */
+export const SHOWN_COLUMNS = `id, server_type, name, description, agent_enabled, access_type, configuration,
   has_credential, verification_status, status_reason, key_version, disabled_tool_ids, known_tool_ids, accept_tool_changes,
-  tool_pins, changed_tools, auth_method, needs_authorization, oauth_client_id, created_at, updated_at`;
+  tool_pins, changed_tools, auth_method, needs_authorization, keep_contents_days, oauth_client_id, created_at, updated_at`;
+
+/** The same with the account, for statements that say more of the row they changed. */
+export const CONNECTION_COLUMNS = `account_id, ${SHOWN_COLUMNS}`;
 
 /** Where the secrets of a connection are sealed to. */
 export function secretsPlace(
@@ -42,9 +48,9 @@ export function secretsPlace(
 }
 
 /** The connection in a row, field by field. */
-export function toConnection(row: ConnectionRow): Connection {
+export function toConnection(accountId: string, row: ConnectionRow): Connection {
   return {
-    accountId: row.account_id,
+    accountId,
     id: row.id,
     serverType: row.server_type,
     name: row.name,
@@ -63,6 +69,7 @@ export function toConnection(row: ConnectionRow): Connection {
     changedTools: row.changed_tools,
     authMethod: row.auth_method,
     needsAuthorization: row.needs_authorization,
+    keepContentsDays: row.keep_contents_days,
     oauthClientId: row.oauth_client_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -9,7 +9,7 @@ import type { JsonObject } from "../../json.ts";
 import type { Sealer } from "../sealing.ts";
 import { transaction } from "../transaction.ts";
 import { lockAccount } from "./account-lock.ts";
-import { actorParameter, auditing } from "./audit-event.ts";
+import { actorParameter, auditing, recordEvent } from "./audit-event.ts";
 import { announce, announceEvent } from "./connection-event.ts";
 import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
 import { findUnderKey, type HashedKey, keepUnderKey } from "./idempotency-key.ts";
@@ -29,8 +29,16 @@ export interface ConnectionWriteDeps {
   readonly enqueueVerification: (client: pg.PoolClient, connection: Connection) => Promise<void>;
   /** Ends the authorisation that the owner gave at the third party, if there is one, within the transaction. */
   readonly endAuthorization?: (client: pg.PoolClient, accountId: string, connectionId: number) => Promise<void>;
-  /** Puts the purge of a deleted connection's history in the queue, within the transaction. */
-  readonly enqueuePurge: (client: pg.PoolClient, accountId: string, connectionId: number) => Promise<void>;
+  /**
+   * Puts a purge in the queue, within the transaction: of all `history` of a deleted connection, or of the
+   * `contents` of its calls that were kept for longer than they may be now.
+   */
+  readonly enqueuePurge: (
+    client: pg.PoolClient,
+    accountId: string,
+    connectionId: number,
+    what: "history" | "contents",
+  ) => Promise<void>;
 }
 
 /** `updated_at` is the row's version for optimistic changes, so it never stands still and has no part below a millisecond. */
@@ -47,6 +55,11 @@ const INSERT = `with changed as (
   ${auditing({ action: "connection.create", objectType: "connection", objectName: "changed.name" }, 13)}
   select changed.*, ${announce("created")} from changed`;
 
+/** What was kept for longer than it may be now stays out of reach, even when it may be kept for longer again. */
+const KEPT_SINCE = `case when $23::integer = 0 then null
+  when keep_contents_days = 0 then date_trunc('milliseconds', clock_timestamp())
+  else greatest(keep_contents_since, now() - make_interval(days => $23::integer)) end`;
+
 /** One round trip: changes the row if it is still the one the change was decided on, and announces that. */
 const UPDATE = {
   name: "connection_update",
@@ -56,7 +69,8 @@ const UPDATE = {
         known_tool_ids = $14, sealed_secrets = case when $15 then $16 else sealed_secrets end,
         accept_tool_changes = $17, tool_pins = case when $18 then null else tool_pins end,
         changed_tools = case when $18 then 0 else changed_tools end, auth_method = $21, needs_authorization = $22,
-        wanted_scope = case when $22 then wanted_scope end, updated_at = ${NEXT_UPDATED_AT}
+        wanted_scope = case when $22 then wanted_scope end,
+        keep_contents_days = $23::integer, keep_contents_since = ${KEPT_SINCE}, updated_at = ${NEXT_UPDATED_AT}
       where account_id = $1 and id = $2 and updated_at = $3
       returning ${CONNECTION_COLUMNS}),
     ${auditing(
@@ -115,9 +129,10 @@ export function createConnectionWrites(
       audit.fields,
       after.authMethod,
       after.needsAuthorization,
+      after.keepContentsDays,
     ];
     const row = (await runStatement<ConnectionRow>(runner, { ...UPDATE, values })).rows[0];
-    return row === undefined ? undefined : toConnection(row);
+    return row === undefined ? undefined : toConnection(accountId, row);
   }
 
   /** Within a transaction that holds the account's row, the lock under which its connections are counted. */
@@ -157,7 +172,7 @@ export function createConnectionWrites(
     );
     const row = inserted.rows[0];
     if (row === undefined) throw new Error("insert into connection returned no row");
-    const connection = toConnection(row);
+    const connection = toConnection(accountId, row);
     await deps.enqueueVerification(client, connection);
     return connection;
   }
@@ -192,7 +207,7 @@ export function createConnectionWrites(
       if (Object.keys(effects).length === 0) return update(pool, before, after, effects, audit);
       return transaction(pool, async (client) => {
         const saved = await update(client, before, after, effects, audit);
-        if (saved !== undefined) await applyEffects(deps, client, saved, effects);
+        if (saved !== undefined) await applyEffects(deps, client, saved, effects, audit.actor);
         return saved;
       });
     },
@@ -209,7 +224,7 @@ export function createConnectionWrites(
         ]);
         await endSessionsOfConnection(client, accountId, id);
         await revoke(client, { accountId, kind: "connection", subject: String(id) });
-        await deps.enqueuePurge(client, accountId, id);
+        await deps.enqueuePurge(client, accountId, id, "history");
         return true;
       }),
   };
@@ -220,6 +235,7 @@ async function applyEffects(
   client: pg.PoolClient,
   connection: Connection,
   effects: ChangeEffects,
+  actor: Actor,
 ): Promise<void> {
   const { accountId, id, oauthClientId } = connection;
   if (effects.clientScopes !== undefined) {
@@ -241,6 +257,19 @@ async function applyEffects(
     await announceEvent(client, { accountId, connectionId: id, event: "tools" });
   }
   if (effects.endAuthorization === true) await deps.endAuthorization?.(client, accountId, id);
+  if (effects.turnKeeping !== undefined) {
+    await recordEvent(client, {
+      accountId,
+      action: effects.turnKeeping === "on" ? "connection.keep_contents" : "connection.stop_keeping_contents",
+      outcome: "ok",
+      actor,
+      objectType: "connection",
+      objectId: String(id),
+      objectName: connection.name,
+      changed: ["keep_contents_days"],
+    });
+  }
+  if (effects.purgeContents === true) await deps.enqueuePurge(client, accountId, id, "contents");
   if (effects.verify === true) await deps.enqueueVerification(client, connection);
   if (effects.endClientAccess === true) {
     await endSessionsOfClient(client, accountId, oauthClientId);

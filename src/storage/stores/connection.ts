@@ -3,22 +3,22 @@ import type { ConnectionStore } from "../../connections/connection-store.ts";
 import { isJsonObject } from "../../json.ts";
 import { announce } from "./connection-event.ts";
 import { createConnectionWrites, type ConnectionWriteDeps, NEXT_UPDATED_AT } from "./connection-write.ts";
-import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
+import { type ConnectionRow, secretsPlace, SHOWN_COLUMNS, toConnection } from "./connection-row.ts";
 import { NEXT_VERIFICATION } from "./due-verification.ts";
 import type { StatementRunner } from "../reads.ts";
 import { runStatement } from "./run-statement.ts";
 
 const FIND = {
   name: "connection_find",
-  text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 and id = $2`,
+  text: `select ${SHOWN_COLUMNS} from connection where account_id = $1 and id = $2`,
 };
 const LIST = {
   name: "connection_list",
-  text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 order by id`,
+  text: `select ${SHOWN_COLUMNS} from connection where account_id = $1 order by id`,
 };
 const PAGE = {
   name: "connection_page",
-  text: `select ${CONNECTION_COLUMNS} from connection where account_id = $1 order by id limit $2 offset $3`,
+  text: `select ${SHOWN_COLUMNS} from connection where account_id = $1 order by id limit $2 offset $3`,
 };
 const COUNT = {
   name: "connection_count",
@@ -77,19 +77,24 @@ export interface ConnectionStoreDeps extends ConnectionWriteDeps {
 export function createConnectionStore(deps: ConnectionStoreDeps): ConnectionStore {
   const { pool, reads = pool, sealer } = deps;
 
-  async function select(statement: { name: string; text: string }, values: unknown[]): Promise<Connection[]> {
-    return (await runStatement<ConnectionRow>(reads, { ...statement, values })).rows.map(toConnection);
+  async function select(
+    statement: { name: string; text: string },
+    accountId: string,
+    ...values: readonly unknown[]
+  ): Promise<Connection[]> {
+    const { rows } = await runStatement<ConnectionRow>(reads, { ...statement, values: [accountId, ...values] });
+    return rows.map((row) => toConnection(accountId, row));
   }
 
   return {
     ...createConnectionWrites(deps),
     async find(accountId, id) {
-      return (await select(FIND, [accountId, id]))[0];
+      return (await select(FIND, accountId, id))[0];
     },
-    list: (accountId) => select(LIST, [accountId]),
+    list: (accountId) => select(LIST, accountId),
     async listPage(accountId, limit, offset) {
       const [connections, counted] = await Promise.all([
-        select(PAGE, [accountId, limit, offset]),
+        select(PAGE, accountId, limit, offset),
         runStatement<{ count: number }>(pool, { ...COUNT, values: [accountId] }),
       ]);
       return { connections, totalCount: counted.rows[0]?.count ?? 0 };

@@ -9,6 +9,20 @@ const HISTORY = {
   text: `delete from call_record where account_id = $1 and (started_at, id) in (
     select started_at, id from call_record where account_id = $1 and connection_id = $2 limit ${BATCH})`,
 };
+/** Rows of contents deleted by one statement: each may have 128 KiB beside it. */
+const CONTENTS_BATCH = 500;
+// Without a connection, or when it keeps nothing any more, everything goes.
+const CONTENTS = {
+  name: "purge_contents",
+  text: `delete from call_contents where account_id = $1 and call_id in (
+    select call_id from call_contents where account_id = $1 and connection_id = $2 and started_at < coalesce(
+      (select keep_contents_since from connection where account_id = $1 and id = $2), 'infinity') limit ${CONTENTS_BATCH})`,
+};
+const EXPIRED_CONTENTS = {
+  name: "purge_expired_contents",
+  text: `delete from call_contents where (account_id, call_id) in (
+    select account_id, call_id from call_contents where kept_until < now() limit ${CONTENTS_BATCH} for update skip locked)`,
+};
 const PURGED = {
   name: "purge_done",
   text: "update connection_tombstone set purged_at = now() where account_id = $1 and connection_id = $2 and purged_at is null",
@@ -44,24 +58,39 @@ const EXPIRED_IDEMPOTENCY_KEYS = {
 export interface Purge {
   /** The history of a deleted connection, which nobody can read any more. */
   connection(accountId: string, connectionId: number): Promise<void>;
-  /** Rows that have nothing left to say: expired revocations, OAuth payloads, login sessions, failed logins and idempotency keys. */
+  /** What was said in calls of a connection, as far as it is not kept any more. */
+  contents(accountId: string, connectionId: number): Promise<void>;
+  /**
+   * Rows that have nothing left to say: contents of calls that were kept long enough, expired revocations, OAuth payloads,
+   * login sessions, failed logins and idempotency keys.
+   */
   expired(): Promise<void>;
 }
 
 /** Purging in PostgreSQL. */
 export function createPurge(pool: pg.Pool): Purge {
-  async function untilEmpty(statement: { name: string; text: string }, values: readonly unknown[]): Promise<void> {
+  async function untilEmpty(
+    statement: { name: string; text: string },
+    values: readonly unknown[],
+    batch = BATCH,
+  ): Promise<void> {
     let deleted: number;
     do deleted = (await runStatement(pool, { ...statement, values })).rowCount ?? 0;
-    while (deleted === BATCH);
+    while (deleted === batch);
   }
+
+  const purgeContents = (accountId: string, connectionId: number): Promise<void> =>
+    untilEmpty(CONTENTS, [accountId, connectionId], CONTENTS_BATCH);
 
   return {
     async connection(accountId, connectionId) {
+      await purgeContents(accountId, connectionId);
       await untilEmpty(HISTORY, [accountId, connectionId]);
       await runStatement(pool, { ...PURGED, values: [accountId, connectionId] });
     },
+    contents: purgeContents,
     async expired() {
+      await untilEmpty(EXPIRED_CONTENTS, [], CONTENTS_BATCH);
       await untilEmpty(EXPIRED_REVOCATIONS, []);
       await untilEmpty(EXPIRED_PAYLOADS, []);
       await untilEmpty(EXPIRED_LOGIN_SESSIONS, []);

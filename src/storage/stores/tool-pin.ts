@@ -59,7 +59,7 @@ export function createPinStore(pool: pg.Pool): PinStore {
         ? { ...(kept.isNews ? HOLD_NEWS : HOLD), values }
         : { ...HOLD_ACCEPTED, values: [...values, actorParameter(accepted.actor), accepted.toolNames] };
     const row = (await runStatement<ConnectionRow>(runner, statement)).rows[0];
-    return row === undefined ? undefined : toConnection(row);
+    return row === undefined ? undefined : toConnection(accountId, row);
   }
 
   async function keepSet(client: pg.PoolClient, { pins, digest }: KeptPins): Promise<void> {

@@ -2,10 +2,12 @@ import { create } from "@bufbuild/protobuf";
 import {
   type Call as WireCall,
   CallSchema,
+  type ConnectionUsage as WireConnectionUsage,
+  ConnectionUsageSchema,
   type Usage as WireUsage,
   UsageSchema,
 } from "../../../gen/proto/patchbay/v1/call_pb.ts";
-import type { KeptCall, UsageGroup } from "../../runtime/call-record.ts";
+import type { ConnectionUsage, KeptCall, UsageGroup } from "../../runtime/call-record.ts";
 
 /** The call as the history shows it, field by field. */
 export function toWireCall(call: KeptCall): WireCall {
@@ -19,6 +21,7 @@ export function toWireCall(call: KeptCall): WireCall {
     outcome: call.outcome,
     requestBytes: call.requestBytes,
     responseBytes: call.responseBytes,
+    contentsKept: call.areContentsKept,
   });
 }
 
@@ -36,5 +39,17 @@ export function toWireUsage({ connectionId, toolName, day, calls, outcomes, late
     cancelled: outcomes.cancelled,
     errorRate: calls === 0 ? 0 : (outcomes.tool_error + outcomes.upstream_error) / calls,
     ...(latencyMs === undefined ? {} : { p50Ms: latencyMs.p50, p95Ms: latencyMs.p95, p99Ms: latencyMs.p99 }),
+  });
+}
+
+/** When a connection was used, field by field. */
+export function toWireConnectionUsage(used: ConnectionUsage): WireConnectionUsage {
+  const { connectionId, lastCalledAt, calls, errors } = used;
+  return create(ConnectionUsageSchema, {
+    mcpServerId: connectionId,
+    ...(lastCalledAt === undefined ? {} : { lastCalledAt: lastCalledAt.toISOString() }),
+    calls,
+    errors,
+    errorRate: calls === 0 ? 0 : errors / calls,
   });
 }

@@ -33,6 +33,7 @@ export function fromUpdateRequest(request: UpdateConnectionRequest): ConnectionC
         ? request.disabledTools
         : undefined,
     acceptToolChanges: named("accept_tool_changes") ? request.acceptToolChanges : undefined,
+    keepContentsDays: named("keep_contents_days") ? request.keepContentsDays : undefined,
   };
 }
 
@@ -48,4 +49,5 @@ const PRESENT: Readonly<Record<string, (request: UpdateConnectionRequest) => boo
   config: (request) => request.config !== undefined,
   disabled_tools: () => true,
   accept_tool_changes: (request) => request.acceptToolChanges !== undefined,
+  keep_contents_days: (request) => request.keepContentsDays !== undefined,
 };

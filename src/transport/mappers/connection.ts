@@ -27,6 +27,7 @@ export function toWireConnection(connection: Connection): WireConnection {
     createdAt: connection.createdAt.toISOString(),
     accessType: connection.accessType,
     ...(connection.changedTools === 0 ? {} : { pendingToolChanges: connection.changedTools }),
+    ...(connection.keepContentsDays === 0 ? {} : { keepContentsDays: connection.keepContentsDays }),
   });
 }
 
@@ -68,6 +69,7 @@ export function toWireDetails(connection: Connection, catalog: Catalog): Connect
     updatedAt: connection.updatedAt.toISOString(),
     acceptToolChanges: connection.acceptToolChanges,
     pendingToolChanges: connection.changedTools,
+    keepContentsDays: connection.keepContentsDays,
   });
 }
 

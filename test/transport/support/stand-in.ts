@@ -127,6 +127,8 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
     history: {
       listCalls: () => ({ success: true, data: [] }),
       getUsage: () => ({ success: true, data: [], hasMore: false }),
+      getCall: notPlayed,
+      listConnectionUsage: () => ({ success: true, data: [] }),
     },
     tool: {
       searchTools: () => ({ success: true, data: [], totalCount: 0, limit: 20, offset: 0, hasMore: false }),

@@ -12,10 +12,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/call.proto.
  */
 export const file_patchbay_v1_call: GenFile = /*@__PURE__*/
-  fileDesc("ChZwYXRjaGJheS92MS9jYWxsLnByb3RvEgtwYXRjaGJheS52MSKFAgoEQ2FsbBIKCgJpZBgBIAEoCRIkCg1tY3Bfc2VydmVyX2lkGAIgASgFUg1tY3Bfc2VydmVyX2lkEgwKBHRvb2wYAyABKAkSHAoJY2xpZW50X2lkGAQgASgJUgljbGllbnRfaWQSHgoKc3RhcnRlZF9hdBgFIAEoCVIKc3RhcnRlZF9hdBIgCgtkdXJhdGlvbl9tcxgGIAEoBVILZHVyYXRpb25fbXMSDwoHb3V0Y29tZRgHIAEoCRIkCg1yZXF1ZXN0X2J5dGVzGAggASgFUg1yZXF1ZXN0X2J5dGVzEiYKDnJlc3BvbnNlX2J5dGVzGAkgASgFUg5yZXNwb25zZV9ieXRlcyKdAwoFVXNhZ2USKQoNbWNwX3NlcnZlcl9pZBgBIAEoBUgAUg1tY3Bfc2VydmVyX2lkiAEBEhEKBHRvb2wYAiABKAlIAYgBARIQCgNkYXkYAyABKAlIAogBARINCgVjYWxscxgEIAEoBRIKCgJvaxgFIAEoBRIgCgt0b29sX2Vycm9ycxgGIAEoBVILdG9vbF9lcnJvcnMSKAoPdXBzdHJlYW1fZXJyb3JzGAcgASgFUg91cHN0cmVhbV9lcnJvcnMSDwoHcmVmdXNlZBgIIAEoBRIRCgljYW5jZWxsZWQYCSABKAUSHgoKZXJyb3JfcmF0ZRgKIAEoAVIKZXJyb3JfcmF0ZRIbCgZwNTBfbXMYCyABKAVIA1IGcDUwX21ziAEBEhsKBnA5NV9tcxgMIAEoBUgEUgZwOTVfbXOIAQESGwoGcDk5X21zGA0gASgFSAVSBnA5OV9tc4gBAUIQCg5fbWNwX3NlcnZlcl9pZEIHCgVfdG9vbEIGCgRfZGF5QgkKB19wNTBfbXNCCQoHX3A5NV9tc0IJCgdfcDk5X21zYgZwcm90bzM");
+  fileDesc("ChZwYXRjaGJheS92MS9jYWxsLnByb3RvEgtwYXRjaGJheS52MSKrAgoEQ2FsbBIKCgJpZBgBIAEoCRIkCg1tY3Bfc2VydmVyX2lkGAIgASgFUg1tY3Bfc2VydmVyX2lkEgwKBHRvb2wYAyABKAkSHAoJY2xpZW50X2lkGAQgASgJUgljbGllbnRfaWQSHgoKc3RhcnRlZF9hdBgFIAEoCVIKc3RhcnRlZF9hdBIgCgtkdXJhdGlvbl9tcxgGIAEoBVILZHVyYXRpb25fbXMSDwoHb3V0Y29tZRgHIAEoCRIkCg1yZXF1ZXN0X2J5dGVzGAggASgFUg1yZXF1ZXN0X2J5dGVzEiYKDnJlc3BvbnNlX2J5dGVzGAkgASgFUg5yZXNwb25zZV9ieXRlcxIkCg1jb250ZW50c19rZXB0GAogASgIUg1jb250ZW50c19rZXB0Ip0DCgVVc2FnZRIpCg1tY3Bfc2VydmVyX2lkGAEgASgFSABSDW1jcF9zZXJ2ZXJfaWSIAQESEQoEdG9vbBgCIAEoCUgBiAEBEhAKA2RheRgDIAEoCUgCiAEBEg0KBWNhbGxzGAQgASgFEgoKAm9rGAUgASgFEiAKC3Rvb2xfZXJyb3JzGAYgASgFUgt0b29sX2Vycm9ycxIoCg91cHN0cmVhbV9lcnJvcnMYByABKAVSD3Vwc3RyZWFtX2Vycm9ycxIPCgdyZWZ1c2VkGAggASgFEhEKCWNhbmNlbGxlZBgJIAEoBRIeCgplcnJvcl9yYXRlGAogASgBUgplcnJvcl9yYXRlEhsKBnA1MF9tcxgLIAEoBUgDUgZwNTBfbXOIAQESGwoGcDk1X21zGAwgASgFSARSBnA5NV9tc4gBARIbCgZwOTlfbXMYDSABKAVIBVIGcDk5X21ziAEBQhAKDl9tY3Bfc2VydmVyX2lkQgcKBV90b29sQgYKBF9kYXlCCQoHX3A1MF9tc0IJCgdfcDk1X21zQgkKB19wOTlfbXMitgEKD0Nvbm5lY3Rpb25Vc2FnZRIkCg1tY3Bfc2VydmVyX2lkGAEgASgFUg1tY3Bfc2VydmVyX2lkEisKDmxhc3RfY2FsbGVkX2F0GAIgASgJSABSDmxhc3RfY2FsbGVkX2F0iAEBEg0KBWNhbGxzGAMgASgFEg4KBmVycm9ycxgEIAEoBRIeCgplcnJvcl9yYXRlGAUgASgBUgplcnJvcl9yYXRlQhEKD19sYXN0X2NhbGxlZF9hdGIGcHJvdG8z");
 
 /**
- * A call in the history. It never holds the arguments, and never the result.
+ * A call in the history. It never holds the arguments, and never the result: GetCall answers those that are kept.
  *
  * @generated from message patchbay.v1.Call
  */
@@ -83,6 +83,13 @@ export type Call = Message<"patchbay.v1.Call"> & {
    * @generated from field: int32 response_bytes = 9 [json_name = "response_bytes"];
    */
   responseBytes: number;
+
+  /**
+   * Whether its arguments and its result are kept.
+   *
+   * @generated from field: bool contents_kept = 10 [json_name = "contents_kept"];
+   */
+  contentsKept: boolean;
 };
 
 /**
@@ -196,4 +203,53 @@ export type Usage = Message<"patchbay.v1.Usage"> & {
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
   messageDesc(file_patchbay_v1_call, 1);
+
+/**
+ * When a connection was last used, and how that went in the last 24 hours.
+ *
+ * @generated from message patchbay.v1.ConnectionUsage
+ */
+export type ConnectionUsage = Message<"patchbay.v1.ConnectionUsage"> & {
+  /**
+   * The connection.
+   *
+   * @generated from field: int32 mcp_server_id = 1 [json_name = "mcp_server_id"];
+   */
+  mcpServerId: number;
+
+  /**
+   * When the latest call began, ISO 8601 in UTC. Unset when the history knows of none.
+   *
+   * @generated from field: optional string last_called_at = 2 [json_name = "last_called_at"];
+   */
+  lastCalledAt?: string | undefined;
+
+  /**
+   * How many calls began in the last 24 hours.
+   *
+   * @generated from field: int32 calls = 3;
+   */
+  calls: number;
+
+  /**
+   * How many of them ended in an error of the tool or the third party.
+   *
+   * @generated from field: int32 errors = 4;
+   */
+  errors: number;
+
+  /**
+   * The share of these errors among the calls, from 0 to 1.
+   *
+   * @generated from field: double error_rate = 5 [json_name = "error_rate"];
+   */
+  errorRate: number;
+};
+
+/**
+ * Describes the message patchbay.v1.ConnectionUsage.
+ * Use `create(ConnectionUsageSchema)` to create a new message.
+ */
+export const ConnectionUsageSchema: GenMessage<ConnectionUsage> = /*@__PURE__*/
+  messageDesc(file_patchbay_v1_call, 2);
 

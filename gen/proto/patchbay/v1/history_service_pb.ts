@@ -7,8 +7,10 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
-import type { Call, Usage } from "./call_pb.ts";
+import type { Call, ConnectionUsage, Usage } from "./call_pb.ts";
 import { file_patchbay_v1_call } from "./call_pb.ts";
+import type { CallContents } from "./call_contents_pb.ts";
+import { file_patchbay_v1_call_contents } from "./call_contents_pb.ts";
 import { file_patchbay_v1_options } from "./options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,7 +18,63 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/history_service.proto.
  */
 export const file_patchbay_v1_history_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFwYXRjaGJheS92MS9oaXN0b3J5X3NlcnZpY2UucHJvdG8SC3BhdGNoYmF5LnYxIvMBChBMaXN0Q2FsbHNSZXF1ZXN0EiEKCXNlcnZlcl9pZBgBIAEoCUgAUglzZXJ2ZXJfaWSIAQESEQoEdG9vbBgCIAEoCUgBiAEBEhQKB291dGNvbWUYAyABKAlIAogBARIRCgRmcm9tGAQgASgJSAOIAQESDwoCdG8YBSABKAlIBIgBARISCgVsaW1pdBgGIAEoBUgFiAEBEhMKBmN1cnNvchgHIAEoCUgGiAEBQgwKCl9zZXJ2ZXJfaWRCBwoFX3Rvb2xCCgoIX291dGNvbWVCBwoFX2Zyb21CBQoDX3RvQggKBl9saW1pdEIJCgdfY3Vyc29yInwKEUxpc3RDYWxsc1Jlc3BvbnNlEg8KB3N1Y2Nlc3MYASABKAgSHwoEZGF0YRgCIAMoCzIRLnBhdGNoYmF5LnYxLkNhbGwSJQoLbmV4dF9jdXJzb3IYAyABKAlIAFILbmV4dF9jdXJzb3KIAQFCDgoMX25leHRfY3Vyc29yIsABCg9HZXRVc2FnZVJlcXVlc3QSIQoJc2VydmVyX2lkGAEgASgJSABSCXNlcnZlcl9pZIgBARIRCgR0b29sGAIgASgJSAGIAQESEQoEZnJvbRgDIAEoCUgCiAEBEg8KAnRvGAQgASgJSAOIAQESHwoIZ3JvdXBfYnkYBSABKAlIBFIIZ3JvdXBfYnmIAQFCDAoKX3NlcnZlcl9pZEIHCgVfdG9vbEIHCgVfZnJvbUIFCgNfdG9CCwoJX2dyb3VwX2J5ImEKEEdldFVzYWdlUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIgCgRkYXRhGAIgAygLMhIucGF0Y2hiYXkudjEuVXNhZ2USGgoIaGFzX21vcmUYAyABKAhSCGhhc19tb3JlMv4CCg5IaXN0b3J5U2VydmljZRK2AQoJTGlzdENhbGxzEh0ucGF0Y2hiYXkudjEuTGlzdENhbGxzUmVxdWVzdBoeLnBhdGNoYmF5LnYxLkxpc3RDYWxsc1Jlc3BvbnNlImqQAgGKtRgJbWdtdC5yZWFkmrUYQQopWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyBjYWxscy4SFEZhaWxlZCB0byBsaXN0IGNhbGxzgtPkkwIPEg0vYXBpL3YxL2NhbGxzErIBCghHZXRVc2FnZRIcLnBhdGNoYmF5LnYxLkdldFVzYWdlUmVxdWVzdBodLnBhdGNoYmF5LnYxLkdldFVzYWdlUmVzcG9uc2UiaZACAYq1GAltZ210LnJlYWSatRhACilZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB2aWV3IHVzYWdlLhITRmFpbGVkIHRvIGdldCB1c2FnZYLT5JMCDxINL2FwaS92MS91c2FnZWIGcHJvdG8z", [file_google_api_annotations, file_patchbay_v1_call, file_patchbay_v1_options]);
+  fileDesc("CiFwYXRjaGJheS92MS9oaXN0b3J5X3NlcnZpY2UucHJvdG8SC3BhdGNoYmF5LnYxIkgKDkdldENhbGxSZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEhgKB2NhbGxfaWQYAiABKAlSB2NhbGxfaWQiSwoPR2V0Q2FsbFJlc3BvbnNlEg8KB3N1Y2Nlc3MYASABKAgSJwoEZGF0YRgCIAEoCzIZLnBhdGNoYmF5LnYxLkNhbGxDb250ZW50cyLzAQoQTGlzdENhbGxzUmVxdWVzdBIhCglzZXJ2ZXJfaWQYASABKAlIAFIJc2VydmVyX2lkiAEBEhEKBHRvb2wYAiABKAlIAYgBARIUCgdvdXRjb21lGAMgASgJSAKIAQESEQoEZnJvbRgEIAEoCUgDiAEBEg8KAnRvGAUgASgJSASIAQESEgoFbGltaXQYBiABKAVIBYgBARITCgZjdXJzb3IYByABKAlIBogBAUIMCgpfc2VydmVyX2lkQgcKBV90b29sQgoKCF9vdXRjb21lQgcKBV9mcm9tQgUKA190b0IICgZfbGltaXRCCQoHX2N1cnNvciJ8ChFMaXN0Q2FsbHNSZXNwb25zZRIPCgdzdWNjZXNzGAEgASgIEh8KBGRhdGEYAiADKAsyES5wYXRjaGJheS52MS5DYWxsEiUKC25leHRfY3Vyc29yGAMgASgJSABSC25leHRfY3Vyc29yiAEBQg4KDF9uZXh0X2N1cnNvciLAAQoPR2V0VXNhZ2VSZXF1ZXN0EiEKCXNlcnZlcl9pZBgBIAEoCUgAUglzZXJ2ZXJfaWSIAQESEQoEdG9vbBgCIAEoCUgBiAEBEhEKBGZyb20YAyABKAlIAogBARIPCgJ0bxgEIAEoCUgDiAEBEh8KCGdyb3VwX2J5GAUgASgJSARSCGdyb3VwX2J5iAEBQgwKCl9zZXJ2ZXJfaWRCBwoFX3Rvb2xCBwoFX2Zyb21CBQoDX3RvQgsKCV9ncm91cF9ieSJhChBHZXRVc2FnZVJlc3BvbnNlEg8KB3N1Y2Nlc3MYASABKAgSIAoEZGF0YRgCIAMoCzISLnBhdGNoYmF5LnYxLlVzYWdlEhoKCGhhc19tb3JlGAMgASgIUghoYXNfbW9yZSIcChpMaXN0Q29ubmVjdGlvblVzYWdlUmVxdWVzdCJaChtMaXN0Q29ubmVjdGlvblVzYWdlUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIqCgRkYXRhGAIgAygLMhwucGF0Y2hiYXkudjEuQ29ubmVjdGlvblVzYWdlMrUGCg5IaXN0b3J5U2VydmljZRK2AQoJTGlzdENhbGxzEh0ucGF0Y2hiYXkudjEuTGlzdENhbGxzUmVxdWVzdBoeLnBhdGNoYmF5LnYxLkxpc3RDYWxsc1Jlc3BvbnNlImqQAgGKtRgJbWdtdC5yZWFkmrUYQQopWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyBjYWxscy4SFEZhaWxlZCB0byBsaXN0IGNhbGxzgtPkkwIPEg0vYXBpL3YxL2NhbGxzEtEBCgdHZXRDYWxsEhsucGF0Y2hiYXkudjEuR2V0Q2FsbFJlcXVlc3QaHC5wYXRjaGJheS52MS5HZXRDYWxsUmVzcG9uc2UiigGQAgGKtRgJbWdtdC5yZWFkmrUYPwopWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyBjYWxscy4SEkZhaWxlZCB0byBnZXQgY2FsbILT5JMCMRIvL2FwaS92MS9tY3Atc2VydmVycy97c2VydmVyX2lkfS9jYWxscy97Y2FsbF9pZH0SsgEKCEdldFVzYWdlEhwucGF0Y2hiYXkudjEuR2V0VXNhZ2VSZXF1ZXN0Gh0ucGF0Y2hiYXkudjEuR2V0VXNhZ2VSZXNwb25zZSJpkAIBirUYCW1nbXQucmVhZJq1GEAKKVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHZpZXcgdXNhZ2UuEhNGYWlsZWQgdG8gZ2V0IHVzYWdlgtPkkwIPEg0vYXBpL3YxL3VzYWdlEuABChNMaXN0Q29ubmVjdGlvblVzYWdlEicucGF0Y2hiYXkudjEuTGlzdENvbm5lY3Rpb25Vc2FnZVJlcXVlc3QaKC5wYXRjaGJheS52MS5MaXN0Q29ubmVjdGlvblVzYWdlUmVzcG9uc2UidpACAYq1GAltZ210LnJlYWSatRhBCilZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB2aWV3IHVzYWdlLhIURmFpbGVkIHRvIGxpc3QgdXNhZ2WC0+STAhsSGS9hcGkvdjEvdXNhZ2UvY29ubmVjdGlvbnNiBnByb3RvMw", [file_google_api_annotations, file_patchbay_v1_call, file_patchbay_v1_call_contents, file_patchbay_v1_options]);
+
+/**
+ * Which call to read.
+ *
+ * @generated from message patchbay.v1.GetCallRequest
+ */
+export type GetCallRequest = Message<"patchbay.v1.GetCallRequest"> & {
+  /**
+   * The number of the connection in decimal. Required.
+   *
+   * @generated from field: string server_id = 1 [json_name = "server_id"];
+   */
+  serverId: string;
+
+  /**
+   * The `id` of the call, as the history lists it. Required.
+   *
+   * @generated from field: string call_id = 2 [json_name = "call_id"];
+   */
+  callId: string;
+};
+
+/**
+ * Describes the message patchbay.v1.GetCallRequest.
+ * Use `create(GetCallRequestSchema)` to create a new message.
+ */
+export const GetCallRequestSchema: GenMessage<GetCallRequest> = /*@__PURE__*/
+  messageDesc(file_patchbay_v1_history_service, 0);
+
+/**
+ * A call with what was said in it.
+ *
+ * @generated from message patchbay.v1.GetCallResponse
+ */
+export type GetCallResponse = Message<"patchbay.v1.GetCallResponse"> & {
+  /**
+   * Always true.
+   *
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * The call.
+   *
+   * @generated from field: patchbay.v1.CallContents data = 2;
+   */
+  data?: CallContents | undefined;
+};
+
+/**
+ * Describes the message patchbay.v1.GetCallResponse.
+ * Use `create(GetCallResponseSchema)` to create a new message.
+ */
+export const GetCallResponseSchema: GenMessage<GetCallResponse> = /*@__PURE__*/
+  messageDesc(file_patchbay_v1_history_service, 1);
 
 /**
  * Which calls to list and which part of them.
@@ -79,7 +137,7 @@ export type ListCallsRequest = Message<"patchbay.v1.ListCallsRequest"> & {
  * Use `create(ListCallsRequestSchema)` to create a new message.
  */
 export const ListCallsRequestSchema: GenMessage<ListCallsRequest> = /*@__PURE__*/
-  messageDesc(file_patchbay_v1_history_service, 0);
+  messageDesc(file_patchbay_v1_history_service, 2);
 
 /**
  * A page of calls, newest first.
@@ -114,7 +172,7 @@ export type ListCallsResponse = Message<"patchbay.v1.ListCallsResponse"> & {
  * Use `create(ListCallsResponseSchema)` to create a new message.
  */
 export const ListCallsResponseSchema: GenMessage<ListCallsResponse> = /*@__PURE__*/
-  messageDesc(file_patchbay_v1_history_service, 1);
+  messageDesc(file_patchbay_v1_history_service, 3);
 
 /**
  * Which calls to count, and in which groups.
@@ -164,7 +222,7 @@ export type GetUsageRequest = Message<"patchbay.v1.GetUsageRequest"> & {
  * Use `create(GetUsageRequestSchema)` to create a new message.
  */
 export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
-  messageDesc(file_patchbay_v1_history_service, 2);
+  messageDesc(file_patchbay_v1_history_service, 4);
 
 /**
  * How much was used.
@@ -199,7 +257,50 @@ export type GetUsageResponse = Message<"patchbay.v1.GetUsageResponse"> & {
  * Use `create(GetUsageResponseSchema)` to create a new message.
  */
 export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
-  messageDesc(file_patchbay_v1_history_service, 3);
+  messageDesc(file_patchbay_v1_history_service, 5);
+
+/**
+ * Nothing is asked: every connection in view is meant.
+ *
+ * @generated from message patchbay.v1.ListConnectionUsageRequest
+ */
+export type ListConnectionUsageRequest = Message<"patchbay.v1.ListConnectionUsageRequest"> & {
+};
+
+/**
+ * Describes the message patchbay.v1.ListConnectionUsageRequest.
+ * Use `create(ListConnectionUsageRequestSchema)` to create a new message.
+ */
+export const ListConnectionUsageRequestSchema: GenMessage<ListConnectionUsageRequest> = /*@__PURE__*/
+  messageDesc(file_patchbay_v1_history_service, 6);
+
+/**
+ * The connections in view, oldest first.
+ *
+ * @generated from message patchbay.v1.ListConnectionUsageResponse
+ */
+export type ListConnectionUsageResponse = Message<"patchbay.v1.ListConnectionUsageResponse"> & {
+  /**
+   * Always true.
+   *
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * One for each connection, used or not.
+   *
+   * @generated from field: repeated patchbay.v1.ConnectionUsage data = 2;
+   */
+  data: ConnectionUsage[];
+};
+
+/**
+ * Describes the message patchbay.v1.ListConnectionUsageResponse.
+ * Use `create(ListConnectionUsageResponseSchema)` to create a new message.
+ */
+export const ListConnectionUsageResponseSchema: GenMessage<ListConnectionUsageResponse> = /*@__PURE__*/
+  messageDesc(file_patchbay_v1_history_service, 7);
 
 /**
  * Reads the history of the caller's connections. A call is in it within seconds; that of a deleted connection is gone.
@@ -218,6 +319,17 @@ export const HistoryService: GenService<{
     output: typeof ListCallsResponseSchema;
   },
   /**
+   * Reads the arguments and the result of one call, while they are kept. Nothing is, unless the connection's owner sets its
+   * `keep_contents_days`.
+   *
+   * @generated from rpc patchbay.v1.HistoryService.GetCall
+   */
+  getCall: {
+    methodKind: "unary";
+    input: typeof GetCallRequestSchema;
+    output: typeof GetCallResponseSchema;
+  },
+  /**
    * Counts calls and measures how long they took, in groups.
    *
    * @generated from rpc patchbay.v1.HistoryService.GetUsage
@@ -226,6 +338,16 @@ export const HistoryService: GenService<{
     methodKind: "unary";
     input: typeof GetUsageRequestSchema;
     output: typeof GetUsageResponseSchema;
+  },
+  /**
+   * Says of every connection in view when it was last used, and how many calls and errors it had in the last 24 hours.
+   *
+   * @generated from rpc patchbay.v1.HistoryService.ListConnectionUsage
+   */
+  listConnectionUsage: {
+    methodKind: "unary";
+    input: typeof ListConnectionUsageRequestSchema;
+    output: typeof ListConnectionUsageResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_patchbay_v1_history_service, 0);
