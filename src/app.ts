@@ -99,7 +99,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => auth.close());
   const { revocations, verifier, isHonoured } = auth;
   const oauthServer = composeAuthorizationServer(config, foundation, login, auth, log);
-  const integrations = await composeIntegrations(config, pool, feed, log, additional);
+  const integrations = await composeIntegrations(config, foundation, feed, log, additional);
   building.defer(() => {
     integrations.close();
   });

@@ -1,17 +1,19 @@
 import { fileURLToPath } from "node:url";
-import type pg from "pg";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import type { ChangeFeed } from "../connections/change-feed.ts";
 import { loadCatalog } from "../integrations/catalog.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import { createMcpIntegration } from "../integrations/mcp/mcp-integration.ts";
+import { mcpAuthorization } from "../integrations/mcp/owner-authorization.ts";
 import { createDocumentConverter } from "../integrations/openapi-document/converter.ts";
 import { createDocuments } from "../integrations/openapi-document/documents.ts";
 import { createOpenApiDocumentIntegration } from "../integrations/openapi-document/openapi-document-integration.ts";
 import { checkDestination } from "../outbound/check-destination.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
 import { createDocumentStore } from "../storage/stores/openapi-document.ts";
+import { createUpstreamClientStore } from "../storage/stores/upstream-client.ts";
+import type { Foundation } from "./foundation.ts";
 
 /** The third parties that can be connected to. */
 export interface Integrations {
@@ -28,14 +30,17 @@ export interface Integrations {
  */
 export async function composeIntegrations(
   config: Config,
-  pool: pg.Pool,
+  { database: { pool }, sealer }: Pick<Foundation, "database" | "sealer">,
   feed: ChangeFeed,
   log: Logger,
   additional: readonly Integration[],
 ): Promise<Integrations> {
   const dispatcher = createGuardedDispatcher({ allow: config.outboundAllow });
   const check = (url: string): string | undefined => checkDestination(url, config.outboundAllow);
-  const mcp = createMcpIntegration({ dispatcher, checkDestination: check, log });
+  const { publicUrl } = config;
+  const clients = createUpstreamClientStore({ pool, sealer });
+  const authorization = mcpAuthorization({ dispatcher, checkDestination: check, publicUrl, clients });
+  const mcp = createMcpIntegration({ dispatcher, checkDestination: check, log, authorization });
   const store = createDocumentStore(pool);
   const documents = createDocuments({ store, dispatcher, converter: createDocumentConverter(), log });
   feed.onChange(({ event }) => {
