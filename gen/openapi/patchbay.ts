@@ -22,8 +22,8 @@ export interface paths {
          * @description Creates a connection. Its key is verified in the background; read it or watch it to see the outcome.
          *
          *     With an `Idempotency-Key` the request can be sent again when its answer got lost: within 24 hours the same request
-         *     under the same key is answered as the first one was, with `Idempotency-Replayed: true`, and creates nothing; sent
-         *     while the first is at work, it waits for that one's outcome. Another request under the key is a 409. A key belongs to
+         *     under the same key is answered as the first one was, with `Idempotency-Replayed: true` and without an
+         *     `authorization_url`, and creates nothing; sent while the first is at work, it waits for that one's outcome. Another request under the key is a 409. A key belongs to
          *     the account. A request that failed leaves its key free.
          */
         post: operations["createConnection"];
@@ -2570,6 +2570,23 @@ export interface components {
         };
     };
     responses: {
+        /** @description What the `If-None-Match` names still stands; there is no body. */
+        NotModified: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description The connection has changed since the version that the `If-Match` names. Nothing was done. */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The events, for as long as the token holds. */
         Events: {
             headers: {
@@ -2650,6 +2667,8 @@ export interface components {
         /** @description Too many requests, or more trials than an account may make in a minute. */
         TooManyTrials: {
             headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -2737,6 +2756,8 @@ export interface components {
         /** @description Too many requests. */
         TooMany: {
             headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -2812,6 +2833,16 @@ export interface components {
          */
         IdempotencyKey: string;
         /**
+         * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+         * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+         */
+        IfNoneMatch: string;
+        /**
+         * @description The `ETag` of the connection as it was read. Where it has changed meanwhile, be it that its key was verified, the answer is a 412 and nothing is done. Left out, or `*`, means whatever it is by now.
+         * @example "mr1r5zb4"
+         */
+        IfMatch: string;
+        /**
          * @description The `sessionId` that initialize answered.
          * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
          */
@@ -2819,6 +2850,26 @@ export interface components {
     };
     requestBodies: never;
     headers: {
+        /**
+         * @description Stands for this version of the connection, in either view. Send it back as `If-None-Match` to hear whether it still stands, or as `If-Match` to change the connection only if it does.
+         * @example "mr1r5zb4"
+         */
+        ConnectionETag: string;
+        /**
+         * @description Stands for this answer. Send it back as `If-None-Match` to hear whether it still stands.
+         * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+         */
+        ETag: string;
+        /**
+         * @description How many requests are left (`r`) and after how many seconds the whole quota is there again (`t`), under the name of the policy. Absent where requests are not limited.
+         * @example "account";r=5999;t=1
+         */
+        RateLimit: string;
+        /**
+         * @description The quota (`q`) and its window in seconds (`w`), by name. Absent where requests are not limited.
+         * @example "account";q=6000;w=60
+         */
+        RateLimitPolicy: string;
         /**
          * @description Seconds after which trying again may help. Absent where time does not help.
          * @example 1
@@ -2849,7 +2900,13 @@ export interface operations {
                 /** @description The shape of the answer. Left out means `default`. */
                 view?: components["parameters"]["View"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2858,12 +2915,16 @@ export interface operations {
             /** @description The connections. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListConnectionsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenToView"];
@@ -2902,6 +2963,8 @@ export interface operations {
             /** @description The connection exists. */
             201: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     /**
                      * @description The path of the new connection.
                      * @example /api/v1/mcp-servers/1
@@ -2952,6 +3015,8 @@ export interface operations {
             /** @description Too many requests, or as many connections as an account may have. */
             429: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -2977,7 +3042,13 @@ export interface operations {
                 /** @description The shape of the answer. Left out means `default`. */
                 view?: components["parameters"]["View"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
@@ -2992,12 +3063,16 @@ export interface operations {
             /** @description The connection, in the shape that `view` names. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ConnectionETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GetConnectionResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidView"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenToAccess"];
@@ -3021,7 +3096,13 @@ export interface operations {
                 /** @description The shape of the answer. Left out means `default`. */
                 view?: components["parameters"]["View"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the connection as it was read. Where it has changed meanwhile, be it that its key was verified, the answer is a 412 and nothing is done. Left out, or `*`, means whatever it is by now.
+                 * @example "mr1r5zb4"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
@@ -3040,6 +3121,8 @@ export interface operations {
             /** @description The changed connection, in the shape that `view` or the body asks for. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3068,6 +3151,7 @@ export interface operations {
             };
             404: components["responses"]["ConnectionNotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooMany"];
@@ -3089,7 +3173,13 @@ export interface operations {
                 /** @description The shape of the answer. Left out means `default`. */
                 view?: components["parameters"]["View"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the connection as it was read. Where it has changed meanwhile, be it that its key was verified, the answer is a 412 and nothing is done. Left out, or `*`, means whatever it is by now.
+                 * @example "mr1r5zb4"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
@@ -3104,6 +3194,8 @@ export interface operations {
             /** @description The connection is gone. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3124,6 +3216,7 @@ export interface operations {
             };
             404: components["responses"]["ConnectionNotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooMany"];
             /** @description The service failed. Nothing was deleted. */
             500: {
@@ -3147,7 +3240,13 @@ export interface operations {
                 /** @description Whether to list every tool, switched off or out of reach included. Needs `mgmt.write` besides. Left out means no. */
                 include_disabled?: boolean;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
@@ -3162,12 +3261,16 @@ export interface operations {
             /** @description The tools and their count. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListConnectionToolsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenToAccess"];
@@ -3216,7 +3319,13 @@ export interface operations {
                 /** @description How many to skip. Left out means none. */
                 offset?: components["parameters"]["Offset"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
@@ -3231,12 +3340,16 @@ export interface operations {
             /** @description The changes. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListToolChangesResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenToAccess"];
@@ -3276,6 +3389,8 @@ export interface operations {
             /** @description What is in force now. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3374,7 +3489,13 @@ export interface operations {
     listIntegrations: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3383,12 +3504,16 @@ export interface operations {
             /** @description The catalog. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListIntegrationsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenToViewIntegrations"];
@@ -3408,7 +3533,13 @@ export interface operations {
     getIntegration: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The kind of integration, such as `bamboohr`.
@@ -3423,12 +3554,16 @@ export interface operations {
             /** @description The integration. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GetIntegrationResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenToViewIntegrations"];
@@ -3468,6 +3603,8 @@ export interface operations {
             /** @description What was seen. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3515,6 +3652,8 @@ export interface operations {
             /** @description The tools. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3570,7 +3709,13 @@ export interface operations {
                 /** @description The `next_cursor` of the page before. Left out means the first page. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3579,12 +3724,16 @@ export interface operations {
             /** @description A page of calls. Without `limit` it holds at most 100. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListCallsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidHistoryQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -3614,7 +3763,13 @@ export interface operations {
     getCall: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
@@ -3634,12 +3789,16 @@ export interface operations {
             /** @description The call with its arguments and its result. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GetCallResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -3694,7 +3853,13 @@ export interface operations {
                  */
                 group_by?: string;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3703,12 +3868,16 @@ export interface operations {
             /** @description The groups, by day, connection and tool. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GetUsageResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidHistoryQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -3738,7 +3907,13 @@ export interface operations {
     listConnectionUsage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3747,12 +3922,16 @@ export interface operations {
             /** @description The connections, oldest first. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListConnectionUsageResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -3796,7 +3975,13 @@ export interface operations {
                 /** @description How many to skip. Left out means none. */
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3805,12 +3990,16 @@ export interface operations {
             /** @description The tools that were found. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SearchToolsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             /** @description A query parameter is missing, out of range or unknown. The detail names it. */
             400: {
                 headers: {
@@ -3848,7 +4037,13 @@ export interface operations {
     getAccountSettings: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3857,12 +4052,16 @@ export interface operations {
             /** @description The settings. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AccountSettingsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             /** @description A query parameter is unknown. */
             400: {
                 headers: {
@@ -3912,6 +4111,8 @@ export interface operations {
             /** @description The settings as they are now. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3963,7 +4164,13 @@ export interface operations {
                 /** @description Whether those that are revoked are meant too. Left out means no. */
                 include_revoked?: boolean;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3972,12 +4179,16 @@ export interface operations {
             /** @description A page of clients, oldest first. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListOAuthClientsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -4019,6 +4230,8 @@ export interface operations {
             /** @description The new client and its secret. */
             201: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     /**
                      * @description Where to read it.
                      * @example /api/v1/oauth-clients/client_Zk3vQ0cYwq8mV1xR5tN7Lg
@@ -4055,6 +4268,8 @@ export interface operations {
             /** @description Too many requests, or more of them than an account may have. */
             429: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -4077,7 +4292,13 @@ export interface operations {
     getOAuthClient: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The id of the client.
@@ -4092,12 +4313,16 @@ export interface operations {
             /** @description One client. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GetOAuthClientResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -4154,6 +4379,8 @@ export interface operations {
             /** @description The changed client. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4231,6 +4458,8 @@ export interface operations {
             /** @description The outcome. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4301,6 +4530,8 @@ export interface operations {
             /** @description The client and its new secret. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4368,7 +4599,13 @@ export interface operations {
                 /** @description Whether those that are revoked or have ended are meant too. Left out means no. */
                 include_ended?: boolean;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4377,12 +4614,16 @@ export interface operations {
             /** @description A page of tokens, oldest first. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListPersonalAccessTokensResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -4424,6 +4665,8 @@ export interface operations {
             /** @description The new token. */
             201: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     /**
                      * @description Where to read it.
                      * @example /api/v1/personal-access-tokens/pat_01970f3c5a7b7c3e9f2d4b6a8c0e1f23
@@ -4469,6 +4712,8 @@ export interface operations {
             /** @description Too many requests, or more of them than an account may have. */
             429: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -4491,7 +4736,13 @@ export interface operations {
     getPersonalAccessToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The id of the token, its claim jti.
@@ -4506,12 +4757,16 @@ export interface operations {
             /** @description One token. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GetPersonalAccessTokenResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -4564,6 +4819,8 @@ export interface operations {
             /** @description The outcome. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4625,6 +4882,8 @@ export interface operations {
             /** @description The new token. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4695,7 +4954,13 @@ export interface operations {
                 /** @description The next_cursor of the page before. Left out means the first page. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4704,12 +4969,16 @@ export interface operations {
             /** @description A page of events, newest first. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListAuditEventsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidHistoryQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -4759,7 +5028,13 @@ export interface operations {
                 /** @description The next_cursor of the page before. Left out means the first page. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4768,12 +5043,16 @@ export interface operations {
             /** @description A page of events, newest first. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListAllAuditEventsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidHistoryQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -4802,7 +5081,13 @@ export interface operations {
     listGrants: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4811,12 +5096,16 @@ export interface operations {
             /** @description The grants, newest first. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListGrantsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -4860,6 +5149,8 @@ export interface operations {
             /** @description The outcome. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4912,7 +5203,13 @@ export interface operations {
                 /** @description How many to skip. Left out means none. */
                 offset?: components["parameters"]["Offset"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4921,12 +5218,16 @@ export interface operations {
             /** @description A page of accounts, oldest first. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListAccountsResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -4968,6 +5269,8 @@ export interface operations {
             /** @description The new account and its password. */
             201: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     /**
                      * @description Where to read it.
                      * @example /api/v1/admin/accounts/acc_Zk3vQ0cYwq8mV1xR5tN7Lg
@@ -5026,7 +5329,13 @@ export interface operations {
     getAccount: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The id of the account.
@@ -5041,12 +5350,16 @@ export interface operations {
             /** @description One account. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GetAccountResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -5099,6 +5412,8 @@ export interface operations {
             /** @description The outcome. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5166,6 +5481,8 @@ export interface operations {
             /** @description The account. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5233,6 +5550,8 @@ export interface operations {
             /** @description The account. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5291,6 +5610,8 @@ export interface operations {
             /** @description The outcome. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5334,7 +5655,13 @@ export interface operations {
     listSigningKeys: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5343,12 +5670,16 @@ export interface operations {
             /** @description The keys. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ListSigningKeysResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -5391,6 +5722,8 @@ export interface operations {
             /** @description The keys of the purpose. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5442,7 +5775,13 @@ export interface operations {
     getSystemStatus: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5451,12 +5790,16 @@ export interface operations {
             /** @description The status. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GetSystemStatusResponse"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidQuery"];
             401: components["responses"]["Unauthenticated"];
             /** @description The token lacks the scope. */
@@ -5498,6 +5841,8 @@ export interface operations {
             /** @description The session. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5554,6 +5899,8 @@ export interface operations {
             /** @description A page of tools. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5618,6 +5965,8 @@ export interface operations {
             /** @description What the tool answered, or why it could not. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5676,6 +6025,8 @@ export interface operations {
             /** @description The token. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     /**
                      * @description A token is never cached.
                      * @example no-store
@@ -5731,6 +6082,8 @@ export interface operations {
             /** @description Too many attempts. */
             429: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };

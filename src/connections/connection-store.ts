@@ -2,6 +2,7 @@ import type { Actor } from "../auth/actor.ts";
 import type { AuthorizedBy } from "../integrations/authentication.ts";
 import type { JsonObject } from "../json.ts";
 import type { CreatedConnection, CreateKey } from "./create-once.ts";
+import type { ExpectedVersions } from "./expected-versions.ts";
 import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "./connection.ts";
 
 /** A connection about to be stored: validated, its secrets set apart. */
@@ -94,8 +95,11 @@ export interface ConnectionStore {
     effects: ChangeEffects,
     audit: AuditedBy,
   ): Promise<Connection | undefined>;
-  /** Deletes a connection for good with all that hangs on it. False when there was none. */
-  delete(accountId: string, id: number, actor: Actor): Promise<boolean>;
+  /**
+   * Deletes a connection for good with all that hangs on it. False when there was none. Throws `stale`, and deletes nothing,
+   * when it is of none of the expected versions.
+   */
+  delete(accountId: string, id: number, actor: Actor, expected?: ExpectedVersions): Promise<boolean>;
   /** Records what a verification saw, if the key is still the one it tested. */
   recordVerification(
     accountId: string,

@@ -12,6 +12,7 @@ import type { ConnectionTools } from "./connection-tools.ts";
 import type { ConnectionView } from "./connection-view.ts";
 import { createKey, type CreatedConnection, toCreated } from "./create-once.ts";
 import { prepareConnection, type ConnectionDraft } from "./create.ts";
+import { checkVersion, type ExpectedVersions } from "./expected-versions.ts";
 import { checkPage, DEFAULT_PAGE, listTools, type PageQuery, type ToolPage, type ToolQuery } from "./list-tools.ts";
 import { connectionNotFound, reachableId } from "./server-id.ts";
 
@@ -30,8 +31,9 @@ export interface Connections {
   create(caller: Caller, draft: ConnectionDraft, idempotencyKey?: string): Promise<CreatedConnection>;
   list(principal: Principal, page: PageQuery): Promise<ListedConnections>;
   get(principal: Principal, serverId: string): Promise<Connection>;
-  update(caller: Caller, serverId: string, change: ConnectionChange): Promise<Connection>;
-  delete(caller: Caller, serverId: string): Promise<void>;
+  /** Throws `stale` where the connection is of none of the expected versions, as `delete` does. */
+  update(caller: Caller, serverId: string, change: ConnectionChange, expected?: ExpectedVersions): Promise<Connection>;
+  delete(caller: Caller, serverId: string, expected?: ExpectedVersions): Promise<void>;
   listTools(
     principal: Principal,
     serverId: string,
@@ -126,7 +128,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     get: find,
 
-    async update(principal, serverId, wanted) {
+    async update(principal, serverId, wanted, expected) {
       if (wanted.clientSecret !== undefined && !mayMakeCredentials(principal)) {
         throw new DomainError("forbidden", "You do not have permission to update this connection.");
       }
@@ -138,6 +140,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const before = await find(principal, serverId);
         const { after, effects } = await decide(before, change);
+        // What is saved is what was checked: `save` replaces `before` alone.
+        checkVersion(before, expected);
         if (after === before) return before;
         const saved = await store.save(before, after, effects, {
           actor: toActor(principal),
@@ -150,9 +154,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       throw new DomainError("conflict", "The connection is being changed by others at the same time; try again.");
     },
 
-    async delete(principal, serverId) {
+    async delete(principal, serverId, expected) {
       const id = reachableId(principal, serverId);
-      if (id === undefined || !(await store.delete(principal.accountId, id, toActor(principal))))
+      if (id === undefined || !(await store.delete(principal.accountId, id, toActor(principal), expected)))
         throw connectionNotFound(serverId);
       deps.onChange({ accountId: principal.accountId, connectionId: id, event: "deleted" });
     },

@@ -13,6 +13,8 @@ const COMPLETED = new ConnectError("the call is complete", Code.Canceled);
 export class CallContext implements HandlerContext {
   readonly protocolName: string;
   readonly values: ContextValues;
+  /** The version of what the call answers with, where that has one: when it last changed. REST makes the `ETag` of it. */
+  version: Date | undefined;
   readonly #exchange: Exchange;
   readonly #rpc: Rpc;
   readonly #deadline: number | undefined;

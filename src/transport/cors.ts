@@ -9,6 +9,8 @@ const REQUEST_HEADERS = [
   "X-Session-ID",
   "Content-Encoding",
   "Idempotency-Key",
+  "If-Match",
+  "If-None-Match",
   ...MCP_HEADERS,
 ].join(", ");
 const RESPONSE_HEADERS = [
@@ -21,6 +23,7 @@ const RESPONSE_HEADERS = [
     "WWW-Authenticate",
     "Mcp-Session-Id",
     "Idempotency-Replayed",
+    "ETag",
   ],
 ].join(", ");
 

@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { load } from "js-yaml";
+import { acceptedCodings } from "./http/accept-encoding.ts";
+import { contentTag, isKnown } from "./http/entity-tag.ts";
 import { errorBody } from "./rest/answer.ts";
 import type { NodeRoute } from "./router.ts";
 
@@ -56,9 +57,7 @@ function createDocumentRoute(path: string, type: string, read: () => Promise<str
   let document: Promise<Prepared> | undefined;
   const prepare = async (): Promise<Prepared> => {
     const plain = Buffer.from(await read());
-    const digest = createHash("sha256").update(plain).digest("base64url").slice(0, 22);
-    // Weak: the same tag stands for the packed form.
-    return { plain, packed: await pack(plain), etag: `W/"${digest}"` };
+    return { plain, packed: await pack(plain), etag: contentTag(plain) };
   };
   return {
     path,
@@ -81,7 +80,7 @@ function createDocumentRoute(path: string, type: string, read: () => Promise<str
         response.writeHead(304).end();
         return;
       }
-      const isPacked = acceptsGzip(request.headers["accept-encoding"]);
+      const isPacked = acceptedCodings(request.headers["accept-encoding"]).gzip;
       const body = isPacked ? packed : plain;
       if (isPacked) response.setHeader("content-encoding", "gzip");
       response.writeHead(200, { "content-type": type, "content-length": body.length });
@@ -89,16 +88,4 @@ function createDocumentRoute(path: string, type: string, read: () => Promise<str
       else response.end(body);
     },
   };
-}
-
-/** Whether the caller has this version already (RFC 9110: tags compare without their weakness here). */
-function isKnown(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  const bare = etag.replace("W/", "");
-  return header.split(",").some((tag) => ["*", bare].includes(tag.trim().replace(/^W\//, "")));
-}
-
-function acceptsGzip(header: string | string[] | undefined): boolean {
-  const offers = String(header ?? "").split(",");
-  return offers.some((offer) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(offer));
 }

@@ -11,7 +11,7 @@ export type Route =
 
 /** REST paths and what serves them. */
 export interface RestRouter {
-  /** Finds the handler by method and path; the path is decoded once, letter case and slashes count. */
+  /** Finds the handler by method and path; the path is decoded once, letter case and slashes count. OPTIONS finds none. */
   find(method: string, path: string): Route;
 }
 
@@ -63,7 +63,7 @@ export function createRestRouter(
       const found = known === undefined ? UNKNOWN : findInTree(known, path);
       if (found.kind === "rest") return found;
       const allow = allowed(path);
-      return allow.length === 0 ? UNKNOWN : { kind: "wrong_method", allow };
+      return allow.length === 0 ? UNKNOWN : { kind: "wrong_method", allow: [...allow, "OPTIONS"] };
     },
   };
 }

@@ -31,7 +31,7 @@ import { createLane, type Lane, type LaneLimits } from "./lane.ts";
 import { createMcpFace, type McpDomain } from "./mcp/face.ts";
 import type { Log } from "./log.ts";
 import { createRequestClock } from "./request-clock.ts";
-import { answerDetail } from "./rest/answer.ts";
+import { answerDetail, refuseMethod } from "./rest/answer.ts";
 import { readBindings } from "./rest/binding.ts";
 import { createRestHandler } from "./rest/face.ts";
 import { createNodeRoutes, createRestRouter, type NodeRoute } from "./router.ts";
@@ -153,7 +153,7 @@ export function createTransport(deps: TransportDeps): Transport {
     if (route.kind !== "unknown" && cors?.apply(exchange) === true) return;
     if (route.kind === "rest") return route.handler(exchange, route.parameters, mark < 0 ? "" : target.slice(mark + 1));
     if (route.kind === "wrong_method") {
-      answerDetail(exchange, 405, "METHOD_NOT_ALLOWED", "Method not allowed.", { allow: route.allow.join(", ") });
+      refuseMethod(exchange, route.allow);
       return;
     }
     if (answerProbe(exchange, path, deps.isReady)) return;

@@ -27,7 +27,7 @@ export interface Step {
   readonly error: ExpectedError | undefined;
   /** Repeats the call until the answer has this. */
   readonly until: JsonValue | undefined;
-  /** Variables to set from the answer, by dotted path. */
+  /** Variables to set from the answer: by dotted path, or from a header over REST (`header etag`). */
   readonly save: JsonObject;
   /** The HTTP status of success over REST. */
   readonly status: number;

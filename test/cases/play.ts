@@ -27,8 +27,9 @@ export async function play(
       throw new Error(`${where}: another face gives the reason ${reason}, this one ${outcome.reason}`);
     reasons.set(step, reason);
     for (const [name, path] of Object.entries(step.save)) {
-      const value = at(outcome.body, String(path));
-      if (value === undefined)
+      const header = /^header (.+)$/.exec(String(path))?.[1];
+      const value = header === undefined ? at(outcome.body, String(path)) : outcome.headers.get(header);
+      if (value === undefined || value === null)
         throw new Error(`${where}: nothing at ${String(path)} in ${JSON.stringify(outcome.body)}`);
       variables.set(name, value);
     }

@@ -47,6 +47,17 @@ describe.each(operations.map((each) => [`${each.method} ${each.path}`, each] as 
     }
   });
 
+  test("a read that is no stream has an ETag and answers 304; what needs a token tells what is left of its rate", () => {
+    const good = answers.filter(([status]) => status.startsWith("2"));
+    const isStream = good.some(([, { content }]) => content?.["text/event-stream"] !== undefined);
+    const isRead = located.method === "GET" && located.path.startsWith("/api/v1/") && !isStream;
+    expect(answers.some(([status]) => status === "304")).toBe(isRead);
+    for (const [, { headers = {} }] of good) {
+      expect("ETag" in headers).toBe(isRead);
+      expect("RateLimit" in headers).toBe(operation.security.length > 0 && !isStream);
+    }
+  });
+
   test("has one kind of error body", () => {
     const error = located.path.startsWith("/oauth2/") ? "OAuthError" : "Error";
     for (const [status, { content }] of answers) {

@@ -88,6 +88,34 @@ describe("answers", () => {
     expect([answer.status, answer.text, answer.headers.get("content-length")]).toEqual([200, "", "26"]);
   });
 
+  test.each([LIST, `${LIST}?limit=500`, ONE, `${ONE}/tools`, `${LIST}/404`, "/healthz", "/readyz"])(
+    "HEAD %s has the headers that GET has",
+    async (path) => {
+      const headersOf = async (method: string) => {
+        const { headers, status } = await send(method, path);
+        return [
+          status,
+          ...[...headers].filter(([name]) => !["date", "ratelimit", "connection", "keep-alive"].includes(name)),
+        ];
+      };
+      expect(await headersOf("HEAD")).toEqual(await headersOf("GET"));
+    },
+  );
+
+  test("who has a read's answer already gets a 304 without body, length and type", async () => {
+    const etag = (await send("GET", LIST)).headers.get("etag") ?? "";
+    expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
+    for (const known of [etag, etag.slice(2), `"a", ${etag}`, "*"]) {
+      const { status, text, headers } = await send("GET", LIST, { headers: { "if-none-match": known } });
+      const told = ["etag", "content-length", "content-type", "cache-control"].map((name) => headers.get(name));
+      expect([status, text, ...told]).toEqual([304, "", etag, null, null, "no-store"]);
+    }
+    const other = { headers: { "if-none-match": etag } };
+    expect((await send("GET", `${LIST}?limit=1`, other)).status).toBe(200);
+    expect((await send("GET", `${LIST}/404`, other)).status).toBe(404);
+    expect((await send("DELETE", ONE, other)).headers.get("etag")).toBeNull();
+  });
+
   test("integers beyond 2^53 keep their digits on the way in and out", async () => {
     const body =
       '{"name":"t","arguments":{"big":12345678901234567890,"neg":-9007199254740993,"deep":[{"n":1e400}],"small":5}}';
@@ -123,11 +151,21 @@ describe("paths", () => {
     expect([answer.status, answer.detail, answer.headers.get("allow")]).toEqual([
       405,
       "Method not allowed.",
-      "GET, HEAD, PUT, DELETE",
+      "GET, HEAD, PUT, DELETE, OPTIONS",
     ]);
-    expect((await send("DELETE", LIST)).headers.get("allow")).toBe("GET, HEAD, POST");
-    expect((await send("GET", "/mcp/initialize")).headers.get("allow")).toBe("POST");
-    expect((await send("OPTIONS", LIST)).status).toBe(405);
+    expect((await send("DELETE", LIST)).headers.get("allow")).toBe("GET, HEAD, POST, OPTIONS");
+    expect((await send("GET", "/mcp/initialize")).headers.get("allow")).toBe("POST, OPTIONS");
+  });
+
+  test("OPTIONS tells the methods of a path without a token, and nothing of paths that are not", async () => {
+    const ask = (path: string) => fetch(server.url + path, { method: "OPTIONS" });
+    const answer = await ask(ONE);
+    expect([answer.status, answer.headers.get("allow"), await answer.text()]).toEqual([
+      204,
+      "GET, HEAD, PUT, DELETE, OPTIONS",
+      "",
+    ]);
+    expect((await ask("/nowhere")).status).toBe(404);
   });
 
   test("a segment is decoded once and reaches the implementation whole", async () => {

@@ -4,6 +4,7 @@ import { connectionScopes, type Connection } from "../../connections/connection.
 import type { Actor } from "../../auth/actor.ts";
 import type { AuditedBy, ChangeEffects, ConnectionStore, NewConnection } from "../../connections/connection-store.ts";
 import { type CreateKey, toCreated } from "../../connections/create-once.ts";
+import { changedMeanwhile } from "../../connections/expected-versions.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Sealer } from "../sealing.ts";
@@ -81,9 +82,13 @@ const UPDATE = {
 };
 
 const DELETE = `with changed as (
-    delete from connection where account_id = $1 and id = $2 returning account_id, id, name),
+    delete from connection
+      where account_id = $1 and id = $2 and ($4::timestamptz[] is null or updated_at = any($4::timestamptz[]))
+      returning account_id, id, name),
   ${auditing({ action: "connection.delete", objectType: "connection", objectName: "changed.name" }, 3)}
   select ${announce("deleted")} from changed`;
+
+const EXISTS = "select 1 from connection where account_id = $1 and id = $2";
 
 /** The writes of the connection store. Each is whole or nothing. */
 export function createConnectionWrites(
@@ -212,12 +217,17 @@ export function createConnectionWrites(
       });
     },
 
-    delete: (accountId, id, actor) =>
+    delete: (accountId, id, actor, expected) =>
       transaction(pool, async (client) => {
         await deps.endAuthorization?.(client, accountId, id);
         // Tool lists, the connection's own client and its tokens go with the row (on delete cascade).
-        const deleted = await client.query(DELETE, [accountId, id, actorParameter(actor)]);
-        if (deleted.rowCount === 0) return false;
+        const versions = expected?.map((ms) => new Date(ms)) ?? null;
+        const deleted = await client.query(DELETE, [accountId, id, actorParameter(actor), versions]);
+        if (deleted.rowCount === 0) {
+          const found = expected && (await client.query(EXISTS, [accountId, id]));
+          if (found?.rowCount === 1) throw changedMeanwhile();
+          return false;
+        }
         await client.query("insert into connection_tombstone (account_id, connection_id) values ($1, $2)", [
           accountId,
           id,

@@ -12,6 +12,7 @@ import { createHandlerFactory as createGrpc } from "@connectrpc/connect/protocol
 import { createHandlerFactory as createGrpcWeb } from "@connectrpc/connect/protocol-grpc-web";
 import { exchangeKey } from "../caller.ts";
 import { callStream, callUnary, type ServedRpc } from "../calls.ts";
+import { COMPRESS_MIN_BYTES, mayCompress } from "../compression.ts";
 import { detailsOf } from "../error-details.ts";
 import { reasonOfCode, toConnectError, toFault } from "../fault.ts";
 import type { Gate } from "../gate/gate.ts";
@@ -37,20 +38,20 @@ export interface StockHandler {
   serve(exchange: Exchange): Promise<void>;
 }
 
-/** Answers smaller than this are not worth the CPU that compressing them costs, in bytes. */
-const COMPRESS_MIN_BYTES = 32 * 1024;
+/** Larger than any answer. */
+const NEVER_BYTES = 0xffff_ffff;
 
 /** Makes the stock handler of an RPC: gRPC, gRPC-Web and Connect. */
 export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandler {
   const options = {
     interceptors: [],
-    writeMaxBytes: 0xffff_ffff,
+    writeMaxBytes: NEVER_BYTES,
     requireConnectProtocolHeader: false,
     requestGate: async (context: HandlerContext) => {
       await passGate(rpc, context, deps);
     },
     acceptCompression: [compressionGzip, compressionBrotli],
-    compressMinBytes: COMPRESS_MIN_BYTES,
+    compressMinBytes: mayCompress(rpc.method.output) ? COMPRESS_MIN_BYTES : NEVER_BYTES,
     readMaxBytes: rpc.maxRequestBytes,
     jsonOptions: { alwaysEmitImplicit: true, ...JSON_READ_OPTIONS },
     binaryOptions: BINARY_READ_OPTIONS,

@@ -21,6 +21,7 @@ import { idempotencyKeyOf } from "../idempotency-key.ts";
 import { wantsDetails } from "../mappers/view.ts";
 import { toWireWatchEvent } from "../mappers/watch-event.ts";
 import { principalOf } from "../principal.ts";
+import { expectedVersions, setVersion } from "../version.ts";
 import { createToolChangeHandlers } from "./tool-changes.ts";
 
 /** What the handlers of ConnectionService need. */
@@ -59,6 +60,7 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
     async getConnection(request, context) {
       const detailed = wantsDetails(request);
       const connection = await connections.get(principalOf(context), request.serverId);
+      setVersion(context, connection.updatedAt);
       return detailed
         ? create(GetConnectionResponseSchema, {
             message: "MCP server retrieved",
@@ -69,7 +71,13 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
 
     async updateConnection(request, context) {
       const detailed = wantsDetails(request);
-      const connection = await connections.update(callerOf(context), request.serverId, fromUpdateRequest(request));
+      const change = fromUpdateRequest(request);
+      const connection = await connections.update(
+        callerOf(context),
+        request.serverId,
+        change,
+        expectedVersions(context),
+      );
       return detailed
         ? create(UpdateConnectionResponseSchema, {
             message: "MCP server updated",
@@ -80,7 +88,7 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
 
     async deleteConnection(request, context) {
       const detailed = wantsDetails(request);
-      await connections.delete(callerOf(context), request.serverId);
+      await connections.delete(callerOf(context), request.serverId, expectedVersions(context));
       return detailed
         ? create(DeleteConnectionResponseSchema, { message: "MCP server deleted" })
         : create(DeleteConnectionResponseSchema, {

@@ -32,7 +32,7 @@ export interface Exchange {
   readBody(maxBytes: number): Buffer | Promise<Buffer>;
   /** Tells a caller that waits for it (`Expect: 100-continue`) to send the body. `readBody` does so itself. */
   sendContinue(): void;
-  /** Answers in one piece; adds `content-length`. The body is left out for HEAD. */
+  /** Answers in one piece; adds `content-length`, except where there cannot be a body (204, 304). The body is left out for HEAD. */
   respond(status: number, headers: HeaderFields, body: string | Uint8Array): void;
   /** Answers in one piece with trailers (HTTP/2 alone). */
   respondWithTrailers(headers: HeaderFields, body: Uint8Array | undefined, trailers: HeaderFields): void;
@@ -61,6 +61,12 @@ export class ConnectionLost extends Error {
     super("The connection was lost before the request was complete.");
     this.name = "ConnectionLost";
   }
+}
+
+/** Says that the answer depends on a header of the request, besides those that it is said of already. */
+export function addVary(exchange: Exchange, name: string): void {
+  const others = exchange.alwaysSend?.["vary"];
+  exchange.alwaysSend = { ...exchange.alwaysSend, vary: others === undefined ? name : `${others}, ${name}` };
 }
 
 /** A body past its limit. */

@@ -77,7 +77,7 @@ export class H1Exchange implements Exchange {
     if (!this.isOpen) return;
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
     const fields = this.#flatten(headers);
-    if (status !== 204) fields.push("content-length", String(length));
+    if (status !== 204 && status !== 304) fields.push("content-length", String(length));
     if (this.hasBody && !this.#request.complete) {
       if (this.#awaitsContinue) fields.push("connection", "close");
       else this.discardBody();

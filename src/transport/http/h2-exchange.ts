@@ -68,7 +68,7 @@ export class H2Exchange implements Exchange {
     if (!this.isOpen) return;
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
     const fields = this.#fields(status, headers);
-    if (status !== 204) fields["content-length"] = length;
+    if (status !== 204 && status !== 304) fields["content-length"] = length;
     if (this.method === "HEAD" || length === 0) {
       this.#stream.respond(fields, { endStream: true });
     } else {

@@ -28,6 +28,13 @@ export function answerDetail(
   exchange.respond(status, { ...JSON_HEADERS, ...INERT, ...headers }, errorBody(code, detail));
 }
 
+/** Tells which methods a path takes: with a 405, or as the answer to OPTIONS. */
+export function refuseMethod(exchange: Exchange, allowed: readonly string[]): void {
+  const headers = { allow: allowed.join(", ") };
+  if (exchange.method === "OPTIONS") exchange.respond(204, headers, "");
+  else answerDetail(exchange, 405, "METHOD_NOT_ALLOWED", "Method not allowed.", headers);
+}
+
 /** The body of an error outside `/oauth2/*`. */
 export function errorBody(code: ErrorReason, detail: string): string {
   return JSON.stringify({ detail, code });

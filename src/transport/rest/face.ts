@@ -3,14 +3,15 @@ import { CallContext } from "../call-context.ts";
 import { callUnary, REST } from "../calls.ts";
 import { toFault, type Fault } from "../fault.ts";
 import type { Gate } from "../gate/gate.ts";
-import { ConnectionLost, type Exchange, type HeaderFields } from "../http/exchange.ts";
+import { ConnectionLost, type Exchange } from "../http/exchange.ts";
 import { BUSY } from "../lane.ts";
 import type { Log } from "../log.ts";
 import type { RequestClock } from "../request-clock.ts";
-import { answerFault, JSON_HEADERS } from "./answer.ts";
+import { answerFault } from "./answer.ts";
 import type { Binding, PathParameters } from "./binding.ts";
 import { answerEvents, EVENT_STREAM_HEADERS } from "./event-stream.ts";
 import { parseJsonBody, readJsonBytes } from "./read-body.ts";
+import { createAnswerWriter } from "./write-answer.ts";
 import { createMessageWriter } from "./write-message.ts";
 
 /** Serves one binding. Never rejects: whatever goes wrong is answered. */
@@ -30,6 +31,7 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
   const { rpc } = binding;
   const write = createMessageWriter(rpc.method.output);
   const isStream = rpc.method.methodKind === "server_streaming";
+  const answer = createAnswerWriter(rpc);
   const faultOf = (thrown: unknown): Fault => toFault(thrown, rpc, deps.log);
 
   return async (exchange, parameters, query) => {
@@ -56,7 +58,8 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
         return;
       }
       const output = await callUnary(rpc, message, context);
-      exchange.respond(rpc.successStatus, headersOf(context), JSON.stringify(write(output)));
+      const answered = answer(exchange, context, output);
+      if (answered !== undefined) await answered;
     } catch (thrown) {
       if (!(thrown instanceof ConnectionLost) && exchange.isOpen)
         answerFault(exchange, faultOf(context?.endReason ?? thrown));
@@ -65,11 +68,6 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
       context?.end();
     }
   };
-}
-
-function headersOf(context: CallContext): HeaderFields {
-  const own = context.responseHeaderIfSet;
-  return own === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...Object.fromEntries(own) };
 }
 
 /** A stream has no end of its own, so the server's end must be one. */

@@ -43,7 +43,8 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
       },
       listConnections: (request) => {
         seen.requests.push(request);
-        return { success: true, data: request.limit === 1 ? [CONNECTION] : [] };
+        const count = request.limit === 1 || request.limit === 500 ? request.limit : 0;
+        return { success: true, data: Array.from({ length: count }, () => CONNECTION) };
       },
       getConnection: async (request, context) => {
         seen.requests.push(request);
