@@ -2,18 +2,13 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { ensureFirstAccount, type FirstAccount } from "./auth/bootstrap.ts";
-import { hashSecret } from "./auth/hash-secret.ts";
-import {
-  createRechecks,
-  fromVerificationJob,
-  PURGE_QUEUE,
-  startBackground,
-  VERIFY_QUEUE,
-} from "./composition/background.ts";
+import { createRechecks, fromVerificationJob, startBackground, VERIFY_QUEUE } from "./composition/background.ts";
 import { composeAdministration } from "./composition/administration.ts";
 import { composeAccess } from "./composition/access.ts";
 import { composeAuth } from "./composition/auth.ts";
 import { composeAuthorizationServer } from "./composition/authorization-server.ts";
+import { composeConnectionAuthorization } from "./composition/connection-authorization.ts";
+import { composeConnectionStore } from "./composition/connection-store.ts";
 import { composeDocumentation } from "./composition/documentation.ts";
 import { composeHistory } from "./composition/history.ts";
 import { composeLogin } from "./composition/login.ts";
@@ -47,7 +42,6 @@ import { createJobs } from "./storage/jobs.ts";
 import { createListener } from "./storage/listener.ts";
 import { createCancellationFeed } from "./storage/stores/cancellation.ts";
 import { createChangeFeed } from "./storage/stores/connection-event.ts";
-import { createConnectionStore } from "./storage/stores/connection.ts";
 import { createOfferFeed } from "./storage/stores/offer-change.ts";
 import { createPurge } from "./storage/stores/purge.ts";
 import { createSessionStore } from "./storage/stores/session.ts";
@@ -87,7 +81,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   await using building = new AsyncDisposableStack();
   const foundation = await openFoundation(config, log, POOL_SIZE);
   building.defer(() => foundation.close());
-  const { database, sealer, pepper } = foundation;
+  const { database } = foundation;
   const { pool } = database;
   const listener = createListener({ url: foundation.listenUrl, log });
   building.defer(() => listener.close());
@@ -106,22 +100,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const { catalog } = integrations;
   const validator = createSchemaValidator();
 
-  const store = createConnectionStore({
-    pool,
-    reads: database.reads,
-    sealer,
-    hashSecret: (secret) => hashSecret(pepper, secret),
-    maxConnections: config.maxConnectionsPerAccount,
-    enqueueVerification: (client, { accountId, id, keyVersion }) =>
-      jobs.send(
-        VERIFY_QUEUE,
-        fromVerificationJob({ accountId, connectionId: id, keyVersion, attempt: 0, isRecheck: false }),
-        {},
-        client,
-      ),
-    enqueuePurge: (client, accountId, connectionId, what) =>
-      jobs.send(PURGE_QUEUE, { accountId, connectionId, what }, {}, client),
-  });
+  const { store, enqueueVerification } = composeConnectionStore(config, foundation, jobs);
   const view = createCachedView({ store, feed });
   const toolPins = composeToolPins({ pool, connections: store, log });
   const tools = createToolLists({
@@ -152,12 +131,17 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     sessions.forgetAccount(accountId);
     if (event === "deleted") revocations.add({ kind: "connection", subject: String(connectionId), before: undefined });
   };
-  const connections = createConnections({ catalog, validator, store, view, tools, onChange });
+  const authorization = composeConnectionAuthorization(config, foundation, login, {
+    ...{ catalog, connections: store, view, onChange, log },
+    enqueueVerification,
+  });
+  const { addresses } = authorization;
+  const connections = createConnections({ catalog, validator, store, view, tools, addresses, onChange });
   const { inForce } = toolPins;
   const review = createToolChangeReview({ catalog, connections, store, tools, inForce, onChange });
   const discovery = await composeToolDiscovery({ pool, listener, connections: view, tools });
   const { historyDays } = config;
-  const history = composeHistory({ pool, sealer, historyDays, connections: store, view, catalog, log });
+  const history = composeHistory({ pool, sealer: foundation.sealer, historyDays, connections: store, view, catalog, log });
   building.defer(() => history.close());
   const serverInfo = { name: "patchbay", version: await ownVersion() };
   const rechecks = createRechecks({ pool, jobs, log });
@@ -184,7 +168,14 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   let ready = false;
   const transport = createTransport({
     implementations: {
-      connection: createConnectionHandlers({ connections, watch, catalog, toolChanges: review, callerOf }),
+      connection: createConnectionHandlers({
+        connections,
+        authorize: authorization.authorize,
+        watch,
+        catalog,
+        toolChanges: review,
+        callerOf,
+      }),
       integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
       history: createHistoryHandlers(history.pastCalls),
       runtime: createRuntimeHandlers(runtime),
@@ -232,6 +223,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
             .end(errorBody("ROUTE_NOT_FOUND", "Not found."));
         },
       })),
+      ...authorization.routes,
       ...composeDocumentation(config.publicUrl),
       ...createConsoleRoutes(fileURLToPath(new URL("./console/dist", import.meta.url))),
     ],

@@ -74,6 +74,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/mcp-servers/{server_id}/authorization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @example 1
+                 */
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Authorize a connection
+         * @description Gives the address at which the owner authorises a connection by logging in at its third party: for the first time, again after an authorization was lost, for further scopes, or in the place of a key. The connection keeps its tools and settings, and what authorises it now stays in force until the new authorization is there. Watch the connection to see the outcome.
+         */
+        post: operations["authorizeConnection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/mcp-servers/{server_id}/tools": {
         parameters: {
             query?: never;
@@ -1177,6 +1203,22 @@ export interface components {
         };
         /** @description The changed connection: `success` and `data`, or with `view=detailed` or a `connection_id` in the body `message` and `connection`. */
         UpdateConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
+        /** @description Where to authorise a connection. */
+        AuthorizeConnectionResponse: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["ConnectionAuthorization"];
+        };
+        /** @description Where the owner of a connection authorises it. */
+        ConnectionAuthorization: {
+            /** @description Where the owner, logged in here, goes with a browser. Works once. */
+            authorization_url: string;
+            /**
+             * Format: date-time
+             * @description Until when it works, in UTC; ten minutes.
+             */
+            authorization_url_expires_at: string;
+        };
         /** @description The outcome: `success`, `data` (null) and `message`, or with `view=detailed` `message` alone. */
         DeleteConnectionResponse: {
             /**
@@ -3219,6 +3261,64 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooMany"];
             /** @description The service failed. Nothing was deleted. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    authorizeConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @example 1
+                 */
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the owner goes with a browser in which they are logged in here. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthorizeConnectionResponse"];
+                };
+            };
+            /** @description The connection cannot be authorised by OAuth. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The token lacks the scope. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: components["responses"]["ConnectionNotFound"];
+            429: components["responses"]["TooMany"];
+            /** @description The service failed. Nothing changed. */
             500: {
                 headers: {
                     [name: string]: unknown;

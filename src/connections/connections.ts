@@ -4,6 +4,7 @@ import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { JsonObject } from "../json.ts";
+import type { AuthorizationAddresses } from "./authorization/tickets.ts";
 import { applyChange, changedFields, type ConnectionChange } from "./change.ts";
 import type { ConnectionEvent } from "./change-feed.ts";
 import type { Connection } from "./connection.ts";
@@ -48,6 +49,7 @@ export interface ConnectionsDeps {
   readonly store: ConnectionStore;
   readonly view: ConnectionView;
   readonly tools: ConnectionTools;
+  readonly addresses: AuthorizationAddresses;
   /** Called after every change, before it is answered: what this replica remembers of the account is out of date. */
   readonly onChange: (event: ConnectionEvent) => void;
 }
@@ -87,27 +89,35 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     return decideOn(deps, integrationOf(before), before, change);
   }
 
+  async function createOne(
+    principal: Caller,
+    draft: ConnectionDraft,
+    idempotencyKey: string | undefined,
+  ): Promise<CreatedConnection> {
+    if (!reachesAll(principal)) {
+      throw new DomainError("forbidden", "You do not have permission to create connections.");
+    }
+    const key = createKey(idempotencyKey, draft);
+    const earlier = key && (await store.findCreated(principal.accountId, key));
+    if (earlier !== undefined) return earlier;
+    // What is wrong is said before anything is stored.
+    prepareConnection(principal.accountId, draft, deps.catalog, deps.validator);
+    const configuration = await adopt(deps.catalog.get(draft.serverType), draft.configuration);
+    const adopted = { ...draft, configuration };
+    const prepared = prepareConnection(principal.accountId, adopted, deps.catalog, deps.validator);
+    const actor = toActor(principal);
+    const created =
+      key === undefined ? toCreated(await store.create(prepared, actor)) : await store.createOnce(prepared, actor, key);
+    if (created.isRepeated) return created;
+    deps.onChange({ accountId: principal.accountId, connectionId: created.id, event: "created" });
+    return created;
+  }
+
   return {
     async create(principal, draft, idempotencyKey) {
-      if (!reachesAll(principal)) {
-        throw new DomainError("forbidden", "You do not have permission to create connections.");
-      }
-      const key = createKey(idempotencyKey, draft);
-      const earlier = key && (await store.findCreated(principal.accountId, key));
-      if (earlier !== undefined) return earlier;
-      // What is wrong is said before anything is stored.
-      prepareConnection(principal.accountId, draft, deps.catalog, deps.validator);
-      const configuration = await adopt(deps.catalog.get(draft.serverType), draft.configuration);
-      const adopted = { ...draft, configuration };
-      const prepared = prepareConnection(principal.accountId, adopted, deps.catalog, deps.validator);
-      const actor = toActor(principal);
-      const created =
-        key === undefined
-          ? toCreated(await store.create(prepared, actor))
-          : await store.createOnce(prepared, actor, key);
-      if (created.isRepeated) return created;
-      deps.onChange({ accountId: principal.accountId, connectionId: created.id, event: "created" });
-      return created;
+      const created = await createOne(principal, draft, idempotencyKey);
+      if (created.status !== "needs_authorization") return created;
+      return { ...created, authorization: await deps.addresses.issue(principal.accountId, created.id) };
     },
 
     async list(principal, page) {

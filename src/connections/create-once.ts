@@ -1,5 +1,6 @@
 import { DomainError } from "../domain-error.ts";
 import { printInKeyOrder } from "../json.ts";
+import type { AuthorizationAddress } from "./authorization/tickets.ts";
 import type { ConnectionDraft } from "./create.ts";
 import { type Connection, type ConnectionStatus, connectionStatus } from "./connection.ts";
 
@@ -16,6 +17,8 @@ export interface CreateKey {
 /** What a create answers, the first time and again; no secret among it. */
 export interface CreatedConnection extends Pick<Connection, "id" | "serverType" | "name" | "createdAt"> {
   readonly status: ConnectionStatus;
+  /** Where its owner authorises it: a new address each time, for as long as the connection is there. */
+  readonly authorization?: AuthorizationAddress | undefined;
   /** Whether an earlier request under the same key made it. */
   readonly isRepeated: boolean;
 }

@@ -1,4 +1,5 @@
 import type { SealedPlace } from "./sealing.ts";
+import { flowPlace } from "./stores/authorization-request.ts";
 import { secretsPlace } from "./stores/connection-row.ts";
 import { grantPlace } from "./stores/sealed-grant.ts";
 import { contentsPlace } from "./stores/call-contents.ts";
@@ -47,6 +48,12 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     column: "sealed",
     key: [ACCOUNT, { name: "call_id", type: "bigint" }],
     placeOf: ([accountId = "", id = ""]) => contentsPlace(accountId, Number(id)),
+  },
+  {
+    table: "authorization_request",
+    column: "sealed_flow",
+    key: [ACCOUNT, ID],
+    placeOf: ([accountId = "", id = ""]) => flowPlace(accountId, id),
   },
 ];
 

@@ -32,7 +32,11 @@ beforeAll(async () => {
   world.party.define = define;
   const { catalog, store, view, tools, inForce } = world;
   const onChange = ({ accountId }: { accountId: string }): void => view.forget(accountId);
-  connections = createConnections({ catalog, validator: createSchemaValidator(), store, view, tools, onChange });
+  const addresses = { issue: () => Promise.resolve(undefined) };
+  connections = createConnections({
+    ...{ catalog, store, view, tools, addresses, onChange },
+    validator: createSchemaValidator(),
+  });
   review = createToolChangeReview({ catalog, connections, store, tools, inForce, onChange });
 });
 

@@ -55,6 +55,11 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ connection }) => ({ input: { server_id: connection, name: "Taken over" } }),
     namesSomething: true,
   },
+  AuthorizeConnection: {
+    wrongScopes: "mgmt.read mcp.read mcp.write",
+    request: ({ connection }) => ({ input: { server_id: connection } }),
+    namesSomething: true,
+  },
   DeleteConnection: {
     wrongScopes: "mgmt.read mcp.read mcp.write",
     request: ({ connection }) => ({ input: { server_id: connection } }),

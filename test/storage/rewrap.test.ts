@@ -6,6 +6,7 @@ import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { openInstallation } from "../../src/storage/installation.ts";
 import type { MasterKey } from "../../src/storage/master-keys.ts";
 import { rewrapSecrets } from "../../src/storage/rewrap.ts";
+import { flowPlace } from "../../src/storage/stores/authorization-request.ts";
 import { SEALED_COLUMNS } from "../../src/storage/sealed-columns.ts";
 import { createSealer, type Sealer } from "../../src/storage/sealing.ts";
 import { secretsPlace } from "../../src/storage/stores/connection-row.ts";
@@ -53,7 +54,7 @@ async function fill(count: number, sealer: Sealer = old): Promise<void> {
   );
 }
 
-/** Three grants and two clients at authorization servers. */
+/** Three grants, two clients at authorization servers, and an authorization under way. */
 async function fillGrants(): Promise<void> {
   for (const id of ["one", "two", "three"]) {
     await database.pool.query(
@@ -65,6 +66,11 @@ async function fillGrants(): Promise<void> {
     const sealed = old.seal("client", upstreamClientPlace(id));
     await database.pool.query("insert into upstream_client (id, sealed_client) values ($1, $2)", [id, sealed]);
   }
+  await database.pool.query(
+    `insert into authorization_request (account_id, id, connection_id, ticket_hash, expires_at, sealed_flow)
+     values ($1, 'one', 1, '\\x00', now(), $2)`,
+    [ACCOUNT, old.seal("flow", flowPlace(ACCOUNT, "one"))],
+  );
 }
 
 async function secrets(sealer: Sealer): Promise<ReadonlyMap<number, string>> {
@@ -118,6 +124,7 @@ describe("keys rewrap", () => {
     expect(report).toEqual({
       masterKeyVersion: 2,
       rewrapped: {
+        "authorization_request.sealed_flow": 1,
         "connection.sealed_secrets": 1_201,
         "call_contents.sealed": 0,
         "connection_grant.sealed_grant": 3,

@@ -10,7 +10,7 @@ export type PageHandler = (request: HttpRequest, response: HttpResponse, query: 
 
 /** A path for browsers. `HEAD` is answered where `GET` is. */
 export interface PageRoute {
-  /** The whole path. */
+  /** The whole path, or everything below one: `/authorizations/*`. A whole path comes first. */
   readonly path: string;
   /** Whether failures are JSON, `{detail, code}`, for scripts; pages, for people, unless told. */
   readonly isJson?: boolean;
@@ -97,6 +97,7 @@ export function createPageServer(deps: {
   readonly onError: (error: unknown) => void;
 }): { handle(request: HttpRequest, response: HttpResponse): Promise<void> } {
   const routes = new Map(deps.routes.map((route) => [route.path, route]));
+  const below = deps.routes.filter(({ path }) => path.endsWith("/*"));
 
   async function serve(route: PageRoute, request: HttpRequest, response: HttpResponse, query: string): Promise<void> {
     const method = request.method === "HEAD" ? "GET" : request.method;
@@ -116,7 +117,7 @@ export function createPageServer(deps: {
   return {
     async handle(request, response) {
       const [path = "", query = ""] = (request.url ?? "").split("?", 2);
-      const route = routes.get(path);
+      const route = routes.get(path) ?? below.find((each) => path.startsWith(each.path.slice(0, -1)));
       try {
         if (route === undefined)
           sendRefusal(response, { status: 404, code: "ROUTE_NOT_FOUND", message: "Not found.", headers: {} }, false);

@@ -1,6 +1,7 @@
 import { AccountEntity } from "./account.ts";
 import { AuditEventEntity } from "./audit-event.ts";
 import { AccountSettingEntity } from "./account-setting.ts";
+import { AuthorizationRequestEntity } from "./authorization-request.ts";
 import { CallRecordEntity } from "./call-record.ts";
 import { ConnectionEntity } from "./connection.ts";
 import { ConnectionGrantEntity } from "./connection-grant.ts";
@@ -32,6 +33,7 @@ export const entities = [
   AccountEntity,
   AuditEventEntity,
   AccountSettingEntity,
+  AuthorizationRequestEntity,
   CallRecordEntity,
   ConnectionEntity,
   ConnectionGrantEntity,

@@ -24,6 +24,7 @@ import { ExtendOpenapiChange } from "./0024-extend-openapi-change.ts";
 import { CreateAccountSetting } from "./0025-create-account-setting.ts";
 import { CreateIdempotencyKey } from "./0026-create-idempotency-key.ts";
 import { ExtendConnectionAuthorization } from "./0027-extend-connection-authorization.ts";
+import { CreateAuthorizationRequest } from "./0028-create-authorization-request.ts";
 import { CreateConnectionGrant } from "./0029-create-connection-grant.ts";
 import { CreateCallContents } from "./0030-create-call-contents.ts";
 import { IndexSealedVersion } from "./0022-index-sealed-version.ts";
@@ -57,6 +58,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0026_create_idempotency_key": CreateIdempotencyKey,
   "0022_index_sealed_version": IndexSealedVersion,
   "0027_extend_connection_authorization": ExtendConnectionAuthorization,
+  "0028_create_authorization_request": CreateAuthorizationRequest,
   "0029_create_connection_grant": CreateConnectionGrant,
   "0030_create_call_contents": CreateCallContents,
 };

@@ -31,6 +31,7 @@ export const MIGRATION_NAMES = [
   "0025_create_account_setting",
   "0026_create_idempotency_key",
   "0027_extend_connection_authorization",
+  "0028_create_authorization_request",
   "0029_create_connection_grant",
   "0030_create_call_contents",
 ] as const;

@@ -43,6 +43,11 @@ const EXPIRED_LOGIN_SESSIONS = {
   text: `delete from login_session where (account_id, id) in (
     select account_id, id from login_session where expires_at < now() limit ${BATCH} for update skip locked)`,
 };
+const EXPIRED_AUTHORIZATIONS = {
+  name: "purge_authorization_requests",
+  text: `delete from authorization_request where (account_id, id) in (
+    select account_id, id from authorization_request where expires_at < now() limit ${BATCH} for update skip locked)`,
+};
 const EXPIRED_LOGIN_FAILURES = {
   name: "purge_login_failures",
   text: `delete from login_failure where key in (
@@ -62,7 +67,7 @@ export interface Purge {
   contents(accountId: string, connectionId: number): Promise<void>;
   /**
    * Rows that have nothing left to say: contents of calls that were kept long enough, expired revocations, OAuth payloads,
-   * login sessions, failed logins and idempotency keys.
+   * login sessions, failed logins, authorizations and idempotency keys.
    */
   expired(): Promise<void>;
 }
@@ -94,6 +99,7 @@ export function createPurge(pool: pg.Pool): Purge {
       await untilEmpty(EXPIRED_REVOCATIONS, []);
       await untilEmpty(EXPIRED_PAYLOADS, []);
       await untilEmpty(EXPIRED_LOGIN_SESSIONS, []);
+      await untilEmpty(EXPIRED_AUTHORIZATIONS, []);
       await untilEmpty(EXPIRED_LOGIN_FAILURES, []);
       await untilEmpty(EXPIRED_IDEMPOTENCY_KEYS, []);
     },

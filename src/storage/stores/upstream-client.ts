@@ -5,7 +5,7 @@ import type { RegistrationPlace, UpstreamClients } from "../../integrations/oaut
 import { isJsonObject } from "../../json.ts";
 import type { SealedPlace, Sealer } from "../sealing.ts";
 import { runStatement } from "./run-statement.ts";
-import { toUpstreamClient } from "./sealed-grant.ts";
+import { toUpstreamClient } from "./sealed-terms.ts";
 
 const FIND = {
   name: "upstream_client_find",

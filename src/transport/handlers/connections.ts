@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { NullValue } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  AuthorizeConnectionResponseSchema,
   type ConnectionService,
   DeleteConnectionResponseSchema,
   GetConnectionResponseSchema,
@@ -9,13 +10,14 @@ import {
   ListConnectionToolsResponseSchema,
   UpdateConnectionResponseSchema,
 } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import type { AuthorizeConnection } from "../../connections/authorization/authorize-connection.ts";
 import type { Connections } from "../../connections/connections.ts";
 import type { ToolChangeReview } from "../../connections/pins/tool-change-review.ts";
 import type { Watch } from "../../connections/watch.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import type { CallerOf } from "../caller.ts";
 import { fromUpdateRequest } from "../mappers/connection-change.ts";
-import { toWireConnection, toWireCreated, toWireDetails, toWireListed } from "../mappers/connection.ts";
+import { toWireAddress, toWireConnection, toWireCreated, toWireDetails, toWireListed } from "../mappers/connection.ts";
 import { toWireToolPage } from "../mappers/tool.ts";
 import { idempotencyKeyOf } from "../idempotency-key.ts";
 import { wantsDetails } from "../mappers/view.ts";
@@ -28,6 +30,7 @@ import { createToolChangeHandlers } from "./tool-changes.ts";
 export interface ConnectionHandlerDeps {
   readonly connections: Connections;
   readonly watch: Watch;
+  readonly authorize: AuthorizeConnection;
   readonly toolChanges: ToolChangeReview;
   readonly catalog: Catalog;
   readonly callerOf: CallerOf;
@@ -44,6 +47,11 @@ export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceIm
       context.responseHeader.set("Location", `/api/v1/mcp-servers/${created.id}`);
       if (created.isRepeated) context.responseHeader.set("Idempotency-Replayed", "true");
       return toWireCreated(created);
+    },
+
+    async authorizeConnection({ serverId }, context) {
+      const address = await deps.authorize(callerOf(context), serverId);
+      return create(AuthorizeConnectionResponseSchema, { success: true, data: toWireAddress(address) });
     },
 
     async listConnections(request, context) {

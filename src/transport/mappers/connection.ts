@@ -10,6 +10,7 @@ import {
   CreateConnectionResponseSchema,
 } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import type { CreatedConnection } from "../../connections/create-once.ts";
+import type { AuthorizationAddress } from "../../connections/authorization/tickets.ts";
 import { connectionScopes, connectionStatus, type Connection } from "../../connections/connection.ts";
 import { type AuthMethod, requiresCredential } from "../../integrations/authentication.ts";
 import type { Catalog } from "../../integrations/integration.ts";
@@ -39,7 +40,16 @@ export function toWireCreated(created: CreatedConnection): CreateConnectionRespo
     serverType: created.serverType,
     name: created.name,
     createdAt: created.createdAt.toISOString(),
+    ...(created.authorization && toWireAddress(created.authorization)),
   });
+}
+
+/** Where the owner of a connection authorises it, field by field. */
+export function toWireAddress({ url, expiresAt }: AuthorizationAddress): {
+  readonly authorizationUrl: string;
+  readonly authorizationUrlExpiresAt: string;
+} {
+  return { authorizationUrl: url, authorizationUrlExpiresAt: expiresAt.toISOString() };
 }
 
 /** The connection as a list with the view `detailed` shows it: with what tells connections apart at a glance. */

@@ -97,6 +97,13 @@ export function standIn(seen: Seen): TransportDeps["implementations"] {
       },
       listToolChanges: () => ({ success: true, data: [] }),
       acceptToolChanges: () => ({ success: true, data: { accepted: [], pendingCount: 0 } }),
+      authorizeConnection: () => ({
+        success: true,
+        data: {
+          authorizationUrl: "https://example.com/authorizations/t",
+          authorizationUrlExpiresAt: CONNECTION.createdAt,
+        },
+      }),
       watchConnections: async function* (request, context) {
         seen.requests.push(request);
         seen.signals.push(context.signal);

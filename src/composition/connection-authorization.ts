@@ -1,0 +1,88 @@
+import type pg from "pg";
+import type { Logger } from "pino";
+import { clientDocumentRoute } from "../auth/authorizations/serve-client-document.ts";
+import { createAuthorizationRoutes } from "../auth/authorizations/serve-authorizations.ts";
+import { hashSecret } from "../auth/hash-secret.ts";
+import { createPageServer } from "../auth/login/page-routes.ts";
+import type { Config } from "../config.ts";
+import {
+  type AuthorizeConnection,
+  createAuthorizeConnection,
+} from "../connections/authorization/authorize-connection.ts";
+import { createAuthorizationFlow } from "../connections/authorization/flow.ts";
+import {
+  type AuthorizationAddresses,
+  createAuthorizationAddresses,
+  createAuthorizationSecrets,
+} from "../connections/authorization/tickets.ts";
+import type { ConnectionEvent } from "../connections/change-feed.ts";
+import type { Connection } from "../connections/connection.ts";
+import type { ConnectionStore } from "../connections/connection-store.ts";
+import type { ConnectionView } from "../connections/connection-view.ts";
+import type { Catalog } from "../integrations/integration.ts";
+import { CALLBACK_PATH } from "../integrations/oauth/client-document.ts";
+import { createAuthorizationStore } from "../storage/stores/authorization-request.ts";
+import { createConnectionGrants } from "../storage/stores/connection-grant-write.ts";
+import type { NodeRoute } from "../transport/router.ts";
+import type { Foundation } from "./foundation.ts";
+import type { Login } from "./login.ts";
+
+/** How owners authorise connections by logging in at third parties. */
+export interface ConnectionAuthorization {
+  readonly addresses: AuthorizationAddresses;
+  readonly authorize: AuthorizeConnection;
+  /** The pages, the callback, and the document that says who we are. */
+  readonly routes: readonly NodeRoute[];
+}
+
+/** Builds it. */
+export function composeConnectionAuthorization(
+  config: Config,
+  { database: { pool }, sealer, pepper }: Foundation,
+  login: Login,
+  deps: {
+    readonly catalog: Catalog;
+    readonly connections: ConnectionStore;
+    readonly view: ConnectionView;
+    readonly enqueueVerification: (client: pg.PoolClient, connection: Connection) => Promise<void>;
+    readonly onChange: (event: ConnectionEvent) => void;
+    readonly log: Logger;
+  },
+): ConnectionAuthorization {
+  const { catalog, connections, view, enqueueVerification, onChange, log } = deps;
+  const { publicUrl, trustProxy } = config;
+  const secrets = createAuthorizationSecrets({ publicUrl, hashSecret: (secret) => hashSecret(pepper, secret) });
+  const authorizations = createAuthorizationStore({ pool, sealer });
+  const addresses = createAuthorizationAddresses({ authorizations, secrets });
+  const grants = createConnectionGrants({
+    pool,
+    sealer,
+    enqueueVerification,
+    enqueueRevocation: () => Promise.resolve(),
+  });
+  const flow = createAuthorizationFlow({
+    catalog,
+    connections,
+    view,
+    authorizations,
+    secrets,
+    grants,
+    redirectUri: publicUrl + CALLBACK_PATH,
+    onChange,
+  });
+  const pages = [
+    clientDocumentRoute(publicUrl),
+    ...createAuthorizationRoutes({ sessions: login.sessions, csrf: login.csrf, flow, trustProxy }),
+  ];
+  const server = createPageServer({
+    routes: pages,
+    onError: (error) => {
+      log.error({ err: error }, "a page of an authorization failed");
+    },
+  });
+  return {
+    addresses,
+    authorize: createAuthorizeConnection({ catalog, connections, addresses }),
+    routes: pages.map(({ path }) => ({ path, handle: (request, response) => server.handle(request, response) })),
+  };
+}

@@ -1,0 +1,32 @@
+import type { Caller } from "../../auth/actor.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { Catalog } from "../../integrations/integration.ts";
+import type { ConnectionStore } from "../connection-store.ts";
+import { connectionNotFound, reachableId } from "../server-id.ts";
+import type { AuthorizationAddress, AuthorizationAddresses } from "./tickets.ts";
+
+/** Gives out an address at which the owner of a connection authorises it, for the first time or again. */
+export type AuthorizeConnection = (caller: Caller, serverId: string) => Promise<AuthorizationAddress>;
+
+/**
+ * Makes the use case. The connection stays as it is, tokens included, until an authorization replaces them. Throws
+ * `not_found` as every use of a connection does, and `invalid` where no OAuth is possible.
+ */
+export function createAuthorizeConnection(deps: {
+  readonly catalog: Catalog;
+  readonly connections: Pick<ConnectionStore, "find">;
+  readonly addresses: AuthorizationAddresses;
+}): AuthorizeConnection {
+  return async (caller, serverId) => {
+    const { accountId } = caller;
+    const id = reachableId(caller, serverId);
+    const connection = id === undefined ? undefined : await deps.connections.find(accountId, id);
+    if (connection === undefined) throw connectionNotFound(serverId);
+    const { serverType } = connection;
+    if (deps.catalog.get(serverType)?.authorization === undefined)
+      throw new DomainError("invalid", `Connections of type ${serverType} cannot be authorised by OAuth here.`);
+    const address = await deps.addresses.issue(accountId, connection.id);
+    if (address === undefined) throw connectionNotFound(serverId);
+    return address;
+  };
+}

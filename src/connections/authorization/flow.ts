@@ -1,0 +1,148 @@
+import type { Actor } from "../../auth/actor.ts";
+import { DomainError } from "../../domain-error.ts";
+import { authorizationRequest } from "../../integrations/oauth/authorization-request.ts";
+import type { OwnerAuthorization } from "../../integrations/oauth/authorization.ts";
+import { toKeptTokens } from "../../integrations/oauth/grant.ts";
+import { redeemCode } from "../../integrations/oauth/redeem-code.ts";
+import type { Catalog, Integration } from "../../integrations/integration.ts";
+import type { ConnectionEvent } from "../change-feed.ts";
+import type { Connection } from "../connection.ts";
+import type { ConnectionGrants } from "../connection-grants.ts";
+import type { ConnectionStore } from "../connection-store.ts";
+import type { ConnectionView } from "../connection-view.ts";
+import type { AuthorizationStore } from "./authorization-store.ts";
+import { AUTHORIZATION_SECONDS, type AuthorizationSecrets, isSecret } from "./tickets.ts";
+
+/** A person in a browser, logged in. */
+export interface Person {
+  readonly accountId: string;
+  /** The login session: one browser of theirs. */
+  readonly sessionId: string;
+}
+
+/** What a person is about to authorise. */
+export interface AskedAuthorization {
+  readonly connection: Connection;
+  /** Where it connects to: a host, or the third party's name. */
+  readonly thirdParty: string;
+}
+
+/** The way of a person through the authorization of a connection, in one browser. */
+export interface AuthorizationFlow {
+  /** What a ticket is for. Changes nothing, so that a browser may look ahead. Throws `not_found`. */
+  look(person: Person, ticket: string): Promise<AskedAuthorization>;
+  /**
+   * Uses the ticket up and answers where the person goes to log in. Throws `not_found`, or TokenFailure with a sentence for
+   * the person; the ticket then stays good.
+   */
+  begin(person: Person, ticket: string, signal: AbortSignal): Promise<URL>;
+  /**
+   * Redeems what the person came back with and puts it in force. Throws `not_found` for what this browser did not begin or
+   * has finished already, `conflict` when the connection changed meanwhile, or TokenFailure with a sentence for the person.
+   */
+  finish(person: Person, parameters: URLSearchParams, actor: Actor, signal: AbortSignal): Promise<Connection>;
+}
+
+/** What the flow needs. */
+export interface AuthorizationFlowDeps {
+  readonly catalog: Catalog;
+  readonly connections: Pick<ConnectionStore, "find">;
+  readonly view: Pick<ConnectionView, "target">;
+  readonly authorizations: AuthorizationStore;
+  readonly secrets: AuthorizationSecrets;
+  readonly redirectUri: string;
+  readonly grants: Pick<ConnectionGrants, "storeGrant">;
+  /** Called after an authorization is in force, before it is answered: what this replica remembers of the account is out of date. */
+  readonly onChange: (event: ConnectionEvent) => void;
+}
+
+/** Makes the flow: the steps in the order of RFC 6749 §4.1, each bound to the account and the browser that it began in. */
+export function createAuthorizationFlow(deps: AuthorizationFlowDeps): AuthorizationFlow {
+  const { secrets, authorizations } = deps;
+
+  async function open({ accountId }: Person, ticket: string) {
+    const hash = isSecret(ticket) ? secrets.hash("ticket", ticket) : undefined;
+    const asked = hash && (await authorizations.find(accountId, hash));
+    const connection = asked && (await deps.connections.find(accountId, asked.connectionId));
+    if (asked === undefined || connection === undefined) throw unusableTicket();
+    return { asked, connection, ...authorizationOf(deps.catalog, connection) };
+  }
+
+  return {
+    async look(person, ticket) {
+      const { connection, integration } = await open(person, ticket);
+      return { connection, thirdParty: thirdPartyOf(connection, integration) };
+    },
+
+    async begin(person, ticket, signal) {
+      const { asked, connection, authorization } = await open(person, ticket);
+      const terms = await authorization.terms(await deps.view.target(connection), asked.wantedScope, signal);
+      const [state, codeVerifier] = [secrets.draw(), secrets.draw()];
+      const address = authorizationRequest(terms, { redirectUri: deps.redirectUri, state, codeVerifier });
+      const { keyVersion } = connection;
+      const begun = { connectionId: connection.id, keyVersion, terms, codeVerifier, sessionId: person.sessionId };
+      const stateHash = secrets.hash("state", state);
+      if (!(await authorizations.begin(person.accountId, asked.id, { ...begun, stateHash }, AUTHORIZATION_SECONDS)))
+        throw unusableTicket();
+      return address;
+    },
+
+    async finish({ accountId, sessionId }, parameters, actor, signal) {
+      const state = parameters.getAll("state");
+      const [known = ""] = state;
+      const begun =
+        state.length === 1 && isSecret(known)
+          ? await authorizations.take(accountId, sessionId, secrets.hash("state", known))
+          : undefined;
+      if (begun === undefined) throw notBegunHere();
+      const { connectionId, keyVersion, terms, codeVerifier } = begun;
+      const connection = await deps.connections.find(accountId, connectionId);
+      if (connection?.keyVersion !== keyVersion) throw changedMeanwhile();
+      const { authorization } = authorizationOf(deps.catalog, connection);
+      const proof = { redirectUri: deps.redirectUri, state: known, codeVerifier };
+      const askedMs = Date.now();
+      const issued = await redeemCode(terms, parameters, proof, authorization.dispatcher, signal);
+      const tokens = toKeptTokens(issued, askedMs);
+      const stored = await deps.grants.storeGrant({ accountId, connectionId, keyVersion, terms, tokens }, actor);
+      if (stored === undefined) throw changedMeanwhile();
+      deps.onChange({ accountId, connectionId, event: "updated" });
+      return stored;
+    },
+  };
+}
+
+function authorizationOf(
+  catalog: Catalog,
+  connection: Connection,
+): { readonly integration: Integration; readonly authorization: OwnerAuthorization } {
+  const integration = catalog.get(connection.serverType);
+  if (integration?.authorization === undefined)
+    throw new DomainError("invalid", "This installation can no longer have this connection authorised.");
+  return { integration, authorization: integration.authorization };
+}
+
+function thirdPartyOf({ configuration }: Connection, { title }: Integration): string {
+  const { url } = configuration;
+  return typeof url === "string" && URL.canParse(url) ? new URL(url).host : title;
+}
+
+function unusableTicket(): DomainError {
+  return new DomainError(
+    "not_found",
+    "This address has been used, is more than ten minutes old, or was made for another account. Have a new one made where you got it from.",
+  );
+}
+
+function notBegunHere(): DomainError {
+  return new DomainError(
+    "not_found",
+    "This browser did not begin this authorization, took more than ten minutes, or has finished it already. Nothing was changed; begin again at the connection.",
+  );
+}
+
+function changedMeanwhile(): DomainError {
+  return new DomainError(
+    "conflict",
+    "The connection was changed or deleted while you were away, so what you authorised is not used. Begin again at the connection.",
+  );
+}

@@ -1,0 +1,50 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { ConnectionEntity } from "./connection.ts";
+
+/** An authorization of a connection that is under way; its terms and PKCE verifier are sealed in one value. */
+export const AuthorizationRequestEntity = defineEntity({
+  name: "AuthorizationRequest",
+  tableName: "authorization_request",
+  properties: {
+    accountId: p.text().primary(),
+    id: p.text().primary(),
+    connectionId: p.integer(),
+    connection: () =>
+      p
+        .manyToOne(ConnectionEntity)
+        .mapToPk()
+        .joinColumns("account_id", "connection_id")
+        .ownColumns()
+        .foreignKeyName("authorization_request_connection_fkey")
+        .updateRule("no action")
+        .deleteRule("cascade"),
+    ticketHash: p.blob(),
+    expiresAt: p.datetime(),
+    sessionId: p.text().nullable(),
+    stateHash: p.blob().nullable(),
+    keyVersion: p.integer().nullable(),
+    sealedFlow: p.blob().nullable(),
+  },
+  indexes: [
+    {
+      name: "authorization_request_ticket",
+      expression: `create unique index authorization_request_ticket on authorization_request (account_id, ticket_hash)`,
+    },
+    {
+      name: "authorization_request_state",
+      expression: `create unique index authorization_request_state on authorization_request (account_id, state_hash)`,
+    },
+    {
+      name: "authorization_request_connection",
+      expression: `create index authorization_request_connection on authorization_request (account_id, connection_id)`,
+    },
+    {
+      name: "authorization_request_expiry",
+      expression: `create index authorization_request_expiry on authorization_request (expires_at)`,
+    },
+    {
+      name: "authorization_request_sealed_version",
+      expression: `create index authorization_request_sealed_version on authorization_request (substring(sealed_flow from 2 for 4))`,
+    },
+  ],
+});
