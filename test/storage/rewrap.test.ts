@@ -148,7 +148,7 @@ describe("keys rewrap", () => {
     await rewrapSecrets(database.pool, both);
     expect((await database.pool.query("select sealed_secrets from connection order by id")).rows).toEqual(before.rows);
     const again = await rewrapSecrets(database.pool, both);
-    expect(Object.values(again.rewrapped)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(new Set(Object.values(again.rewrapped))).toEqual(new Set([0]));
   });
 
   test("moves a version above 2^31 as well", async () => {
