@@ -3290,6 +3290,8 @@ export interface operations {
             /** @description Where the owner goes with a browser in which they are logged in here. */
             200: {
                 headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
