@@ -9,4 +9,7 @@ export const theme = createTheme({
   respectReducedMotion: true,
   fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
+  components: {
+    Badge: { defaultProps: { tt: "none", fw: 500 } },
+  },
 });

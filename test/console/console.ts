@@ -1,11 +1,13 @@
 import type { Page } from "playwright-core";
 import { collectComplaints, type HeadlessBrowser, startBrowser } from "../support/browser.ts";
 import { type Prism, startPrismMock } from "../support/prism.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
 import { type Person, type Site, startSite } from "../auth/login/site.ts";
 
-/** The service with BambooHR's contract behind it, and a browser in front of it. */
+/** The service with BambooHR's contract and a remote MCP server behind it, and a browser in front of it. */
 export interface ConsoleStage {
   readonly site: Site;
+  readonly upstream: Upstream;
   readonly browser: HeadlessBrowser;
   /** A page in which a person is logged in to the console. */
   open(person: Person, options?: Parameters<HeadlessBrowser["newPage"]>[0]): Promise<ConsolePage>;
@@ -24,13 +26,15 @@ export interface ConsolePage {
 /** Starts all of it. */
 export async function startStage(): Promise<ConsoleStage> {
   const prism: Prism = await startPrismMock("openapi/integrations/bamboohr.yaml");
+  const upstream = await startUpstream();
   const site = await startSite({
     INTEGRATION_BASE_URLS: `bamboohr=${prism.url}`,
-    OUTBOUND_ALLOW: new URL(prism.url).host,
+    OUTBOUND_ALLOW: `${new URL(prism.url).host},${upstream.host}`,
   });
   const browser = await startBrowser();
   return {
     site,
+    upstream,
     browser,
     async open(person, options) {
       const page = await browser.newPage(options);
@@ -50,6 +54,7 @@ export async function startStage(): Promise<ConsoleStage> {
     async close() {
       await browser.close();
       await site.close();
+      await upstream.close();
       await prism.stop();
     },
   };

@@ -20,6 +20,7 @@ export function accountPage({ csrfField, email, isAdmin, hasPassword, notice, pr
     body: html`<h1>Your account</h1>
       ${notice === undefined ? undefined : html`<p class="notice" role="status">${notice}</p>`}
       <p>You are logged in as <strong>${email}</strong>${isAdmin ? ", an administrator" : ""}.</p>
+      <p><a href="/">To the console</a></p>
       ${
         hasPassword
           ? html`<p><a href="/account/password">Change your password</a></p>`

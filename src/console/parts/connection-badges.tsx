@@ -12,7 +12,7 @@ const STATUS = {
 
 const KEY = {
   verified: { color: "teal", label: "Verified" },
-  pending: { color: "yellow", label: "Being verified" },
+  pending: { color: "yellow", label: "Not verified yet" },
   failed: { color: "red", label: "Refused" },
 } as const;
 

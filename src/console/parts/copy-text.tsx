@@ -4,8 +4,8 @@ import { Button, Code, CopyButton, Group, Paper } from "@mantine/core";
 export function CopyText({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <Paper withBorder p="xs">
-      <Group justify="space-between" align="flex-start" wrap="nowrap">
-        <Code block className="code" tabIndex={0} aria-label={label} bg="transparent" flex={1}>
+      <Group justify="space-between" align={text.includes("\n") ? "flex-start" : "center"} wrap="nowrap">
+        <Code block className="code" p={6} tabIndex={0} aria-label={label} bg="transparent" flex={1}>
           {text}
         </Code>
         <CopyButton value={text}>

@@ -14,7 +14,7 @@ export function EmptyState({
   return (
     <Paper withBorder p="xl">
       <Stack align="center" gap="sm">
-        <Title order={2} size="h4">
+        <Title order={2} size="h4" ta="center">
           {title}
         </Title>
         <Text c="dimmed" ta="center" maw={460}>

@@ -1,10 +1,18 @@
 import { Table } from "@mantine/core";
 import type { ReactNode } from "react";
 
-/** The head of one column: its words, and its width in pixels where it is not to be found by itself. */
-export type Column = ReactNode | { readonly head: ReactNode; readonly width: number };
+interface SizedColumn {
+  readonly head: ReactNode;
+  /** In pixels. */
+  readonly width: number;
+  /** Whether phones go without it; its cells must too. A table that has such columns is as wide as a phone there. */
+  readonly isOptional?: boolean;
+}
 
-function isSized(column: Column): column is { readonly head: ReactNode; readonly width: number } {
+/** The head of one column: its words, and its width where it is not to be found by itself. */
+export type Column = ReactNode | SizedColumn;
+
+function isSized(column: Column): column is SizedColumn {
   return typeof column === "object" && column !== null && "width" in column;
 }
 
@@ -24,14 +32,18 @@ export function WideTable({
   readonly spacing?: "xs" | "sm";
   readonly children: ReactNode;
 }) {
+  const hasOptional = columns.some((column) => isSized(column) && column.isOptional === true);
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label={label}>
-      <Table miw={minWidth} {...(spacing !== undefined && { verticalSpacing: spacing })}>
+      <Table
+        miw={{ base: hasOptional ? 0 : minWidth, sm: minWidth }}
+        {...(spacing !== undefined && { verticalSpacing: spacing })}
+      >
         <Table.Thead>
           <Table.Tr>
             {columns.map((column, at) =>
               isSized(column) ? (
-                <Table.Th key={at} w={column.width}>
+                <Table.Th key={at} w={column.width} {...(column.isOptional === true && { visibleFrom: "sm" })}>
                   {column.head}
                 </Table.Th>
               ) : (

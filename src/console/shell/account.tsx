@@ -1,4 +1,4 @@
-import { Button, Menu } from "@mantine/core";
+import { Box, Button, Menu } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useApi } from "../api/context.ts";
 import { useSession } from "./use-session.ts";
@@ -10,8 +10,13 @@ export function Account() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="default" size="xs" maw={{ base: 140, xs: 240 }}>
-          {data?.email ?? "Account"}
+        <Button variant="default" size="xs" maw={240} aria-label={`Account ${data?.email ?? ""}`.trim()}>
+          <Box component="span" hiddenFrom="sm">
+            Account
+          </Box>
+          <Box component="span" visibleFrom="sm">
+            {data?.email ?? "Account"}
+          </Box>
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

@@ -1,5 +1,6 @@
-import { Group, Select, Stack, Title } from "@mantine/core";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Button, Group, Select, Stack, Title } from "@mantine/core";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { EmptyState } from "../../parts/empty-state.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { PageHeader } from "../../parts/page-header.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
@@ -42,6 +43,7 @@ export function ActivityPage() {
     const next = Object.entries({ ...search, ...part }).filter(([, value]) => value !== null);
     void navigate({ search: Object.fromEntries(next), replace: true });
   };
+  const isUnused = byDay.data?.length === 0 && filter.connection === undefined && filter.tool === undefined;
   const error = byDay.error ?? byTool.error;
   const tools = [...new Set((byTool.data ?? []).flatMap(({ tool }) => tool ?? []))].sort();
   return (
@@ -56,7 +58,7 @@ export function ActivityPage() {
           onChange={(days) => {
             change({ days });
           }}
-          w={160}
+          w={{ base: "100%", xs: 160 }}
         />
         <Select
           aria-label="Connection"
@@ -68,6 +70,7 @@ export function ActivityPage() {
           onChange={(connection) => {
             change({ connection, tool: null });
           }}
+          w={{ base: "100%", xs: 220 }}
         />
         <Select
           aria-label="Tool"
@@ -79,41 +82,56 @@ export function ActivityPage() {
           onChange={(tool) => {
             change({ tool });
           }}
+          w={{ base: "100%", xs: 220 }}
         />
       </Group>
       {error !== null && <ErrorNotice error={error} onRetry={() => void byDay.refetch()} />}
       {byDay.data === undefined && error === null && <RowsSkeleton />}
-      <Stack gap="xl">
-        {byDay.data !== undefined && <UsageCharts days={byDay.data} />}
-        {byDay.data !== undefined && byDay.data.length > 0 && (
-          <UsageTable label="Day" rows={byDay.data} nameOf={({ day }) => day ?? ""} />
-        )}
-        {byTool.data !== undefined && byTool.data.length > 0 && (
-          <UsageTable
-            label="Tool"
-            rows={byTool.data}
-            nameOf={({ mcp_server_id, tool }) => `${nameOf(mcp_server_id)} · ${tool ?? ""}`}
-          />
-        )}
-        <Stack>
-          <Group justify="space-between">
-            <Title order={2} size="h4">
-              Calls
-            </Title>
-            <Select
-              aria-label="Outcome"
-              placeholder="Any outcome"
-              clearable
-              data={Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label }))}
-              value={search.outcome ?? null}
-              onChange={(outcome) => {
-                change({ outcome });
-              }}
+      {isUnused && (
+        <EmptyState
+          title="Nothing was called in this time"
+          action={
+            <Button component={Link} to="/agents">
+              Connect an agent
+            </Button>
+          }
+        >
+          What agents call is counted here, with how long it took and how it ended.
+        </EmptyState>
+      )}
+      {!isUnused && (
+        <Stack gap="xl">
+          {byDay.data !== undefined && <UsageCharts days={byDay.data} />}
+          {byDay.data !== undefined && byDay.data.length > 0 && (
+            <UsageTable label="Day" rows={byDay.data} nameOf={({ day }) => day ?? ""} />
+          )}
+          {byTool.data !== undefined && byTool.data.length > 0 && (
+            <UsageTable
+              label="Tool"
+              rows={byTool.data}
+              nameOf={({ mcp_server_id, tool }) => `${nameOf(mcp_server_id)} · ${tool ?? ""}`}
             />
-          </Group>
-          <CallsTable filter={filter} connectionName={nameOf} />
+          )}
+          <Stack>
+            <Group justify="space-between">
+              <Title order={2} size="h4">
+                Calls
+              </Title>
+              <Select
+                aria-label="Outcome"
+                placeholder="Any outcome"
+                clearable
+                data={Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label }))}
+                value={search.outcome ?? null}
+                onChange={(outcome) => {
+                  change({ outcome });
+                }}
+              />
+            </Group>
+            <CallsTable filter={filter} connectionName={nameOf} />
+          </Stack>
         </Stack>
-      </Stack>
+      )}
     </>
   );
 }

@@ -4,10 +4,16 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
+import type { Schemas } from "../../api/schemas.ts";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
+import { inWords } from "../../parts/in-words.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { WideTable } from "../../parts/wide-table.tsx";
+
+function whoOf(event: Schemas["AuditEvent"]): string {
+  return event.actor_client_id ?? event.actor_account_id ?? event.actor_kind;
+}
 
 /** Who did what to which object, from where, in all accounts, newest first. */
 export function AuditTable() {
@@ -74,9 +80,15 @@ export function AuditTable() {
                   </Badge>
                 )}
               </Table.Td>
-              <Table.Td>{event.actor_client_id ?? event.actor_account_id ?? event.actor_kind}</Table.Td>
               <Table.Td>
-                {event.object_type} {event.object_name === "" ? event.object_id : event.object_name}
+                <Text size="sm" maw={150} truncate title={whoOf(event)}>
+                  {whoOf(event)}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <Text size="sm" maw={240} style={{ overflowWrap: "anywhere" }}>
+                  {inWords(event.object_type)} {event.object_name === "" ? event.object_id : event.object_name}
+                </Text>
               </Table.Td>
               <Table.Td>{event.changed.join(", ")}</Table.Td>
               <Table.Td title={event.user_agent}>{event.address}</Table.Td>

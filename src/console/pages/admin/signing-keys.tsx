@@ -53,8 +53,7 @@ export function SigningKeys() {
       </WideTable>
       <div>
         <ConfirmButton
-          label="Rotate"
-          ariaLabel="Rotate the key of access tokens"
+          label="Rotate the key of access tokens"
           question="The next key signs access tokens from now on; those of the present one stay good until they end. Rotate?"
           loading={rotate.isPending}
           onConfirm={() => {

@@ -33,7 +33,7 @@ export function SystemStatus() {
     <Stack>
       <SimpleGrid cols={{ base: 2, sm: 3, md: 4 }}>
         <Figure label="Version" value={data.version} />
-        <Figure label="Notifications" value={data.listener_healthy ? "Heard" : "Not heard"} />
+        <Figure label="Notices of the database" value={data.listener_healthy ? "Arrive" : "Do not arrive"} />
         <Figure label="Accounts in use" value={data.accounts - data.disabled_accounts} />
         <Figure label="Connections" value={data.connections} />
         <Figure label="Keys that work" value={data.verified_connections} />
@@ -41,16 +41,19 @@ export function SystemStatus() {
         <Figure label="Sessions of agents" value={data.mcp_sessions} />
         <Figure label="Migrations" value={data.migrations} />
       </SimpleGrid>
-      <WideTable label="Queues" columns={["Queue", "Waiting", "At work", "Failed"]} minWidth={420}>
-        {data.queues.map((queue) => (
-          <Table.Tr key={queue.name}>
-            <Table.Td>{queue.name}</Table.Td>
-            <Table.Td>{queue.waiting}</Table.Td>
-            <Table.Td>{queue.active}</Table.Td>
-            <Table.Td>{queue.failed}</Table.Td>
-          </Table.Tr>
-        ))}
-      </WideTable>
+      {data.queues.length === 0 && <Text c="dimmed">No work is waiting.</Text>}
+      {data.queues.length > 0 && (
+        <WideTable label="Queues" columns={["Queue", "Waiting", "At work", "Failed"]} minWidth={420}>
+          {data.queues.map((queue) => (
+            <Table.Tr key={queue.name}>
+              <Table.Td>{queue.name}</Table.Td>
+              <Table.Td>{queue.waiting}</Table.Td>
+              <Table.Td>{queue.active}</Table.Td>
+              <Table.Td>{queue.failed}</Table.Td>
+            </Table.Tr>
+          ))}
+        </WideTable>
+      )}
     </Stack>
   );
 }

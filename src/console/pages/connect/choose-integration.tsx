@@ -2,14 +2,10 @@ import { Card, Chip, Group, SimpleGrid, Stack, Text, UnstyledButton } from "@man
 import { useState } from "react";
 import type { Schemas } from "../../api/schemas.ts";
 import { Initials } from "../../parts/initials.tsx";
+import { inWords } from "../../parts/in-words.ts";
 import { SearchInput } from "../../parts/search-input.tsx";
 
 type Integration = Schemas["Integration"];
-
-function inWords(category: string): string {
-  const words = category.replaceAll("_", " ");
-  return words.length <= 3 ? words.toUpperCase() : words.charAt(0).toUpperCase() + words.slice(1);
-}
 
 function toolsInWords({ tool_count: count }: Integration): string {
   return count === undefined ? "Its own tools" : `${count} tools`;

@@ -11,3 +11,9 @@ export function useIntegrations() {
     staleTime: Number.POSITIVE_INFINITY,
   });
 }
+
+/** Names kinds of integrations as people know them; by their word until the catalog is there. */
+export function useIntegrationTitles(): (serverType: string | undefined) => string {
+  const { data } = useIntegrations();
+  return (serverType = "") => data?.find((each) => each.server_type === serverType)?.title ?? serverType;
+}

@@ -1,16 +1,23 @@
-import { Badge, Group, Switch, Tabs, Text } from "@mantine/core";
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Anchor, Badge, Group, Switch, Tabs, Text } from "@mantine/core";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { ApiError } from "../../api/api-error.ts";
 import { KeyBadge, StatusBadge } from "../../parts/connection-badges.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { PageHeader } from "../../parts/page-header.tsx";
 import { PageSkeleton } from "../../parts/skeletons.tsx";
+import { useIntegrationTitles } from "../connect/use-integrations.ts";
 import { AccessLevel } from "./access-level.tsx";
 import { LazyChangesPanel } from "./changes/lazy-changes-panel.tsx";
 import { DeleteConnection } from "./delete-connection.tsx";
 import { ReplaceKey } from "./replace-key.tsx";
+import { StatusNotice } from "./status-notice.tsx";
 import { ToolsTable } from "./tools-table.tsx";
 import { useConnection } from "./use-connection.ts";
 import { useUpdate } from "./use-update.ts";
+
+function isGone(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
 
 /** One connection: its tools, how far agents may go, its key, and its end. The open tab is in the address. */
 export function ConnectionPage() {
@@ -19,11 +26,16 @@ export function ConnectionPage() {
   const navigate = useNavigate({ from: "/connections/$id" });
   const { data, error, refetch } = useConnection(id);
   const update = useUpdate(id);
-  if (error !== null) {
+  const titleOf = useIntegrationTitles();
+  // What is known stays on show while it cannot be read anew, unless it is gone.
+  if (error !== null && (data === undefined || isGone(error))) {
     return (
       <>
         <PageHeader title="Connection" />
         <ErrorNotice error={error} onRetry={() => void refetch()} />
+        <Anchor component={Link} to="/connections" mt="md" display="inline-block">
+          To the connections
+        </Anchor>
       </>
     );
   }
@@ -34,7 +46,7 @@ export function ConnectionPage() {
     <>
       <PageHeader
         title={details.name}
-        about={details.status_reason ?? details.description}
+        about={details.description === "" ? undefined : details.description}
         actions={
           <Switch
             label="Agents may use it"
@@ -48,11 +60,12 @@ export function ConnectionPage() {
       {update.error !== null && <ErrorNotice error={update.error} />}
       <Group mb="lg">
         <Text size="sm" c="dimmed">
-          {details.server_type}
+          {titleOf(details.server_type)}
         </Text>
         <StatusBadge status={details.status} />
         <KeyBadge status={listed.api_key_verification_status} />
       </Group>
+      <StatusNotice id={id} shown={data} />
       <Tabs
         value={tab ?? "tools"}
         onChange={(next) => void navigate({ search: next === null ? {} : { tab: next } })}
@@ -65,7 +78,7 @@ export function ConnectionPage() {
             value="changes"
             rightSection={
               waiting > 0 && (
-                <Badge size="sm" circle={waiting < 10} color="orange.9" aria-label={`${waiting} waiting`}>
+                <Badge size="sm" color="orange.9" aria-label={`${waiting} waiting`}>
                   {waiting}
                 </Badge>
               )

@@ -16,6 +16,7 @@ export function DeleteConnection({ id, name }: { readonly id: string; readonly n
       <Title order={2} size="h4">
         Delete
       </Title>
+      <Text size="sm">Agents lose its tools at once, and nothing of it can be brought back.</Text>
       <Button color="red" variant="outline" onClick={open} w="fit-content">
         Delete this connection…
       </Button>

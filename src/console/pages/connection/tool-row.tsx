@@ -1,6 +1,8 @@
 import { Badge, Button, Checkbox, Group, Switch, Table, Text } from "@mantine/core";
 import { memo } from "react";
 import type { Schemas } from "../../api/schemas.ts";
+import { Breakable } from "../../parts/breakable.tsx";
+import { inWords } from "../../parts/in-words.ts";
 
 /** What can be done with a tool of the table. */
 export interface ToolActions {
@@ -22,7 +24,7 @@ function Row({
 }) {
   return (
     <Table.Tr>
-      <Table.Td>
+      <Table.Td visibleFrom="sm">
         <Checkbox
           aria-label={`Mark ${tool.name}`}
           checked={isMarked}
@@ -33,8 +35,8 @@ function Row({
       </Table.Td>
       <Table.Td>
         <Group gap="xs">
-          <Text size="sm" fw={600}>
-            {tool.name}
+          <Text size="sm" fw={600} style={{ overflowWrap: "anywhere" }}>
+            <Breakable name={tool.name} />
           </Text>
           {tool.change_pending === true && (
             <Badge size="sm" variant="dot" color="orange">
@@ -46,8 +48,10 @@ function Row({
           {tool.description}
         </Text>
       </Table.Td>
-      <Table.Td>{tool.annotations.category}</Table.Td>
-      <Table.Td>
+      <Table.Td visibleFrom="sm">
+        {tool.annotations.category !== undefined && inWords(tool.annotations.category)}
+      </Table.Td>
+      <Table.Td visibleFrom="sm">
         <Badge variant="dot" color={tool.read_only ? "teal" : "orange"}>
           {tool.read_only ? "Reads" : "Writes"}
         </Badge>

@@ -1,5 +1,6 @@
 import { Group, Select } from "@mantine/core";
 import type { Schemas } from "../../api/schemas.ts";
+import { inWords } from "../../parts/in-words.ts";
 import { SearchInput } from "../../parts/search-input.tsx";
 
 type Tool = Schemas["Tool"];
@@ -69,7 +70,7 @@ export function ToolsFilter({
           onChange={(category) => {
             onChange({ ...wanted, category });
           }}
-          data={categories}
+          data={categories.map((each) => ({ value: each, label: inWords(each) }))}
           w={{ base: "100%", xs: 180 }}
         />
       )}

@@ -100,10 +100,11 @@ export function ToolsTable({ id, disabledTools }: { readonly id: string; readonl
                 />
               ),
               width: 40,
+              isOptional: true,
             },
             "Tool",
-            { head: "Category", width: 130 },
-            { head: "Does", width: 110 },
+            { head: "Category", width: 130, isOptional: true },
+            { head: "Does", width: 110, isOptional: true },
             { head: "On", width: 70 },
             { head: <VisuallyHidden>Try</VisuallyHidden>, width: 70 },
           ]}

@@ -4,10 +4,12 @@ import type { Schemas } from "../../api/schemas.ts";
 import { accessInWords, KeyBadge, StatusBadge } from "../../parts/connection-badges.tsx";
 import { Initials } from "../../parts/initials.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { useIntegrationTitles } from "../connect/use-integrations.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
 
 /** Connections, one a row. */
 export function ConnectionsTable({ connections }: { readonly connections: readonly Schemas["Connection"][] }) {
+  const titleOf = useIntegrationTitles();
   if (connections.length === 0) return <Text c="dimmed">No connection is like that.</Text>;
   return (
     <WideTable
@@ -26,7 +28,7 @@ export function ConnectionsTable({ connections }: { readonly connections: readon
                   {each.mcp_server_name}
                 </Link>
                 <Text size="xs" c="dimmed">
-                  {each.server_type}
+                  {titleOf(each.server_type)}
                 </Text>
                 {each.pending_tool_changes !== undefined && (
                   <Badge size="sm" variant="dot" color="orange">

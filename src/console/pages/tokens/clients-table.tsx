@@ -30,7 +30,13 @@ export function ClientsTable() {
       {data.length > 0 && (
         <WideTable
           label="OAuth clients"
-          columns={["Name", "What it may do", "Made", "Secret rotated", { head: "Change", width: 210 }]}
+          columns={[
+            { head: "Name", width: 240 },
+            "What it may do",
+            "Made",
+            "Secret rotated",
+            { head: "Change", width: 210 },
+          ]}
           minWidth={820}
           spacing="sm"
         >

@@ -30,7 +30,14 @@ export function TokensTable({ connectionName }: { readonly connectionName: (id: 
       {data.length > 0 && (
         <WideTable
           label="Personal access tokens"
-          columns={["Name", "What it may do", "Reaches", "Last used", "Ends", { head: "Change", width: 170 }]}
+          columns={[
+            { head: "Name", width: 190 },
+            "What it may do",
+            "Reaches",
+            "Last used",
+            "Ends",
+            { head: "Change", width: 170 },
+          ]}
           minWidth={820}
           spacing="sm"
         >

