@@ -64,7 +64,7 @@ beforeEach(async () => {
   );
 });
 
-const storeOn = ({ pool }: Database) => createGrantStore({ pool, sealer });
+const storeOn = ({ pool }: Database) => createGrantStore({ reads: pool, pool, sealer });
 
 describe("a grant", () => {
   test("is found as it was stored, by its own account alone", async () => {

@@ -102,7 +102,8 @@ function grantOf({ id, keyVersion }: Connection, turn = 1, issuer = "https://ven
   };
 }
 
-const inForce = (id: number) => createGrantStore({ pool: database.pool, sealer }).find("acc_a", id);
+const inForce = (id: number) =>
+  createGrantStore({ reads: database.pool, pool: database.pool, sealer }).find("acc_a", id);
 
 describe("the tokens of an owner's login", () => {
   test("put the connection to the test with them, under a new version of its key, and are written down", async () => {
@@ -165,11 +166,16 @@ describe("the tokens of an owner's login", () => {
     const asked = new Promise<void>((resolve) => {
       isAsked = resolve;
     });
-    const renewing = createGrantStore({ pool: database.pool, sealer }).renew("acc_a", connection.id, 1, async () => {
-      isAsked();
-      await answered;
-      return { kind: "renewed", tokens: grantOf(connection, 2).tokens };
-    });
+    const renewing = createGrantStore({ reads: database.pool, pool: database.pool, sealer }).renew(
+      "acc_a",
+      connection.id,
+      1,
+      async () => {
+        isAsked();
+        await answered;
+        return { kind: "renewed", tokens: grantOf(connection, 2).tokens };
+      },
+    );
     await asked;
     expect(await store.delete("acc_a", connection.id, OPERATOR)).toBe(true);
     expect(enqueued).toContain(`revoke acc_a/${connection.id}`);

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Grant, GrantStore, Renewal } from "../../integrations/oauth/grant.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { StatementRunner } from "../reads.ts";
 import type { Sealer } from "../sealing.ts";
+import { errorCode } from "../storage-error.ts";
 import { transaction } from "../transaction.ts";
 import { runStatement } from "./run-statement.ts";
 import { GRANT_COLUMNS, type GrantRow, sealGrant, toGrant } from "./sealed-grant.ts";
@@ -10,6 +13,9 @@ import { GRANT_COLUMNS, type GrantRow, sealGrant, toGrant } from "./sealed-grant
 const LOCK_TIMEOUT_MS = 25_000;
 /** Pauses between attempts to store renewed tokens: nobody else has them, and the ones before are spent. In milliseconds. */
 const STORE_AGAIN_MS = [50, 200, 1_000, 3_000] as const;
+
+/** PostgreSQL's code for a lock that was not had in time. */
+const LOCK_NOT_AVAILABLE = "55P03";
 
 const IN_FORCE = "account_id = $1 and connection_id = $2 and ended_at is null";
 const FIND = {
@@ -35,6 +41,8 @@ const LOSE = {
 
 /** What the store needs. `pool` is its own: a transaction lasts as long as a third party takes to answer. */
 export interface GrantStoreDeps {
+  /** Serves what is found without waiting. */
+  readonly reads: StatementRunner;
   readonly pool: pg.Pool;
   readonly sealer: Sealer;
 }
@@ -46,9 +54,9 @@ interface Renewed {
 }
 
 /** Grants in PostgreSQL. A renewal holds the row's lock from before the third party is asked until the answer is committed. */
-export function createGrantStore({ pool, sealer }: GrantStoreDeps): GrantStore {
+export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): GrantStore {
   async function select(
-    runner: pg.Pool | pg.PoolClient,
+    runner: StatementRunner,
     statement: { name: string; text: string },
     accountId: string,
     connectionId: number,
@@ -60,7 +68,7 @@ export function createGrantStore({ pool, sealer }: GrantStoreDeps): GrantStore {
 
   /** Undefined when the grant is another one by now. */
   async function write(
-    runner: pg.Pool | pg.PoolClient,
+    runner: StatementRunner,
     accountId: string,
     { before, renewal }: Renewed,
   ): Promise<Grant | undefined> {
@@ -92,7 +100,7 @@ export function createGrantStore({ pool, sealer }: GrantStoreDeps): GrantStore {
   }
 
   return {
-    find: (accountId, connectionId) => select(pool, FIND, accountId, connectionId),
+    find: (accountId, connectionId) => select(reads, FIND, accountId, connectionId),
     async renew(accountId, connectionId, version, renew) {
       let renewed: Renewed | undefined;
       try {
@@ -104,11 +112,16 @@ export function createGrantStore({ pool, sealer }: GrantStoreDeps): GrantStore {
           return await write(client, accountId, renewed);
         });
       } catch (error) {
-        if (renewed === undefined) throw error;
+        if (renewed === undefined) throw errorCode(error) === LOCK_NOT_AVAILABLE ? slow(error) : error;
         return await writeAgain(accountId, connectionId, renewed);
       }
     },
   };
+}
+
+function slow(cause: unknown): DomainError {
+  const message = "The authorization is being renewed, and its server is slow to answer. Try again shortly.";
+  return new DomainError("unavailable", message, { cause, retryAfterSeconds: 5 });
 }
 
 function applied(before: Grant, renewal: Renewal): Grant {

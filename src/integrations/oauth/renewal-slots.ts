@@ -1,0 +1,50 @@
+/** How many renewals are under way at once. */
+export interface RenewalLimits {
+  /** Altogether: as many as there are connections to the database for them. */
+  readonly total: number;
+  /** With one authorization server, so that one that is slow leaves room for the others. */
+  readonly perServer: number;
+}
+
+/** Lets so many renewals run at once; the others wait for their turn, in their order. */
+export interface RenewalSlots {
+  run<Result>(server: string, work: () => Promise<Result>): Promise<Result>;
+}
+
+/** Makes the slots of this process. */
+export function createRenewalSlots({ total, perServer }: RenewalLimits): RenewalSlots {
+  const running = new Map<string, number>();
+  const waiting: { readonly server: string; readonly start: () => void }[] = [];
+  let count = 0;
+
+  const hasRoom = (server: string): boolean => count < total && (running.get(server) ?? 0) < perServer;
+
+  function enter(server: string): void {
+    count += 1;
+    running.set(server, (running.get(server) ?? 0) + 1);
+  }
+
+  function leave(server: string): void {
+    count -= 1;
+    const left = (running.get(server) ?? 1) - 1;
+    if (left > 0) running.set(server, left);
+    else running.delete(server);
+    const next = waiting.findIndex((one) => hasRoom(one.server));
+    const [started] = next === -1 ? [] : waiting.splice(next, 1);
+    if (started === undefined) return;
+    enter(started.server);
+    started.start();
+  }
+
+  return {
+    async run(server, work) {
+      if (hasRoom(server)) enter(server);
+      else await new Promise<void>((start) => waiting.push({ server, start }));
+      try {
+        return await work();
+      } finally {
+        leave(server);
+      }
+    },
+  };
+}
