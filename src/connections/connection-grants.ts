@@ -7,6 +7,7 @@ import type { Connection } from "./connection.ts";
 export interface NewGrant {
   readonly accountId: string;
   readonly connectionId: number;
+  readonly serverType: string;
   /** The version of the connection's key when its owner set out: another destination since then makes the tokens void. */
   readonly keyVersion: number;
   readonly terms: AuthorizationTerms;
@@ -16,6 +17,7 @@ export interface NewGrant {
 /** Tokens to be revoked at their third party. */
 export interface EndedGrant {
   readonly id: string;
+  readonly serverType: string;
   readonly terms: AuthorizationTerms;
   readonly tokens: KeptTokens;
 }

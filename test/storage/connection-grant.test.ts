@@ -59,7 +59,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await database.pool.query("delete from connection_grant");
   await database.pool.query(
-    "insert into connection_grant (account_id, id, connection_id, key_version, sealed_grant) values ($1, 'g', $2, 1, $3)",
+    "insert into connection_grant (account_id, id, connection_id, server_type, key_version, sealed_grant) values ($1, 'g', $2, 'mcp', 1, $3)",
     [ACCOUNT, CONNECTION, sealGrant(sealer, ACCOUNT, "g", { terms: TERMS, tokens: tokens(1) })],
   );
 });

@@ -77,6 +77,7 @@ function grantOf({ id, keyVersion }: Connection, turn = 1, issuer = "https://ven
   return {
     accountId: "acc_a",
     connectionId: id,
+    serverType: "mcp",
     keyVersion,
     terms: {
       title: "A vendor",

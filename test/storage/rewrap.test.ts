@@ -58,7 +58,7 @@ async function fill(count: number, sealer: Sealer = old): Promise<void> {
 async function fillGrants(): Promise<void> {
   for (const id of ["one", "two", "three"]) {
     await database.pool.query(
-      "insert into connection_grant (account_id, id, connection_id, key_version, sealed_grant) values ($1, $2, $3, 1, $4)",
+      "insert into connection_grant (account_id, id, connection_id, server_type, key_version, sealed_grant) values ($1, $2, $3, 'mcp', 1, $4)",
       [ACCOUNT, id, id.length * 10 + id.charCodeAt(0), old.seal("tokens", grantPlace(ACCOUNT, id))],
     );
   }

@@ -32,6 +32,10 @@ export function answerFailure(answer: Answer, error: JsonObject | undefined, ses
     new UpstreamFailure(kind, message, { ...(code !== undefined && { code }), retryAfterMs: askedWaitMs(answer) });
 
   if (status === 401 || status === 403) {
+    if (endpoint.bearer !== undefined) {
+      const advice = "Its owner can authorise the connection again";
+      return failure("unauthorized", `${server} refused the authorization (HTTP ${status})${said}. ${advice}.`);
+    }
     const advice = endpoint.hasToken
       ? `refused the API key (HTTP ${status})${said}. Replace it: update the connection with a new api_key.`
       : `asks for credentials (HTTP ${status})${said}. Update the connection with an api_key.`;

@@ -36,6 +36,8 @@ export interface Answer {
   readonly sessionId: string | undefined;
   readonly location: string | undefined;
   readonly retryAfter: string | undefined;
+  /** `WWW-Authenticate`. */
+  readonly challenge: string | undefined;
   readonly body: Buffer;
   /** How many bytes came, a stream's included. */
   readonly bytes: number;
@@ -90,6 +92,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
         sessionId: single(headers["mcp-session-id"]),
         location: single(headers.location),
         retryAfter: single(headers["retry-after"]),
+        challenge: listed(headers["www-authenticate"]),
         body: events === undefined ? Buffer.concat(chunks, size) : Buffer.alloc(0),
         bytes: size,
         resume: lastEventId === undefined ? undefined : { lastEventId, afterMs: events?.retryMs() ?? 1_000 },
@@ -197,6 +200,11 @@ function mediaType(headers: Headers): string {
 
 function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
+}
+
+/** Of a header that may come more than once, all of it. */
+function listed(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(", ") : value;
 }
 
 function abortReason(signal: AbortSignal | undefined): Error {

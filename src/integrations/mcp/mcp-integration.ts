@@ -6,12 +6,13 @@ import type { UpstreamNews } from "../features.ts";
 import { RpcError } from "../../runtime/rpc-error.ts";
 import type { Integration } from "../integration.ts";
 import type { OwnerAuthorization } from "../oauth/authorization.ts";
+import type { GrantedTokens } from "../oauth/granted-tokens.ts";
 import { createPace, heldBack, LONGEST_WAIT_MS, NO_LIMITS, UNTOLD_WAIT_MS } from "../pace.ts";
 import { errorResult, type UpstreamFault } from "../tool.ts";
 import { MISSING_CAPABILITY } from "./answer-failure.ts";
 import { readCallResult } from "./call-result.ts";
 import { checkConfiguration, CONFIGURATION_SCHEMA, SECRET_PROPERTIES } from "./configuration.ts";
-import { endpointOf } from "./endpoint.ts";
+import { endpointFor, endpointOf } from "./endpoint.ts";
 import { createFeatures } from "./features.ts";
 import { listTools } from "./list-tools.ts";
 import { createListStreams } from "./list-streams.ts";
@@ -33,6 +34,8 @@ export interface McpIntegrationDeps {
   readonly log: Logger;
   /** How owners authorise their connections, where they can. */
   readonly authorization?: OwnerAuthorization;
+  /** The tokens of connections that their owners authorised. */
+  readonly tokens?: GrantedTokens;
   /** For a whole call, listing or verification, in milliseconds: 30,000 unless told (DESIGN §8). */
   readonly timeoutMs?: number;
   /** How long a session with an upstream is kept unused, in milliseconds: 10 minutes unless told. */
@@ -44,12 +47,12 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   const { timeoutMs = 30_000, sessionIdleMs = 10 * 60_000 } = deps;
   const requester = createRequester(deps);
   const pace = createPace();
-  const sessions = createSessions(requester, { openTimeoutMs: timeoutMs, idleMs: sessionIdleMs });
+  const sessions = createSessions(requester, { tokens: deps.tokens, openTimeoutMs: timeoutMs, idleMs: sessionIdleMs });
   const hearers: ((connectionId: number, news: UpstreamNews) => void)[] = [];
   const onNews = (connectionId: number, news: UpstreamNews): void => {
     for (const hear of hearers) hear(connectionId, news);
   };
-  const watcher = createWatcher({ sessions, requester, log: deps.log, timeoutMs, onNews });
+  const watcher = createWatcher({ sessions, requester, tokens: deps.tokens, log: deps.log, timeoutMs, onNews });
   const listStreams = createListStreams({
     open: (target, hear, onSettled) => watcher.watchLists(target, hear, onSettled),
     idleMs: sessionIdleMs,
@@ -122,7 +125,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     verify: async (target, { signal }) => {
       const deadlineMs = performance.now() + timeoutMs;
       try {
-        const session = await openSession(requester, endpointOf(target.configuration), deadlineMs, signal);
+        const session = await openSession(requester, endpointFor(target, deps.tokens), deadlineMs, signal);
         try {
           await listTools({ ...deps, requester }, session, { deadlineMs, signal, maxPages: 1 });
         } finally {
@@ -131,7 +134,8 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
         return { outcome: "verified" };
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
-        return { outcome: error.kind === "unauthorized" ? "failed" : "retry", reason: error.message };
+        if (error.kind !== "unauthorized") return { outcome: "retry", reason: error.message };
+        return { outcome: target.authMethod === "oauth2" ? "needs_authorization" : "failed", reason: error.message };
       }
     },
 
@@ -141,6 +145,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
 
     forget: (connectionId) => {
       pace.forget(connectionId);
+      deps.tokens?.forget(connectionId);
       listStreams.forget(connectionId);
       sessions.forget(connectionId);
     },

@@ -86,9 +86,12 @@ export interface RequesterDeps {
 export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
   const send = (session: Session, what: Partial<ExchangeRequest> & { extra?: readonly string[] }): Promise<Answer> => {
     const { extra = [], ...rest } = what;
-    const { origin, path } = session.endpoint;
+    const { origin, path, bearer } = session.endpoint;
     const headers = [...session.headers, ...extra];
-    return exchange(dispatcher, { method: "POST", timeoutMs: COURTESY_TIMEOUT_MS, ...rest, origin, path, headers });
+    const request = { method: "POST", timeoutMs: COURTESY_TIMEOUT_MS, ...rest, origin, path, headers } as const;
+    if (bearer === undefined) return exchange(dispatcher, request);
+    const signal = request.signal ?? AbortSignal.timeout(request.timeoutMs);
+    return bearer.send(signal, (own) => exchange(dispatcher, { ...request, headers: [...headers, ...own] }));
   };
   const notify = async (session: Session, message: JsonObject): Promise<void> => {
     try {
@@ -175,7 +178,10 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
     },
     close: (session, timeoutMs = COURTESY_TIMEOUT_MS) => {
       if (session.id === undefined) return;
-      send(session, { method: "DELETE", timeoutMs }).catch((error: unknown) => {
+      const { origin, path, bearer } = session.endpoint;
+      // With the token that it was used with: a farewell asks for no other.
+      const headers = [...session.headers, ...(bearer?.last() ?? [])];
+      exchange(dispatcher, { method: "DELETE", timeoutMs, origin, path, headers }).catch((error: unknown) => {
         log.debug(about(session, error), "MCP session not closed");
       });
     },

@@ -1,7 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { JsonObject } from "../../json.ts";
 import type { Target } from "../integration.ts";
-import { endpointOf, fingerprint } from "./endpoint.ts";
+import { endpointFor, fingerprint } from "./endpoint.ts";
+import type { GrantedTokens } from "../oauth/granted-tokens.ts";
 import { openSession } from "./open-session.ts";
 import type { Requester } from "./request.ts";
 import type { Session } from "./session.ts";
@@ -35,6 +36,8 @@ export interface Sessions {
 
 /** Times of sessions, in milliseconds. */
 export interface SessionLimits {
+  /** Those of owners' logins. */
+  readonly tokens?: GrantedTokens | undefined;
   /** How long opening one may take. */
   readonly openTimeoutMs: number;
   /** How long one is kept unused. */
@@ -78,7 +81,8 @@ export function createSessions(requester: Requester, limits: SessionLimits): Ses
     if (entries.peek(connectionId) === entry) entries.delete(connectionId);
   };
 
-  const acquire = ({ connectionId, keyVersion, configuration }: Target): Entry => {
+  const acquire = (target: Target): Entry => {
+    const { connectionId, keyVersion, configuration } = target;
     const known = entries.get(connectionId);
     if (known?.configuration === configuration && known.keyVersion === keyVersion) return known;
     const print = fingerprint(configuration);
@@ -87,7 +91,7 @@ export function createSessions(requester: Requester, limits: SessionLimits): Ses
       return known;
     }
     const open = (): Promise<Session> =>
-      openSession(requester, endpointOf(configuration), performance.now() + limits.openTimeoutMs);
+      openSession(requester, endpointFor(target, limits.tokens), performance.now() + limits.openTimeoutMs);
     // A kept-alive connection may close just as it is used again; opening twice does no harm.
     const opened = open().catch((error: unknown) => {
       if (isKind(error, "broken")) return open();

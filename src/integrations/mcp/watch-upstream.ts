@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { UpstreamNews } from "../features.ts";
 import type { Target } from "../integration.ts";
-import { endpointOf, type Endpoint } from "./endpoint.ts";
+import type { GrantedTokens } from "../oauth/granted-tokens.ts";
+import { endpointFor, type Endpoint } from "./endpoint.ts";
 import { openSession } from "./open-session.ts";
 import type { Requester } from "./request.ts";
 import type { Sessions } from "./sessions.ts";
@@ -20,6 +21,8 @@ const MAX_STREAMS_PER_ORIGIN = 32;
 export interface WatchDeps {
   readonly sessions: Sessions;
   readonly requester: Requester;
+  /** Those of owners' logins. */
+  readonly tokens?: GrantedTokens | undefined;
   readonly log: Logger;
   readonly timeoutMs: number;
   readonly onNews: (connectionId: number, news: UpstreamNews) => void;
@@ -51,7 +54,7 @@ export function createWatcher(deps: WatchDeps): Watcher {
   const openByOrigin = new Map<string, number>();
 
   async function attempt(watch: Watch): Promise<void> {
-    const endpoint = endpointOf(watch.target.configuration);
+    const endpoint = endpointFor(watch.target, deps.tokens);
     const { origin, label } = endpoint;
     const open = openByOrigin.get(origin) ?? 0;
     if (open >= MAX_STREAMS_PER_ORIGIN) {

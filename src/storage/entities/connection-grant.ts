@@ -8,6 +8,7 @@ export const ConnectionGrantEntity = defineEntity({
     accountId: p.text().primary(),
     id: p.text().primary(),
     connectionId: p.integer(),
+    serverType: p.text(),
     keyVersion: p.integer(),
     sealedGrant: p.blob(),
     version: p.integer().default(1),

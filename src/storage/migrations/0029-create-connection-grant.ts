@@ -9,6 +9,8 @@ export class CreateConnectionGrant extends Migration {
         account_id text not null,
         id text not null,
         connection_id integer not null,
+        -- Through what the third party is reached.
+        server_type text not null,
         -- The version of the connection's key that the tokens came with: none of a later one is theirs to use.
         key_version integer not null,
         -- The tokens, and with what they are renewed and revoked.

@@ -39,8 +39,8 @@ const AUTHORIZE = {
 };
 const INSERT = {
   name: "connection_grant_insert",
-  text: `insert into connection_grant (account_id, id, connection_id, key_version, sealed_grant, ended_at)
-    values ($1, $2, $3, $4, $5, case when $6 then now() end)`,
+  text: `insert into connection_grant (account_id, id, connection_id, server_type, key_version, sealed_grant, ended_at)
+    values ($1, $2, $3, $4, $5, $6, case when $7 then now() end)`,
 };
 const TAKE = {
   name: "connection_grant_take",
@@ -60,7 +60,8 @@ const END_UNUSED = {
 };
 const LIST_ENDED = {
   name: "connection_grant_list_ended",
-  text: `select ${GRANT_COLUMNS} from connection_grant where account_id = $1 and connection_id = $2 and ended_at is not null`,
+  text: `select ${GRANT_COLUMNS}, server_type from connection_grant
+    where account_id = $1 and connection_id = $2 and ended_at is not null`,
 };
 const WITH_GRANTS = {
   name: "connection_grant_connections",
@@ -107,7 +108,7 @@ export function createConnectionGrants(deps: ConnectionGrantsDeps): ConnectionGr
   }
 
   return {
-    storeGrant: ({ accountId, connectionId, keyVersion, terms, tokens }, actor) =>
+    storeGrant: ({ accountId, connectionId, serverType, keyVersion, terms, tokens }, actor) =>
       transaction(pool, async (client) => {
         const values = [accountId, connectionId, keyVersion, actorParameter(actor)];
         const row = (await runStatement<ConnectionRow>(client, { ...AUTHORIZE, values })).rows[0];
@@ -116,7 +117,7 @@ export function createConnectionGrants(deps: ConnectionGrantsDeps): ConnectionGr
         if (row !== undefined) await replace(client, accountId, connectionId, terms);
         await runStatement(client, {
           ...INSERT,
-          values: [accountId, id, connectionId, row?.key_version ?? keyVersion, sealed, row === undefined],
+          values: [accountId, id, connectionId, serverType, row?.key_version ?? keyVersion, sealed, row === undefined],
         });
         if (row === undefined) {
           await enqueueRevocation(client, accountId, connectionId);
@@ -129,8 +130,8 @@ export function createConnectionGrants(deps: ConnectionGrantsDeps): ConnectionGr
     async endUnused(accountId, connectionId) {
       const values = [accountId, connectionId];
       await runStatement(pool, { ...END_UNUSED, values });
-      const { rows } = await runStatement<GrantRow>(pool, { ...LIST_ENDED, values });
-      return rows.map((row) => toGrant(sealer, accountId, row));
+      const { rows } = await runStatement<GrantRow & { server_type: string }>(pool, { ...LIST_ENDED, values });
+      return rows.map((row) => ({ ...toGrant(sealer, accountId, row), serverType: row.server_type }));
     },
     async dropEnded(accountId, grantId) {
       await runStatement(pool, { ...DROP, values: [accountId, grantId] });
