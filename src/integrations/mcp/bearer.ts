@@ -1,5 +1,6 @@
 import { DomainError } from "../../domain-error.ts";
 import type { Target } from "../integration.ts";
+import { readChallenge } from "../oauth/challenge.ts";
 import type { GrantedTokens } from "../oauth/granted-tokens.ts";
 import { TokenFailure, type TokenFailureKind } from "../oauth/token-failure.ts";
 import type { Answer } from "./exchange.ts";
@@ -7,12 +8,15 @@ import { UpstreamFailure } from "./upstream-failure.ts";
 
 /** Tokens that are sent, and may be repeated by whoever was sent them. */
 const REMEMBERED = 2;
-/** Scopes that a server may name (RFC 6749 §3.3), in UTF-16 units. */
-const MAX_SCOPE = 1_000;
+/** Scopes as a server may name them (RFC 6749 §3.3), so many at most. */
+const SCOPE = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,1000}$/;
 
 /** What a connection that its owner authorised sends with each request: the token that is in force just then. */
 export interface Bearer {
-  /** Sends a request with the token; where it is refused, once more with another one: what was refused was not carried out. Throws UpstreamFailure, or the signal's reason. */
+  /**
+   * Sends a request with the token; where it is refused, once more with another one: what was refused was not carried out.
+   * Throws UpstreamFailure, or the signal's reason.
+   */
   send(signal: AbortSignal, request: (authorization: readonly string[]) => Promise<Answer>): Promise<Answer>;
   /** The header with the token that was last sent, if there is one: for what must not wait for another. */
   last(): readonly string[];
@@ -38,7 +42,7 @@ export function createBearer(tokens: GrantedTokens, target: Target, origin: stri
         if (answer.status === 401) {
           answer = await request(headerFor(await tokens.renewed(target, origin, token, signal)));
         }
-        const missing = answer.status === 403 ? missingScope(answer.challenge) : undefined;
+        const missing = answer.status === 403 ? await missingScope(answer.challenge) : undefined;
         if (missing === undefined) return answer;
         const owner = `A call needs more than what was allowed (${missing}). Authorise the connection again to allow it.`;
         await tokens.extend(target, missing, owner);
@@ -57,10 +61,10 @@ export function createBearer(tokens: GrantedTokens, target: Target, origin: stri
 }
 
 /** The scopes that a server names as missing (RFC 6750 §3.1); undefined when that is not what it refuses for. */
-function missingScope(challenge: string | undefined): string | undefined {
-  if (challenge === undefined || !/(?:^|[\s,])error="?insufficient_scope\b/i.test(challenge)) return undefined;
-  const scope = /(?:^|[\s,])scope="([\x20\x21\x23-\x5b\x5d-\x7e]+)"/i.exec(challenge)?.[1]?.trim();
-  return scope === undefined || scope === "" || scope.length > MAX_SCOPE ? undefined : scope;
+async function missingScope(header: string | undefined): Promise<string | undefined> {
+  const challenge = await readChallenge(header);
+  const scope = challenge?.error === "insufficient_scope" ? challenge.scope?.trim() : undefined;
+  return scope !== undefined && SCOPE.test(scope) ? scope : undefined;
 }
 
 /** Without a token nothing is sent. */

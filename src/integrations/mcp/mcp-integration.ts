@@ -4,7 +4,7 @@ import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
 import type { UpstreamNews } from "../features.ts";
 import { RpcError } from "../../runtime/rpc-error.ts";
-import type { Integration } from "../integration.ts";
+import type { Integration, Target } from "../integration.ts";
 import type { OwnerAuthorization } from "../oauth/authorization.ts";
 import type { GrantedTokens } from "../oauth/granted-tokens.ts";
 import { createPace, heldBack, LONGEST_WAIT_MS, NO_LIMITS, UNTOLD_WAIT_MS } from "../pace.ts";
@@ -58,6 +58,12 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     idleMs: sessionIdleMs,
   });
   const levels = createLogLevels({ requester, log: deps.log });
+
+  /** Whether a server that refuses whoever brings no key has its users log in. */
+  async function asksToLogIn(target: Target, signal: AbortSignal): Promise<boolean> {
+    if (target.configuration.api_token !== undefined || deps.authorization === undefined) return false;
+    return deps.authorization.isOffered(target, signal);
+  }
 
   return {
     serverType: "mcp",
@@ -135,7 +141,14 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
         if (error.kind !== "unauthorized") return { outcome: "retry", reason: error.message };
-        return { outcome: target.authMethod === "oauth2" ? "needs_authorization" : "failed", reason: error.message };
+        if (target.authMethod === "oauth2") return { outcome: "needs_authorization", reason: error.message };
+        const { label } = endpointOf(target.configuration);
+        return (await asksToLogIn(target, signal))
+          ? {
+              outcome: "needs_authorization",
+              reason: `The MCP server at ${label} asks for a login: authorise the connection.`,
+            }
+          : { outcome: "failed", reason: error.message };
       }
     },
 
