@@ -90,7 +90,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
     const headers = [...session.headers, ...extra];
     const request = { method: "POST", timeoutMs: COURTESY_TIMEOUT_MS, ...rest, origin, path, headers } as const;
     if (bearer === undefined) return exchange(dispatcher, request);
-    const signal = request.signal ?? AbortSignal.timeout(request.timeoutMs);
+    const signal = request.signal ?? AbortSignal.timeout(Math.ceil(request.timeoutMs));
     return bearer.send(signal, (own) => exchange(dispatcher, { ...request, headers: [...headers, ...own] }));
   };
   const notify = async (session: Session, message: JsonObject): Promise<void> => {
