@@ -12,6 +12,7 @@ import { composeConnectionStore } from "./composition/connection-store.ts";
 import { composeDocumentation } from "./composition/documentation.ts";
 import { composeHistory } from "./composition/history.ts";
 import { composeLogin } from "./composition/login.ts";
+import { composeGrantedTokens, composeRevocation } from "./composition/granted-tokens.ts";
 import { composeIntegrations } from "./composition/integrations.ts";
 import { composeToolPins } from "./composition/tool-pins.ts";
 import { composeToolDiscovery } from "./composition/tool-discovery.ts";
@@ -93,14 +94,16 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => auth.close());
   const { revocations, verifier, isHonoured } = auth;
   const oauthServer = composeAuthorizationServer(config, foundation, login, auth, log);
-  const integrations = await composeIntegrations(config, foundation, feed, log, additional);
+  const { store, enqueueVerification } = composeConnectionStore(config, foundation, jobs);
+  const grantedTokens = await composeGrantedTokens(foundation, store);
+  building.defer(() => grantedTokens.close());
+  const integrations = await composeIntegrations(config, foundation, feed, log, additional, grantedTokens);
   building.defer(() => {
     integrations.close();
   });
   const { catalog } = integrations;
   const validator = createSchemaValidator();
 
-  const { store, enqueueVerification } = composeConnectionStore(config, foundation, jobs);
   const view = createCachedView({ store, feed });
   const toolPins = composeToolPins({ pool, connections: store, log });
   const tools = createToolLists({
@@ -184,6 +187,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       ...composeAccess(config, foundation, revocations, callerOf),
       ...composeAdministration({
         foundation,
+        jobs,
         revocations,
         version: serverInfo.version,
         isListenerHealthy: () => listener.isHealthy(),
@@ -244,6 +248,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         jobs,
         verify,
         purge: createPurge(pool),
+        revokeGrants: composeRevocation(foundation, catalog, log),
         refreshDocuments: async () => {
           await integrations.refreshDocuments((url) => toolPins.lookAtPinned(tools, url));
           await toolPins.purge();

@@ -4,11 +4,13 @@ import type { Revocations } from "../auth/revocations.ts";
 import { createAdministrationStore } from "../storage/stores/administration.ts";
 import { createAuditReader } from "../storage/stores/audit-reader.ts";
 import { readInstallationStatus } from "../storage/stores/system-status.ts";
+import type { Jobs } from "../storage/jobs.ts";
 import type { CallerOf } from "../transport/caller.ts";
 import { createAdministrationHandlers } from "../transport/handlers/administration.ts";
 import { createAuditHandlers } from "../transport/handlers/audit.ts";
 import type { TransportDeps } from "../transport/transport.ts";
 import type { Foundation } from "./foundation.ts";
+import { createEnqueueRevocation } from "./granted-tokens.ts";
 
 /** The handlers for who runs the installation, and of the audit log. */
 export type AdministrationHandlers = Pick<TransportDeps["implementations"], "admin" | "audit">;
@@ -16,6 +18,7 @@ export type AdministrationHandlers = Pick<TransportDeps["implementations"], "adm
 /** Builds administration and the audit log's reading. */
 export function composeAdministration(deps: {
   readonly foundation: Foundation;
+  readonly jobs: Jobs;
   readonly revocations: Pick<Revocations, "add">;
   readonly version: string;
   readonly isListenerHealthy: () => boolean;
@@ -24,7 +27,7 @@ export function composeAdministration(deps: {
   const { foundation, revocations, version, isListenerHealthy, callerOf } = deps;
   const { pool } = foundation.database;
   const administration = createAdministration({
-    store: createAdministrationStore(pool, foundation.accountStore),
+    store: createAdministrationStore(pool, foundation.accountStore, createEnqueueRevocation(deps.jobs)),
     onEnd: (accountId) => {
       revocations.add({ kind: "account", subject: accountId, before: undefined });
     },

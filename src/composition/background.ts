@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Connection } from "../connections/connection.ts";
+import type { RevokeGrants } from "../connections/revoke-grants.ts";
 import { createEarlyRecheck } from "../connections/early-recheck.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { VerificationJob } from "../connections/verification.ts";
@@ -12,6 +13,11 @@ import type { Purge } from "../storage/stores/purge.ts";
 export const VERIFY_QUEUE = "verify-key";
 /** Queue of purges after deletions, and after the contents of calls are kept for a shorter time. */
 export const PURGE_QUEUE = "purge-connection";
+/** Queue of revocations of tokens at third parties. */
+export const REVOKE_QUEUE = "revoke-grant";
+
+/** A third party that does not revoke within about five hours is left with the tokens. */
+const REVOCATION = { retryLimit: 12, retryDelaySeconds: 5, retryDelayMaxSeconds: 3_600 };
 
 const SWEEP_MS = 60_000;
 
@@ -20,6 +26,8 @@ export interface BackgroundDeps {
   readonly jobs: Jobs;
   readonly verify: (job: VerificationJob) => Promise<void>;
   readonly purge: Purge;
+  /** Revokes the tokens that a connection uses no longer. */
+  readonly revokeGrants: RevokeGrants;
   /** Fetches documents that are due again, and drops those that nobody uses. */
   readonly refreshDocuments: () => Promise<void>;
   /** Makes the partitions of the history that will be needed and drops those that are too old. */
@@ -42,6 +50,10 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => void>
     const { accountId, connectionId } = toConnectionRef(payload);
     if (payload["what"] === "contents") await deps.purge.contents(accountId, connectionId);
     else await deps.purge.connection(accountId, connectionId);
+  });
+  await deps.jobs.work(REVOKE_QUEUE, REVOCATION, async (payload, signal) => {
+    const { accountId, connectionId } = toConnectionRef(payload);
+    await deps.revokeGrants(accountId, connectionId, signal);
   });
   await deps.renewHistory().catch((error: unknown) => {
     // Calls are kept all the same; the sweep sorts them in later.

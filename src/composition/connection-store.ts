@@ -7,6 +7,7 @@ import type { Jobs } from "../storage/jobs.ts";
 import { createConnectionStore } from "../storage/stores/connection.ts";
 import { fromVerificationJob, PURGE_QUEUE, VERIFY_QUEUE } from "./background.ts";
 import type { Foundation } from "./foundation.ts";
+import { createEndAuthorization } from "./granted-tokens.ts";
 
 /** Connections at rest, and what has a new key of one verified. */
 export interface ConnectionsAtRest {
@@ -32,6 +33,7 @@ export function composeConnectionStore(config: Config, foundation: Foundation, j
     hashSecret: (secret) => hashSecret(pepper, secret),
     maxConnections: config.maxConnectionsPerAccount,
     enqueueVerification,
+    endAuthorization: createEndAuthorization(jobs),
     enqueuePurge: (client, accountId, connectionId, what) =>
       jobs.send(PURGE_QUEUE, { accountId, connectionId, what }, {}, client),
   });

@@ -14,6 +14,7 @@ import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
 import { createDocumentStore } from "../storage/stores/openapi-document.ts";
 import { createUpstreamClientStore } from "../storage/stores/upstream-client.ts";
 import type { Foundation } from "./foundation.ts";
+import type { TokensOfLogins } from "./granted-tokens.ts";
 
 /** The third parties that can be connected to. */
 export interface Integrations {
@@ -34,13 +35,20 @@ export async function composeIntegrations(
   feed: ChangeFeed,
   log: Logger,
   additional: readonly Integration[],
+  tokensOfLogins: TokensOfLogins,
 ): Promise<Integrations> {
   const dispatcher = createGuardedDispatcher({ allow: config.outboundAllow });
   const check = (url: string): string | undefined => checkDestination(url, config.outboundAllow);
   const { publicUrl } = config;
   const clients = createUpstreamClientStore({ pool, sealer });
   const authorization = mcpAuthorization({ dispatcher, checkDestination: check, publicUrl, clients });
-  const mcp = createMcpIntegration({ dispatcher, checkDestination: check, log, authorization });
+  const mcp = createMcpIntegration({
+    dispatcher,
+    checkDestination: check,
+    log,
+    authorization,
+    tokens: tokensOfLogins.through(dispatcher),
+  });
   const store = createDocumentStore(pool);
   const documents = createDocuments({ store, dispatcher, converter: createDocumentConverter(), log });
   feed.onChange(({ event }) => {

@@ -29,6 +29,10 @@ export interface ConnectionGrants {
    * Undefined when the connection is gone or another one by now: then the tokens are revoked and nothing else happens.
    */
   storeGrant(grant: NewGrant, actor: Actor): Promise<Connection | undefined>;
+}
+
+/** Tokens that are used no longer, at rest. Every method throws DomainError `unavailable` when the database cannot be reached. */
+export interface EndedGrants {
   /**
    * Ends the tokens that a connection uses no longer, because it is gone or has another way to authenticate, and answers
    * all of its that are still to be revoked. Waits for a renewal under way, so that it is the newest that are revoked.

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { Catalog } from "../integrations/integration.ts";
 import { revokeTokens } from "../integrations/oauth/revoke-tokens.ts";
 import { TokenFailure } from "../integrations/oauth/token-failure.ts";
-import type { ConnectionGrants, EndedGrant } from "./connection-grants.ts";
+import type { EndedGrant, EndedGrants } from "./connection-grants.ts";
 
 /** Revokes what a connection uses no longer at its third party. Throws when another attempt may succeed where this one failed. */
 export type RevokeGrants = (accountId: string, connectionId: number, signal: AbortSignal) => Promise<void>;
@@ -10,7 +10,7 @@ export type RevokeGrants = (accountId: string, connectionId: number, signal: Abo
 /** What revoking needs. */
 export interface RevokeGrantsDeps {
   readonly catalog: Catalog;
-  readonly grants: Pick<ConnectionGrants, "endUnused" | "dropEnded">;
+  readonly grants: EndedGrants;
   readonly log: Logger;
 }
 

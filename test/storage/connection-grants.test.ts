@@ -2,20 +2,24 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { OPERATOR } from "../../src/auth/actor.ts";
 import type { Connection } from "../../src/connections/connection.ts";
-import type { ConnectionGrants, NewGrant } from "../../src/connections/connection-grants.ts";
+import type { ConnectionGrants, EndedGrants, NewGrant } from "../../src/connections/connection-grants.ts";
 import type { ConnectionStore } from "../../src/connections/connection-store.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
 import { createConnectionStore } from "../../src/storage/stores/connection.ts";
 import { createGrantStore } from "../../src/storage/stores/connection-grant.ts";
-import { createConnectionGrants, revokeGrants } from "../../src/storage/stores/connection-grant-write.ts";
+import {
+  createConnectionGrants,
+  createEndedGrants,
+  revokeGrants,
+} from "../../src/storage/stores/connection-grant-write.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
 let testDatabase: TestDatabase;
 let database: Database;
 let store: ConnectionStore;
-let grants: ConnectionGrants;
+let grants: ConnectionGrants & EndedGrants;
 const enqueued: string[] = [];
 
 beforeAll(async () => {
@@ -40,7 +44,10 @@ beforeAll(async () => {
     endAuthorization: (client, accountId, id) => revokeGrants(client, accountId, id, enqueueRevocation),
     enqueuePurge: () => Promise.resolve(),
   });
-  grants = createConnectionGrants({ pool, sealer, enqueueVerification, enqueueRevocation });
+  grants = {
+    ...createConnectionGrants({ pool, sealer, enqueueVerification, enqueueRevocation }),
+    ...createEndedGrants({ pool, sealer }),
+  };
 });
 afterAll(async () => {
   await database.close();

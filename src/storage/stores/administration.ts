@@ -4,6 +4,7 @@ import { INSTALLATION_LOG } from "../../auth/audit/audit-event.ts";
 import type { AdministeredAccount, AdministrationStore } from "../../auth/administration.ts";
 import { transaction } from "../transaction.ts";
 import { actorParameter, auditing, recordEvent } from "./audit-event.ts";
+import { type EnqueueRevocation, revokeGrants } from "./connection-grant-write.ts";
 import { endLoginSessions } from "./login-session.ts";
 import { honourAgain, revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
@@ -88,6 +89,7 @@ const FORGET_PERSON = `
 export function createAdministrationStore(
   pool: pg.Pool,
   accounts: Pick<AccountStore, "insert" | "disable">,
+  enqueueRevocation: EnqueueRevocation,
 ): AdministrationStore {
   return {
     async list({ query, isDisabled }, limit, offset) {
@@ -136,6 +138,7 @@ export function createAdministrationStore(
       while ((await runStatement(pool, history)).rowCount === BATCH) if (Date.now() > until) return "unfinished";
       return transaction(pool, async (client) => {
         await client.query(DROP_REFRESH_TOKENS, [id]);
+        await revokeGrants(client, id, undefined, enqueueRevocation);
         const deleted = await client.query("delete from account where id = $1 and disabled_at is not null", [id]);
         if (deleted.rowCount === 0) return "active";
         await client.query("select set_config('patchbay.purge', 'on', true)");

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { Connection } from "../../connections/connection.ts";
-import type { ConnectionGrants } from "../../connections/connection-grants.ts";
+import type { ConnectionGrants, EndedGrants } from "../../connections/connection-grants.ts";
 import type { AuthorizationTerms } from "../../integrations/oauth/authorization.ts";
 import type { Sealer } from "../sealing.ts";
 import { transaction } from "../transaction.ts";
@@ -127,6 +127,12 @@ export function createConnectionGrants(deps: ConnectionGrantsDeps): ConnectionGr
         await deps.enqueueVerification(client, connection);
         return connection;
       }),
+  };
+}
+
+/** Tokens that are used no longer, in PostgreSQL. */
+export function createEndedGrants({ pool, sealer }: Pick<ConnectionGrantsDeps, "pool" | "sealer">): EndedGrants {
+  return {
     async endUnused(accountId, connectionId) {
       const values = [accountId, connectionId];
       await runStatement(pool, { ...END_UNUSED, values });

@@ -59,6 +59,13 @@ const EXPIRED_IDEMPOTENCY_KEYS = {
     select account_id, key from idempotency_key where expires_at < now() limit ${BATCH} for update skip locked)`,
 };
 
+/** What no third party revoked in days of trying: nothing here uses it. */
+const ENDED_GRANTS = {
+  name: "purge_ended_grants",
+  text: `delete from connection_grant where (account_id, id) in (
+    select account_id, id from connection_grant where ended_at < now() - interval '3 days' limit ${BATCH} for update skip locked)`,
+};
+
 /** What goes for good, in batches. Safe to run twice, and on several replicas at once. */
 export interface Purge {
   /** The history of a deleted connection, which nobody can read any more. */
@@ -101,6 +108,7 @@ export function createPurge(pool: pg.Pool): Purge {
       await untilEmpty(EXPIRED_LOGIN_SESSIONS, []);
       await untilEmpty(EXPIRED_AUTHORIZATIONS, []);
       await untilEmpty(EXPIRED_LOGIN_FAILURES, []);
+      await untilEmpty(ENDED_GRANTS, []);
       await untilEmpty(EXPIRED_IDEMPOTENCY_KEYS, []);
     },
   };
