@@ -135,7 +135,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     if (event === "deleted") revocations.add({ kind: "connection", subject: String(connectionId), before: undefined });
   };
   const authorization = composeConnectionAuthorization(config, foundation, login, {
-    ...{ catalog, connections: store, view, onChange, log },
+    ...{ catalog, connections: store, view, onChange, jobs, log },
     enqueueVerification,
   });
   const { addresses } = authorization;
@@ -144,7 +144,15 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const review = createToolChangeReview({ catalog, connections, store, tools, inForce, onChange });
   const discovery = await composeToolDiscovery({ pool, listener, connections: view, tools });
   const { historyDays } = config;
-  const history = composeHistory({ pool, sealer: foundation.sealer, historyDays, connections: store, view, catalog, log });
+  const history = composeHistory({
+    pool,
+    sealer: foundation.sealer,
+    historyDays,
+    connections: store,
+    view,
+    catalog,
+    log,
+  });
   building.defer(() => history.close());
   const serverInfo = { name: "patchbay", version: await ownVersion() };
   const rechecks = createRechecks({ pool, jobs, log });

@@ -21,10 +21,12 @@ import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
 import type { Catalog } from "../integrations/integration.ts";
 import { CALLBACK_PATH } from "../integrations/oauth/client-document.ts";
+import type { Jobs } from "../storage/jobs.ts";
 import { createAuthorizationStore } from "../storage/stores/authorization-request.ts";
 import { createConnectionGrants } from "../storage/stores/connection-grant-write.ts";
 import type { NodeRoute } from "../transport/router.ts";
 import type { Foundation } from "./foundation.ts";
+import { createEnqueueRevocation } from "./granted-tokens.ts";
 import type { Login } from "./login.ts";
 
 /** How owners authorise connections by logging in at third parties. */
@@ -46,6 +48,7 @@ export function composeConnectionAuthorization(
     readonly view: ConnectionView;
     readonly enqueueVerification: (client: pg.PoolClient, connection: Connection) => Promise<void>;
     readonly onChange: (event: ConnectionEvent) => void;
+    readonly jobs: Jobs;
     readonly log: Logger;
   },
 ): ConnectionAuthorization {
@@ -58,7 +61,7 @@ export function composeConnectionAuthorization(
     pool,
     sealer,
     enqueueVerification,
-    enqueueRevocation: () => Promise.resolve(),
+    enqueueRevocation: createEnqueueRevocation(deps.jobs),
   });
   const flow = createAuthorizationFlow({
     catalog,

@@ -103,7 +103,9 @@ export function createAuthorizationFlow(deps: AuthorizationFlowDeps): Authorizat
       const askedMs = Date.now();
       const issued = await redeemCode(terms, parameters, proof, authorization.dispatcher, signal);
       const tokens = toKeptTokens(issued, askedMs);
-      const stored = await deps.grants.storeGrant({ accountId, connectionId, keyVersion, terms, tokens }, actor);
+      const { serverType } = connection;
+      const grant = { accountId, connectionId, serverType, keyVersion, terms, tokens };
+      const stored = await deps.grants.storeGrant(grant, actor);
       if (stored === undefined) throw changedMeanwhile();
       deps.onChange({ accountId, connectionId, event: "updated" });
       return stored;
