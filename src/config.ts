@@ -20,6 +20,8 @@ export interface Config {
   readonly outboundAllow: readonly string[];
   /** Base addresses by `server_type`, overriding the integration's own. */
   readonly integrationBaseUrls: ReadonlyMap<string, string>;
+  /** What the operator registered at third parties, by `server_type`: the secrets are never printed. */
+  readonly integrationOAuthClients: ReadonlyMap<string, { readonly clientId: string; readonly clientSecret: string }>;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** Whether `X-Forwarded-*` is believed. */
   readonly trustProxy: boolean;
@@ -99,6 +101,7 @@ export function readConfig(environment: Environment = process.env): Config {
     masterKeys,
     outboundAllow: outboundAllow(environment),
     integrationBaseUrls: integrationBaseUrls(environment),
+    integrationOAuthClients: integrationOAuthClients(environment),
     tls,
     trustProxy: flag(environment, "TRUST_PROXY"),
     corsOrigins: corsOrigins(environment),
@@ -215,6 +218,21 @@ function integrationBaseUrls(environment: Environment): ReadonlyMap<string, stri
         throw new ConfigError(`INTEGRATION_BASE_URLS holds ${JSON.stringify(item)}; each item must be type=address.`);
       }
       return [type, parsedUrl("INTEGRATION_BASE_URLS", address, ["http:", "https:"]).href.replace(/\/$/, "")];
+    }),
+  );
+}
+
+function integrationOAuthClients(environment: Environment): Config["integrationOAuthClients"] {
+  return new Map(
+    list(environment, "INTEGRATION_OAUTH_CLIENTS").map((item, index) => {
+      const [, type, clientId, clientSecret] =
+        /^([a-z0-9_-]+)=([\x21-\x39\x3b-\x7e]+):([\x21-\x7e]+)$/.exec(item) ?? [];
+      // Whatever is wrong with it, it holds a secret: it is named by its place.
+      if (type === undefined || clientId === undefined || clientSecret === undefined)
+        throw new ConfigError(
+          `Item ${index + 1} of INTEGRATION_OAUTH_CLIENTS is wrong; each must be type=client_id:client_secret, as in github=Iv1.8a61f9b3a7aba766:secret.`,
+        );
+      return [type, { clientId, clientSecret }];
     }),
   );
 }

@@ -61,6 +61,7 @@ export async function composeIntegrations(
       allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
     }),
     baseUrls: config.integrationBaseUrls,
+    oauthClients: config.integrationOAuthClients,
     others: [
       mcp,
       createOpenApiDocumentIntegration({ documents, changes: store, dispatcher, checkDestination: check }),

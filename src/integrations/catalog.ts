@@ -5,7 +5,9 @@ import { invalid, type DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "./integration.ts";
 import { nearestName } from "./nearest-name.ts";
 import { readContract, type IntegrationContract } from "./openapi/contract.ts";
-import { createOpenApiIntegration } from "./openapi/openapi-integration.ts";
+import type { ConfiguredClient } from "./oauth/client-for.ts";
+import type { OwnerTokens } from "./openapi/call-context.ts";
+import { createOpenApiIntegration, type OpenApiIntegrationOptions } from "./openapi/openapi-integration.ts";
 
 /** Where the catalog's integrations come from. */
 export interface CatalogOptions {
@@ -14,6 +16,10 @@ export interface CatalogOptions {
   readonly dispatcher: Dispatcher;
   /** `server_type` → address to use instead of the contract's (`INTEGRATION_BASE_URLS`). */
   readonly baseUrls: ReadonlyMap<string, string>;
+  /** What the operator registered at third parties, by `server_type` (`INTEGRATION_OAUTH_CLIENTS`). */
+  readonly oauthClients?: ReadonlyMap<string, ConfiguredClient>;
+  /** Keeps what owners' logins bring; without it nobody logs in. */
+  readonly ownerTokens?: OwnerTokens | undefined;
   /** Integrations that are code, such as remote MCP servers. */
   readonly others: readonly Integration[];
 }
@@ -32,7 +38,8 @@ export async function loadCatalog(options: CatalogOptions): Promise<Catalog> {
     const { serverType } = contract;
     if (catalog.has(serverType)) throw new Error(`${file}: the server_type "${serverType}" is taken already`);
     const baseUrl = options.baseUrls.get(serverType);
-    const deps = { dispatcher: options.dispatcher, ...(baseUrl === undefined ? {} : { baseUrl }) };
+    const owner = ownerOf(contract, options);
+    const deps = { dispatcher: options.dispatcher, ...(baseUrl === undefined ? {} : { baseUrl }), owner };
     catalog.set(serverType, createOpenApiIntegration(contract, deps));
   }
   for (const [name, url] of options.baseUrls) {
@@ -40,7 +47,21 @@ export async function loadCatalog(options: CatalogOptions): Promise<Catalog> {
     if (!/^https?:\/\//.test(url) || !URL.canParse(url))
       throw new Error(`INTEGRATION_BASE_URLS: the base address of ${name} must be a web address, not "${url}"`);
   }
+  for (const name of options.oauthClients?.keys() ?? [])
+    if (!catalog.has(name)) throw new Error(`INTEGRATION_OAUTH_CLIENTS: ${unknownServerType(name, catalog).message}`);
   return catalog;
+}
+
+/** Who we are at a third party, where the operator says so. Throws where its contract has no login for it. */
+function ownerOf(
+  { serverType, ownerScheme }: IntegrationContract,
+  { oauthClients, ownerTokens: tokens }: CatalogOptions,
+): OpenApiIntegrationOptions["owner"] {
+  const client = oauthClients?.get(serverType);
+  if (client === undefined) return undefined;
+  if (ownerScheme === undefined)
+    throw new Error(`INTEGRATION_OAUTH_CLIENTS: connections of type ${serverType} have no login by OAuth.`);
+  return tokens === undefined ? undefined : { client, tokens };
 }
 
 async function readContractFile(path: string): Promise<IntegrationContract> {

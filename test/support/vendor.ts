@@ -19,6 +19,8 @@ export interface VendorOptions {
   readonly clients?: readonly ClientMetadata[];
   /** Scopes that resources know: `tools.read` and `tools.admin` unless told. */
   readonly scopes?: readonly string[];
+  /** Paths of its endpoints, where they are not the provider's own. */
+  readonly routes?: { readonly authorization: string; readonly token: string; readonly revocation?: string };
   /** How it reads Client ID Metadata Documents. */
   readonly fetchDocument?: (address: string) => Promise<Response>;
   /** The resources that tokens are issued for (RFC 8707): any unless told. The first is the one when none is named. */
@@ -57,6 +59,8 @@ export interface Vendor {
    * connection in its place.
    */
   beforeAnswer: ((request: TokenRequest) => Promise<"drop" | "send">) | undefined;
+  /** Answers what is no address of the provider's, for a product with its API at the same origin. */
+  serve: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | undefined;
   /** May change where a person is sent back to. */
   onRedirect: ((address: URL) => void) | undefined;
   readonly tokenRequests: TokenRequest[];
@@ -133,6 +137,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
   const origin = `http://${host}`;
   const issuer = `${origin}${issuerPath}`;
   const memory = createMemory();
+  const routes = { authorization: "/auth", token: "/token", revocation: "/token/revocation", ...options.routes };
   const ttl = { accessToken: 3_600, refreshToken: 86_400 };
 
   const configuration: Configuration = {
@@ -151,6 +156,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
       Session: 600,
       IdToken: 600,
     },
+    routes,
     pkce: { required: () => true },
     responseTypes: ["code"],
     clientAuthMethods: ["none", "client_secret_basic", "client_secret_post"],
@@ -219,6 +225,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     givesRefreshTokens: true,
     answerToken: undefined,
     beforeAnswer: undefined,
+    serve: undefined,
     onRedirect: undefined,
     tokenRequests: [],
     revocations: [],
@@ -255,22 +262,27 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
       return;
     }
     const own = pathname.startsWith(`${issuerPath}/`) ? pathname.slice(issuerPath.length) : "";
+    const known = ["/interaction", "/.well-known", "/reg", ...Object.values(routes)];
+    if (vendor.serve !== undefined && !known.some((path) => own.startsWith(path))) {
+      await vendor.serve(request, response);
+      return;
+    }
     if (own.startsWith("/.well-known/") && request.headers["x-of-itself"] === undefined) {
       response.writeHead(404).end();
       return;
     }
     if (INTERACTION.test(own)) return interact(request, response);
-    const isAuthorization = own === "/auth" && request.method === "GET";
+    const isAuthorization = own === routes.authorization && request.method === "GET";
     // Who names no scope gets the first; the provider by itself would give nothing.
     const given = isAuthorization && !searchParams.has("scope") ? `&scope=${scopes[0] ?? ""}` : "";
     const address = `${request.url ?? ""}${given}`;
     const mounted = Object.assign(request, { originalUrl: address, url: address.slice(issuerPath.length) });
     if (isAuthorization) vendor.authorizations.push(searchParams);
-    if (own.startsWith("/auth")) watchRedirect(response);
+    if (own.startsWith(routes.authorization)) watchRedirect(response);
     if (request.method !== "POST") return handle(mounted, response);
     const body = await bodyOf(request);
     const form = new URLSearchParams(body);
-    if (own === "/token")
+    if (own === routes.token)
       return answerToken(Object.assign(mounted, { body: Object.fromEntries(form) }), response, form);
     if (own === "/reg") {
       const asked = JSON.parse(body) as JsonObject;
@@ -278,7 +290,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
       keepSecrets(response);
       return handle(Object.assign(mounted, { body: asked }), response);
     }
-    if (own === "/token/revocation") {
+    if (own === routes.revocation) {
       const revocation = { form, status: 0 };
       vendor.revocations.push(revocation);
       response.once("finish", () => (revocation.status = response.statusCode));

@@ -38,6 +38,7 @@ function serverOf(server: ServerPlan, configuration: JsonObject): ServerPlan {
 
 const RANKS: Readonly<Record<CredentialPlan["kind"], number>> = {
   client_credentials: 0,
+  owner: 0,
   bearer: 0,
   header: 1,
   query: 1,

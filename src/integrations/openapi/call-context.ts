@@ -1,9 +1,19 @@
 import type { Dispatcher } from "undici";
 import type { ExchangeLimits } from "../exchange.ts";
+import type { Target } from "../integration.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";
 import type { Pace } from "../pace.ts";
 import type { CallResult } from "../tool.ts";
 import type { ErrorAnswers } from "./error-answers.ts";
+
+/** The tokens that owners' logins brought, as far as calls need them. */
+export interface OwnerTokens {
+  /** The token in force for a request to that origin. Throws TokenFailure. */
+  current(target: Target, origin: string, signal: AbortSignal): string | Promise<string>;
+  /** Another one than `refused`, which was not taken. Throws TokenFailure. */
+  renewed(target: Target, origin: string, refused: string, signal: AbortSignal): Promise<string>;
+  forget(connectionId: number): void;
+}
 
 /** What every call of an integration shares. */
 export interface CallContext {
@@ -18,6 +28,8 @@ export interface CallContext {
   /** An operator's stand-in for the server's address. */
   readonly baseUrl: string | undefined;
   readonly tokens: AccessTokens;
+  /** Where owners can log in. */
+  readonly ownerTokens?: OwnerTokens | undefined;
   readonly pace: Pace;
   /** How long to leave it alone after a 429 that does not say so, in milliseconds. */
   readonly untoldWaitMs?: number | undefined;

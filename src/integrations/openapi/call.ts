@@ -32,9 +32,11 @@ export async function callOperation(
   const waitMs = context.pace.take(target, operation.rateLimits ?? NO_LIMITS, args);
   if (waitMs > LONGEST_WAIT_MS) return { status: undefined, result: heldBack(context.title, waitMs) };
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-  const plan = operation.credentials.find((each) => each.kind === "client_credentials");
-  if (plan === undefined) return send(context, operation, args, target, signal);
-  return callWithToken(context, plan, target, signal, (token) => send(context, operation, args, target, signal, token));
+  const plan = operation.credentials.find(({ kind }) => kind === "client_credentials" || kind === "owner");
+  if (plan?.kind !== "client_credentials" && plan?.kind !== "owner")
+    return send(context, operation, args, target, signal);
+  const asked = { context, plan, server: operation.server, target, signal };
+  return callWithToken(asked, (token) => send(context, operation, args, target, signal, token));
 }
 
 async function send(

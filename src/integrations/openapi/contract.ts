@@ -3,6 +3,7 @@ import { arrayOf, objectOf, OpenApiError, parseDocument, textOf } from "./docume
 import { errorAnswersOf, type ErrorAnswers } from "./error-answers.ts";
 import type { Operation, ServerPlan } from "./operation.ts";
 import { operationsOf } from "./operations.ts";
+import { type OwnerScheme, ownerSchemeOf } from "./owner-scheme.ts";
 
 /**
  * A third party as its contract describes it: an OpenAPI document whose root carries `x-patchbay-integration`:
@@ -24,6 +25,8 @@ import { operationsOf } from "./operations.ts";
  * confirms the paths, parameters, bodies and limits: packages with versions, pages.
  *
  * Title and description come from `info`. Server variables are filled from configuration properties of the same name.
+ * An OAuth 2 scheme with `x-patchbay-authorization` is the other way to authorise a connection (see `owner-scheme.ts`); it is
+ * offered where the operator has registered a client (`INTEGRATION_OAUTH_CLIENTS`).
  * See `security.ts` for `x-patchbay-credential` of a security scheme and `operations.ts` for extensions of operations.
  */
 export interface IntegrationContract {
@@ -41,6 +44,8 @@ export interface IntegrationContract {
   readonly errorHeaders: readonly string[];
   readonly errorAnswers: ErrorAnswers | undefined;
   readonly verification: Operation;
+  /** How owners log in, where the contract says so. */
+  readonly ownerScheme: OwnerScheme | undefined;
   readonly operations: readonly Operation[];
 }
 
@@ -71,6 +76,9 @@ export function readContract(text: string): IntegrationContract {
     for (const plan of credentials)
       if (plan.kind === "client_credentials") checkServer(plan.server, "its tokens", properties, destinationProperties);
   }
+  const ownerScheme = ownerSchemeOf(document);
+  for (const server of [ownerScheme?.authorization, ownerScheme?.token, ownerScheme?.revocation])
+    if (server !== undefined) checkServer(server, "its login", properties, destinationProperties);
   return {
     serverType,
     title: required(info, "title", /./),
@@ -85,6 +93,7 @@ export function readContract(text: string): IntegrationContract {
     errorHeaders: wordsOf(extension, "error_headers").map((name) => name.toLowerCase()),
     errorAnswers: errorAnswersOf(extension.error_answers),
     verification: verificationOf(extension, operations),
+    ownerScheme,
     operations,
   };
 }

@@ -37,7 +37,7 @@ export function presentCredentials(
       const encoded = Buffer.from(pair, "utf8").toString("base64");
       headers.authorization = `Basic ${encoded}`;
       secrets.push(pair, encoded);
-    } else if (plan.kind === "bearer" || plan.kind === "client_credentials") {
+    } else if (plan.kind === "bearer" || plan.kind === "client_credentials" || plan.kind === "owner") {
       const bearer =
         plan.kind === "bearer" ? filled(plan.token, configuration) : (token ?? missing("no token was got"));
       headers.authorization = `Bearer ${headerSafe(bearer)}`;

@@ -1,13 +1,17 @@
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Integration, Verification } from "../integration.ts";
+import type { Integration, Target, Verification } from "../integration.ts";
 import { callOperation } from "./call.ts";
-import type { CallContext } from "./call-context.ts";
+import type { CallContext, OwnerTokens } from "./call-context.ts";
 import type { IntegrationContract } from "./contract.ts";
 import type { ExchangeLimits } from "../exchange.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
+import type { OwnerAuthorization } from "../oauth/authorization.ts";
+import type { ConfiguredClient } from "../oauth/client-for.ts";
 import { createPace, type Pace } from "../pace.ts";
+import type { Operation } from "./operation.ts";
+import { contractAuthorization } from "./owner-authorization.ts";
 import { serverAddress, tokenAddress } from "./server-address.ts";
 
 /** What an integration needs of the world. */
@@ -18,6 +22,8 @@ export interface OpenApiIntegrationOptions {
   readonly baseUrl?: string;
   /** 5 MiB and 30 s unless told. */
   readonly limits?: ExchangeLimits;
+  /** How owners log in, where the operator is registered: as whom, and what keeps their tokens. */
+  readonly owner?: { readonly client: ConfiguredClient; readonly tokens: OwnerTokens } | undefined;
   /** How fast its connections are called; one of its own unless told. */
   readonly pace?: Pace;
 }
@@ -39,12 +45,15 @@ export function createOpenApiIntegration(
     errorAnswers: contract.errorAnswers,
     baseUrl: options.baseUrl,
     tokens,
+    ownerTokens: options.owner?.tokens,
     pace,
     untoldWaitMs: contract.busySeconds === undefined ? undefined : contract.busySeconds * 1_000,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   };
   const tools = operations.map(({ tool }) => tool);
   const byName = new Map(operations.map((operation) => [operation.tool.name, operation]));
+  const asOwner = new Map(operations.map((operation) => [operation.tool.name, withOwner(operation)]));
+  const authorization = authorizationOf(contract, options);
   return {
     serverType,
     title,
@@ -57,6 +66,7 @@ export function createOpenApiIntegration(
     credentialProperty: contract.credentialProperty,
     destinationProperties: contract.destinationProperties,
     toolSource: "fixed",
+    ...(authorization !== undefined && { authorization }),
     checkConfiguration(configuration: JsonObject) {
       // Against the real address, so that a stand-in changes nothing about what is accepted.
       for (const { server, credentials } of operations) {
@@ -67,22 +77,42 @@ export function createOpenApiIntegration(
     },
     listTools: () => Promise.resolve(tools),
     async callTool(target, tool, args, { signal }) {
-      const operation = byName.get(tool.name);
+      const operation = (isOwners(target) ? asOwner : byName).get(tool.name);
       if (operation === undefined) throw new DomainError("not_found", `${title} has no tool ${tool.name}.`);
       const { result } = await callOperation(context, operation, args, target, signal);
       return result;
     },
     async verify(target, { signal }): Promise<Verification> {
-      const { result, status } = await callOperation(context, verification, {}, target, signal);
+      const operation = isOwners(target) ? withOwner(verification) : verification;
+      const { result, status } = await callOperation(context, operation, {}, target, signal);
       if (status !== undefined && status >= 200 && status < 300) return { outcome: "verified" };
       const [block] = result.content;
       const text = block?.text;
       const reason = typeof text === "string" ? text : `${title} gave no usable answer.`;
+      if (status === 401 && isOwners(target)) return { outcome: "needs_authorization", reason };
       return { outcome: status === 401 || status === 403 ? "failed" : "retry", reason };
     },
     forget(connectionId) {
       tokens.forget(connectionId);
+      options.owner?.tokens.forget(connectionId);
       pace.forget(connectionId);
     },
   };
+}
+
+function isOwners({ authMethod }: Target): boolean {
+  return authMethod === "oauth2";
+}
+
+/** An operation called with what the owner's login brought: a bearer token (RFC 6750), in place of the key. */
+function withOwner(operation: Operation): Operation {
+  return { ...operation, credentials: [{ kind: "owner" }] };
+}
+
+function authorizationOf(
+  { title, ownerScheme: scheme, verification: { server } }: IntegrationContract,
+  { owner, dispatcher, baseUrl }: OpenApiIntegrationOptions,
+): OwnerAuthorization | undefined {
+  if (scheme === undefined || owner === undefined) return undefined;
+  return contractAuthorization({ title, scheme, server }, { dispatcher, baseUrl, client: owner.client });
 }

@@ -46,12 +46,18 @@ export type CredentialPlan =
   | { readonly kind: "header" | "query" | "cookie"; readonly name: string; readonly value: string }
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
   | { readonly kind: "bearer"; readonly token: string; readonly oauth?: OAuthScheme }
-  | ClientCredentialsPlan;
+  | ClientCredentialsPlan
+  | OwnerPlan;
 
 /** What a bearer token's scheme says about where such tokens are got. */
 export interface OAuthScheme {
   /** Of the client credentials flow, as the document gives it; undefined where it has no such flow. */
   readonly tokenUrl: string | undefined;
+}
+
+/** A bearer token that the owner's login brought. */
+export interface OwnerPlan {
+  readonly kind: "owner";
 }
 
 /** A bearer token that is got by the client credentials grant (RFC 6749 §4.4). */
