@@ -43,6 +43,8 @@ test("the reference shows both faces and calls them with a token, within its pol
 
   const answer = await page.goto(`${service.url}/docs`);
   expect(answer?.headers()["content-security-policy"]).not.toMatch(/unsafe/);
+  // What is far below is only drawn when somebody goes there.
+  await page.getByRole("link", { name: /^Create a connection/ }).click();
   await page.getByRole("heading", { name: "Create a connection" }).first().waitFor();
   await page.getByRole("button", { name: "Select from all clients" }).first().click();
   const snippets = await page.getByRole("option").allInnerTexts();

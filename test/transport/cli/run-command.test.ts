@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { SEALED_COLUMNS } from "../../../src/storage/sealed-columns.ts";
 import { ensureFirstAccount } from "../../../src/auth/bootstrap.ts";
 import { verifyPassword } from "../../../src/auth/password.ts";
 import { createAccountStore } from "../../../src/storage/stores/account.ts";
@@ -246,7 +247,8 @@ test("keys rewrap says what it moved, by place, and may be repeated", async () =
   expect(await run("keys", "rewrap", "--json")).toBe(0);
   expect(JSON.parse(output)).toEqual({
     master_key_version: 1,
-    rewrapped: { "installation.sealed_pepper": 0, "signing_key.sealed_private_jwk": 0, "connection.sealed_secrets": 0 },
+    // Every place that holds sealed values, and none that was missed.
+    rewrapped: Object.fromEntries(SEALED_COLUMNS.map(({ table, column }) => [`${table}.${column}`, 0])),
     total: 0,
   });
 });
