@@ -956,6 +956,8 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description An ISO 8601 date, which is its first moment in UTC, or date and time with an offset. */
+        Moment: string;
         /** @description Every error of the management and the runtime. */
         Error: {
             /** @description What went wrong, in a sentence for the caller. */
@@ -963,7 +965,7 @@ export interface components {
             code?: components["schemas"]["ErrorReason"];
         };
         /**
-         * @description Why, for programs; every answer of this shape carries it. A word keeps its meaning, and new ones may be added: treat one that you do not know like its status. INVALID_ARGUMENT: a value is missing, unknown or against a rule. MALFORMED_REQUEST: the request cannot be read. CREDENTIALS_MISSING: no token came. CREDENTIALS_INVALID: it is wrong, expired or revoked. INSUFFICIENT_SCOPE: it lacks the scope. PERMISSION_DENIED: it may not do this, whatever its scopes. NOT_FOUND: what is named does not exist, was deleted or is somebody else's. ROUTE_NOT_FOUND: nothing is served at this path. METHOD_NOT_ALLOWED: not with this method. CONFLICT: another change came in between; try again. PRECONDITION_FAILED: what the request was made for has changed. REQUEST_TOO_LARGE: the body is. UNSUPPORTED_MEDIA_TYPE: the body's type or compression is not taken. HEADERS_TOO_LARGE: the headers are. RATE_LIMITED: too much in too short a time; wait as `Retry-After` says. QUOTA_EXCEEDED: the account has as many as it may have. INTERNAL: the service failed. UNAVAILABLE: the service or the third party cannot serve now. OVERLOADED: try again in a moment. DEADLINE_EXCEEDED: it took too long. CANCELLED: the caller went away. IDEMPOTENCY_KEY_REUSED: the key stands for another request. Over RPC the same word is the `reason` of a google.rpc.ErrorInfo.
+         * @description Why, for programs; every answer of this shape carries it. A word keeps its meaning, and new ones may be added: treat one that you do not know like its status. INVALID_ARGUMENT: a value is missing, unknown or against a rule. MALFORMED_REQUEST: the request cannot be read. CREDENTIALS_MISSING: no token came. CREDENTIALS_INVALID: it is wrong, expired or revoked. INSUFFICIENT_SCOPE: it lacks the scope. PERMISSION_DENIED: it may not do this, whatever its scopes. NOT_FOUND: what is named does not exist, was deleted or is somebody else's. ROUTE_NOT_FOUND: nothing is served at this path. METHOD_NOT_ALLOWED: not with this method. CONFLICT: it does not go with what is there, or another change came in between. PRECONDITION_FAILED: what the request was made for has changed. REQUEST_TOO_LARGE: the body is. UNSUPPORTED_MEDIA_TYPE: the body's type or compression is not taken. HEADERS_TOO_LARGE: the headers are. RATE_LIMITED: too much in too short a time; wait as `Retry-After` says. QUOTA_EXCEEDED: the account has as many as it may have. INTERNAL: the service failed. UNAVAILABLE: the service or the third party cannot serve now. OVERLOADED: try again in a moment. DEADLINE_EXCEEDED: it took too long. CANCELLED: the caller went away. IDEMPOTENCY_KEY_REUSED: the key stands for another request. Over RPC the same word is the `reason` of a google.rpc.ErrorInfo.
          * @enum {string}
          */
         ErrorReason: "INVALID_ARGUMENT" | "MALFORMED_REQUEST" | "CREDENTIALS_MISSING" | "CREDENTIALS_INVALID" | "INSUFFICIENT_SCOPE" | "PERMISSION_DENIED" | "NOT_FOUND" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "CONFLICT" | "PRECONDITION_FAILED" | "REQUEST_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "HEADERS_TOO_LARGE" | "RATE_LIMITED" | "QUOTA_EXCEEDED" | "INTERNAL" | "UNAVAILABLE" | "OVERLOADED" | "DEADLINE_EXCEEDED" | "CANCELLED" | "IDEMPOTENCY_KEY_REUSED";
@@ -1082,28 +1084,28 @@ export interface components {
             /** @description The kind of integration, one of the catalog's, such as `mcp` or `bamboohr`. */
             server_type: string;
             /** @description The human-readable name. Left out means the integration's title. */
-            name?: string;
+            name?: string | null;
             /** @description The configuration by the integration's JSON Schema, at most 32 KiB. It may hold secrets, which are sealed and never returned. For `bamboohr`: `company_domain` and `api_token`; for `mcp`: `url`, and where the server asks for it `api_token` or `headers`; for `openapi`: `spec_url`, or `spec` (the document itself, at most 900 KiB, which does not count towards the 32 KiB and is shown afterwards as `sha256:…`), `base_url` and `api_token`. A secret may follow later; until then the key stays `pending`. */
             configuration?: {
                 [key: string]: unknown;
-            };
+            } | null;
             /** @description What the owner wants to remember. Left out means empty. */
-            description?: string;
+            description?: string | null;
             /**
              * @description How far the access goes. Left out means `write`.
-             * @enum {string}
+             * @enum {string|null}
              */
-            access_type?: "read" | "write" | "individual";
+            access_type?: "read" | "write" | "individual" | null;
             /**
              * @description Who accepts changes of tools that the third party makes; `manual`, unless told, means the owner.
-             * @enum {string}
+             * @enum {string|null}
              */
-            accept_tool_changes?: "manual" | "automatic";
+            accept_tool_changes?: "manual" | "automatic" | null;
             /**
              * @description How calls authenticate to the third party, one of the integration's `auth_methods`. With `oauth2` the owner logs in there, at the answer's `authorization_url`. Left out leaves it to the configuration.
-             * @enum {string}
+             * @enum {string|null}
              */
-            auth_method?: "none" | "api_key" | "oauth2";
+            auth_method?: "none" | "api_key" | "oauth2" | null;
         };
         /** @description The created connection. */
         CreateConnectionResponse: {
@@ -1168,38 +1170,38 @@ export interface components {
         /** @description What to change. Fields that are left out keep their values. */
         UpdateConnectionRequest: {
             /** @description The number of the connection again, as the alternate body has it. It selects the detailed answer. */
-            connection_id?: string;
+            connection_id?: string | null;
             /** @description Whether agents may use the connection. */
-            agent_enabled?: boolean;
+            agent_enabled?: boolean | null;
             /**
              * @description How far the access goes. Narrowing it ends the tokens and sessions of the connection's own client.
-             * @enum {string}
+             * @enum {string|null}
              */
-            access_type?: "read" | "write" | "individual";
+            access_type?: "read" | "write" | "individual" | null;
             /** @description The replacement key of the integration. The verification starts anew as `pending`. */
-            api_key?: string;
+            api_key?: string | null;
             /** @description The human-readable name. */
-            name?: string;
+            name?: string | null;
             /** @description What the owner wants to remember. */
-            description?: string;
+            description?: string | null;
             /** @description The secret of the connection's own OAuth client. Never returned. */
-            oauth2_client_secret?: string;
+            oauth2_client_secret?: string | null;
             /** @description Configuration keys to replace. Keys and secrets that are absent stay. Changing a key that decides where secrets go (`url`, `company_domain`) must bring the secret again. */
             config?: {
                 [key: string]: unknown;
-            };
+            } | null;
             /** @description The ids of all tools that are switched off from now on. Empty switches all of them on. */
-            disabled_tools?: number[];
+            disabled_tools?: number[] | null;
             /**
              * @description Who accepts changes of tools that the third party makes; `manual` means the owner. With `automatic` all that wait are in force at once; with `manual` tools are held as they are listed next.
-             * @enum {string}
+             * @enum {string|null}
              */
-            accept_tool_changes?: "manual" | "automatic";
+            accept_tool_changes?: "manual" | "automatic" | null;
             /**
              * Format: int32
              * @description For how many days the arguments and results of calls are kept from now on. 0 deletes what is kept; a lower number deletes what is older.
              */
-            keep_contents_days?: number;
+            keep_contents_days?: number | null;
         };
         /** @description The changed connection: `success` and `data`, or with `view=detailed` or a `connection_id` in the body `message` and `connection`. */
         UpdateConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
@@ -1236,7 +1238,7 @@ export interface components {
         };
         /** @description A tool of one connection, as its owner sees it. */
         Tool: {
-            /** @description The name, unique within the connection. */
+            /** @description The name, unique within the connection: 1 to 64 of letters, digits, `_` and `-` for our integrations; as the upstream calls it for remote MCP servers. */
             name: string;
             /** @description What the tool does, for a person or a model. */
             description: string;
@@ -1375,9 +1377,9 @@ export interface components {
         /** @description What the owner accepts: either `changes`, or `digest` for all of them. */
         AcceptToolChangesRequest: {
             /** @description The changes to accept, one by one. */
-            changes?: components["schemas"]["AcceptedToolChange"][];
+            changes?: components["schemas"]["AcceptedToolChange"][] | null;
             /** @description The `digest` of the listed changes: accepts all that wait, if they are still those. Left out means `changes`. */
-            digest?: string;
+            digest?: string | null;
         };
         /** @description One change to accept, as its owner has seen it. */
         AcceptedToolChange: {
@@ -1469,7 +1471,7 @@ export interface components {
             /** @description The configuration, secrets included, as a connection would be created with. */
             configuration?: {
                 [key: string]: unknown;
-            };
+            } | null;
         };
         /** @description What was seen. */
         ValidateConfigurationResponse: {
@@ -1510,17 +1512,17 @@ export interface components {
             /** @description The configuration, secrets included. May be left out where the tools do not depend on it. */
             configuration?: {
                 [key: string]: unknown;
-            };
+            } | null;
             /**
              * Format: int32
              * @description How many to return. Left out means 100.
              */
-            limit?: number;
+            limit?: number | null;
             /**
              * Format: int32
              * @description How many to skip. Left out means none.
              */
-            offset?: number;
+            offset?: number | null;
         };
         /** @description The tools. */
         PreviewToolsResponse: {
@@ -1744,7 +1746,7 @@ export interface components {
         /** @description What to change. What is left out stays. */
         UpdateAccountSettingsRequest: {
             /** @description Whether agents that would see more than 100 tools are given two tools that find and call them instead. */
-            tool_search?: boolean;
+            tool_search?: boolean | null;
         };
         /** @description A page of calls, newest first. */
         ListCallsResponse: {
@@ -1850,20 +1852,20 @@ export interface components {
         };
         /** @description The client's name and version. */
         ClientInfo: {
-            /** @description The name. */
-            name?: string;
-            /** @description The version. */
-            version?: string;
+            /** @description The name, at most 255 characters. */
+            name?: string | null;
+            /** @description The version, at most 255 characters. */
+            version?: string | null;
         };
         /** @description How the client introduces itself. */
         InitializeRequest: {
             /** @description The MCP revision the client speaks, such as `2025-03-26`. An unknown one is answered with our newest. */
-            protocolVersion?: string;
+            protocolVersion?: string | null;
             /** @description What the client can do, as MCP defines it. Left out means nothing. */
             capabilities?: {
                 [key: string]: unknown;
-            };
-            clientInfo?: components["schemas"]["ClientInfo"];
+            } | null;
+            clientInfo?: components["schemas"]["ClientInfo"] | null;
         };
         /** @description The opened session. */
         InitializeResponse: {
@@ -1880,7 +1882,7 @@ export interface components {
         /** @description Which page of the tools is wanted. */
         ListToolsRequest: {
             /** @description The `nextCursor` of the page before. Left out means the first page. */
-            cursor?: string;
+            cursor?: string | null;
         };
         /** @description A page of tools, by name. */
         ListToolsResponse: {
@@ -1912,7 +1914,7 @@ export interface components {
             /** @description The arguments by the tool's input schema. Left out means none. */
             arguments?: {
                 [key: string]: unknown;
-            };
+            } | null;
         };
         /** @description What the tool answered. */
         CallToolResponse: {
@@ -2044,24 +2046,38 @@ export interface components {
         /** @description What a new client is to be. */
         CreateOAuthClientRequest: {
             /** @description What people call it, at most 255 characters. Left out means no name. */
-            name?: string;
-            /** @description The scopes that its tokens may have, each one that the caller holds. */
-            scopes: string[];
+            name?: string | null;
+            /** @description The scopes that its tokens may have, among `mgmt.read`, `mgmt.write`, `mgmt.admin`, `mcp.read` and `mcp.write`, each one that the caller holds. */
+            scopes: ("mgmt.read" | "mgmt.write" | "mgmt.admin" | "mcp.read" | "mcp.write")[];
             /** @description Where people may be sent back to, at most 20: https, http on this machine, or of a scheme of the program's own such as com.example.app. Left out for a client without the code flow. */
-            redirect_uris?: string[];
+            redirect_uris?: string[] | null;
             /** @description The ways of getting a token that it may use, among `client_credentials`, `authorization_code` and `refresh_token`. Left out means the last two with redirect URIs, the first without. */
-            grant_types?: ("client_credentials" | "authorization_code" | "refresh_token")[];
+            grant_types?: ("client_credentials" | "authorization_code" | "refresh_token")[] | null;
             /**
              * @description `client_secret_basic`, `private_key_jwt` or `none`. Left out means the first.
-             * @enum {string}
+             * @enum {string|null}
              */
-            token_endpoint_auth_method?: "client_secret_basic" | "private_key_jwt" | "none";
+            token_endpoint_auth_method?: "client_secret_basic" | "private_key_jwt" | "none" | null;
             /** @description The public keys of a client that signs its assertions, as a JWK set of at most 10 keys. Left out otherwise, or with jwks_uri. */
-            jwks?: {
+            jwks?: ({
+                /** @description The keys. */
+                keys: ({
+                    /**
+                     * @description The type of the key.
+                     * @enum {string}
+                     */
+                    kty: "EC" | "RSA" | "OKP";
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
                 [key: string]: unknown;
-            };
-            /** @description The https address of such a set. Left out otherwise, or with jwks. */
-            jwks_uri?: string;
+            }) | null;
+            /**
+             * Format: uri
+             * @description The https address of such a set, at most 2000 characters. Left out otherwise, or with jwks.
+             */
+            jwks_uri?: string | null;
         };
         /** @description The new client and its secret. */
         CreateOAuthClientResponse: {
@@ -2103,9 +2119,9 @@ export interface components {
         /** @description What to change. Fields that are not supplied keep their values. */
         UpdateOAuthClientRequest: {
             /** @description What people call it, at most 255 characters. */
-            name?: string;
+            name?: string | null;
             /** @description Where people may be sent back to, all of it, at most 20. Needs every scope of the client. Left out keeps them. */
-            redirect_uris?: string[];
+            redirect_uris?: string[] | null;
         };
         /** @description The changed client. */
         UpdateOAuthClientResponse: {
@@ -2178,18 +2194,18 @@ export interface components {
         /** @description What a new token is to be. */
         CreatePersonalAccessTokenRequest: {
             /** @description What people call it, at most 255 characters. Left out means no name. */
-            name?: string;
-            /** @description What it is to allow, each a scope that the caller holds. */
-            scopes: string[];
+            name?: string | null;
+            /** @description What it is to allow: any of `mgmt.read`, `mgmt.write`, `mgmt.admin`, `mcp.read` and `mcp.write` that the caller holds. */
+            scopes: ("mgmt.read" | "mgmt.write" | "mgmt.admin" | "mcp.read" | "mcp.write")[];
             /** @description The number of the one connection that it is to see, in decimal. Left out means all of the account. */
-            server_id?: string;
+            server_id?: string | null;
             /** @description When it is to end: an ISO 8601 date, or date and time with an offset. Left out means without an end, or by expires_in_days. */
-            expires_at?: string;
+            expires_at?: components["schemas"]["Moment"] | null;
             /**
              * Format: int32
              * @description In how many days it is to end, 1 to 36500. Left out means without an end, or by expires_at.
              */
-            expires_in_days?: number;
+            expires_in_days?: number | null;
         };
         /** @description The new token. */
         CreatePersonalAccessTokenResponse: {
@@ -2516,7 +2532,7 @@ export interface components {
             /** @description The e-mail address by which its owner logs in, unlike that of any other account. */
             email: string;
             /** @description Whether its clients and tokens may have mgmt.admin. Left out means no. */
-            is_admin?: boolean;
+            is_admin?: boolean | null;
         };
         /** @description The new account and its password. */
         CreateAccountResponse: {
@@ -2858,8 +2874,10 @@ export interface components {
         ServerType: string;
         /** @description The shape of the answer. Left out means `default`. */
         View: "default" | "detailed";
-        /** @description How many to return. For what its absence means see the operation. */
+        /** @description How many to return. Left out means 100. */
         Limit: number;
+        /** @description How many to return. Left out with an `offset` means 100; without one see the operation. */
+        LimitOfList: number;
         /** @description How many to skip. Left out means none. */
         Offset: number;
         /**
@@ -2884,6 +2902,10 @@ export interface components {
          * @example "mr1r5zb4"
          */
         IfMatch: string;
+        /** @description Only this action. Left out means all of them. */
+        AuditAction: "account.create" | "account.disable" | "account.enable" | "account.end_sessions" | "account.purge" | "account.change_password" | "account.change_settings" | "account.link_identity" | "connection.create" | "connection.update" | "connection.delete" | "connection.accept_tool_changes" | "oauth_client.create" | "oauth_client.update" | "oauth_client.rotate_secret" | "oauth_client.revoke" | "personal_access_token.create" | "personal_access_token.rotate" | "personal_access_token.revoke" | "grant.create" | "grant.revoke" | "session.login" | "session.logout" | "token.issue" | "signing_key.rotate" | "master_key.rewrap";
+        /** @description Only objects of this kind. Left out means all kinds. */
+        AuditObjectType: "account" | "connection" | "oauth_client" | "personal_access_token" | "grant" | "session" | "signing_key" | "master_key";
         /**
          * @description The `sessionId` that initialize answered.
          * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
@@ -2935,8 +2957,8 @@ export interface operations {
     listConnections: {
         parameters: {
             query?: {
-                /** @description How many to return. For what its absence means see the operation. */
-                limit?: components["parameters"]["Limit"];
+                /** @description How many to return. Left out with an `offset` means 100; without one see the operation. */
+                limit?: components["parameters"]["LimitOfList"];
                 /** @description How many to skip. Left out means none. */
                 offset?: components["parameters"]["Offset"];
                 /** @description The shape of the answer. Left out means `default`. */
@@ -3335,8 +3357,8 @@ export interface operations {
     listConnectionTools: {
         parameters: {
             query?: {
-                /** @description How many to return. For what its absence means see the operation. */
-                limit?: components["parameters"]["Limit"];
+                /** @description How many to return. Left out with an `offset` means 100; without one see the operation. */
+                limit?: components["parameters"]["LimitOfList"];
                 /** @description How many to skip. Left out means none. */
                 offset?: components["parameters"]["Offset"];
                 /** @description Whether to list every tool, switched off or out of reach included. Needs `mgmt.write` besides. Left out means no. */
@@ -3416,7 +3438,7 @@ export interface operations {
                  * @example description
                  */
                 part?: "description" | "input_schema" | "output_schema" | "read_only" | "hints" | "annotations" | "request" | "listing";
-                /** @description How many to return. For what its absence means see the operation. */
+                /** @description How many to return. Left out means 100. */
                 limit?: components["parameters"]["Limit"];
                 /** @description How many to skip. Left out means none. */
                 offset?: components["parameters"]["Offset"];
@@ -3803,10 +3825,10 @@ export interface operations {
                 /** @description Only calls that ended so. Left out means all of them. */
                 outcome?: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
                 /** @description Only calls that began at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
-                from?: string;
+                from?: components["schemas"]["Moment"];
                 /** @description Only calls that began before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
-                to?: string;
-                /** @description How many to return. For what its absence means see the operation. */
+                to?: components["schemas"]["Moment"];
+                /** @description How many to return. Left out means 100. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The `next_cursor` of the page before. Left out means the first page. */
                 cursor?: string;
@@ -3946,11 +3968,11 @@ export interface operations {
                 /** @description The name of a tool, as the third party calls it. Left out means every tool. */
                 tool?: components["parameters"]["CalledTool"];
                 /** @description Calls that began at this time or later: an ISO 8601 date, or date and time with an offset. Left out means 7 days before `to`. */
-                from?: string;
+                from?: components["schemas"]["Moment"];
                 /** @description Calls that began before this time, at most 31 days after `from`: an ISO 8601 date, or date and time with an offset. Left out means now. */
-                to?: string;
+                to?: components["schemas"]["Moment"];
                 /**
-                 * @description Any of connection, tool and day, separated by commas. Left out means all three.
+                 * @description Any of connection, tool and day, each once, separated by commas. Left out means all three.
                  * @example tool,day
                  */
                 group_by?: string;
@@ -4259,7 +4281,7 @@ export interface operations {
     listOAuthClients: {
         parameters: {
             query?: {
-                /** @description How many to return. For what its absence means see the operation. */
+                /** @description How many to return. Left out means 100. */
                 limit?: components["parameters"]["Limit"];
                 /** @description How many to skip. Left out means none. */
                 offset?: components["parameters"]["Offset"];
@@ -4694,7 +4716,7 @@ export interface operations {
     listPersonalAccessTokens: {
         parameters: {
             query?: {
-                /** @description How many to return. For what its absence means see the operation. */
+                /** @description How many to return. Left out means 100. */
                 limit?: components["parameters"]["Limit"];
                 /** @description How many to skip. Left out means none. */
                 offset?: components["parameters"]["Offset"];
@@ -5038,20 +5060,20 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
-                from?: string;
+                from?: components["schemas"]["Moment"];
                 /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
-                to?: string;
-                /** @description Only this action, such as connection.create. Left out means all of them. */
-                action?: string;
+                to?: components["schemas"]["Moment"];
+                /** @description Only this action. Left out means all of them. */
+                action?: components["parameters"]["AuditAction"];
                 /** @description `ok` or `refused`. Left out means both. */
                 outcome?: "ok" | "refused";
                 /** @description Only what this account or client did, by its id. Left out means everybody. */
                 actor?: string;
-                /** @description Only objects of this kind, such as connection. Left out means all kinds. */
-                object_type?: string;
+                /** @description Only objects of this kind. Left out means all kinds. */
+                object_type?: components["parameters"]["AuditObjectType"];
                 /** @description Only the object with this id. Left out means all objects. */
                 object_id?: string;
-                /** @description How many to return. For what its absence means see the operation. */
+                /** @description How many to return. Left out means 100. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The next_cursor of the page before. Left out means the first page. */
                 cursor?: string;
@@ -5112,20 +5134,20 @@ export interface operations {
                 /** @description Only the log of this account, or installation. Left out means all of them. */
                 account_id?: string;
                 /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
-                from?: string;
+                from?: components["schemas"]["Moment"];
                 /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
-                to?: string;
-                /** @description Only this action, such as connection.create. Left out means all of them. */
-                action?: string;
+                to?: components["schemas"]["Moment"];
+                /** @description Only this action. Left out means all of them. */
+                action?: components["parameters"]["AuditAction"];
                 /** @description `ok` or `refused`. Left out means both. */
                 outcome?: "ok" | "refused";
                 /** @description Only what this account or client did, by its id. Left out means everybody. */
                 actor?: string;
-                /** @description Only objects of this kind, such as connection. Left out means all kinds. */
-                object_type?: string;
+                /** @description Only objects of this kind. Left out means all kinds. */
+                object_type?: components["parameters"]["AuditObjectType"];
                 /** @description Only the object with this id. Left out means all objects. */
                 object_id?: string;
-                /** @description How many to return. For what its absence means see the operation. */
+                /** @description How many to return. Left out means 100. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The next_cursor of the page before. Left out means the first page. */
                 cursor?: string;
@@ -5300,7 +5322,7 @@ export interface operations {
                 query?: string;
                 /** @description `active` or `disabled`. Left out means both. */
                 status?: "active" | "disabled";
-                /** @description How many to return. For what its absence means see the operation. */
+                /** @description How many to return. Left out means 100. */
                 limit?: components["parameters"]["Limit"];
                 /** @description How many to skip. Left out means none. */
                 offset?: components["parameters"]["Offset"];

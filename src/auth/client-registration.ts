@@ -1,5 +1,6 @@
 import { invalid } from "../domain-error.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { isLongerThan } from "../text-length.ts";
 import { CLIENT_AUTH_METHODS, type ClientAuthMethod } from "./clients.ts";
 import { type ClientRegistration, GRANT_TYPES, type GrantType } from "./oauth-client.ts";
 import { checkRedirectUris } from "./redirect-uri.ts";
@@ -25,7 +26,7 @@ const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /** A name of at most 255 characters, none of which controls anything; throws `invalid`. Empty is no name. */
 export function checkClientName(name: string): string {
-  if (name.length > MAX_NAME) throw invalid("name", `name must have at most ${MAX_NAME} characters.`);
+  if (isLongerThan(name, MAX_NAME)) throw invalid("name", `name must have at most ${MAX_NAME} characters.`);
   if (/\p{Cc}/u.test(name)) throw invalid("name", "name must not contain control characters.");
   return name;
 }

@@ -1,4 +1,5 @@
 import { DomainError, invalid } from "../domain-error.ts";
+import { isLongerThan } from "../text-length.ts";
 import type { Account } from "./accounts.ts";
 import { type Actor, OPERATOR } from "./actor.ts";
 import { grantableScopes } from "./grantable-scopes.ts";
@@ -112,7 +113,7 @@ export function createPersonalAccessTokens(deps: {
     async create(account, { scope, name, connectionId, expiresInDays }) {
       if (account.disabledAt !== undefined)
         throw new DomainError("conflict", `The account ${account.email} is disabled.`);
-      if (name.length > 255) throw invalid("name", "A name has at most 255 characters.");
+      if (isLongerThan(name, 255)) throw invalid("name", "A name has at most 255 characters.");
       const now = Date.now();
       const token: PersonalAccessToken = {
         accountId: account.id,

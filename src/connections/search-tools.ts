@@ -1,13 +1,14 @@
 import { type Principal, reaches } from "../auth/principal.ts";
 import { invalid } from "../domain-error.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
+import { isLongerThan } from "../text-length.ts";
 import type { Connection } from "./connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "./connection-tools.ts";
 import type { ConnectionView } from "./connection-view.ts";
 import type { RankedPage, ToolRanking } from "./rank-tools.ts";
 import { connectionNotFound, reachableId } from "./server-id.ts";
 
-/** The longest query, in UTF-16 units. */
+/** The longest query, in characters. */
 export const MAX_QUERY_LENGTH = 200;
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
@@ -71,7 +72,7 @@ export function createToolSearch({ connections, tools, ranking }: ToolSearchDeps
 }
 
 function checkQuery(q: string, limit: number, offset: number): void {
-  if (q.trim() === "" || q.length > MAX_QUERY_LENGTH)
+  if (q.trim() === "" || isLongerThan(q, MAX_QUERY_LENGTH))
     throw invalid("q", `q must be 1 to ${MAX_QUERY_LENGTH} characters.`);
   if (limit < 1 || limit > MAX_LIMIT) throw invalid("limit", `limit must be from 1 to ${MAX_LIMIT}.`);
   if (offset < 0 || offset > MAX_OFFSET) throw invalid("offset", `offset must be from 0 to ${MAX_OFFSET}.`);

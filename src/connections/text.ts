@@ -1,4 +1,5 @@
 import { invalid } from "../domain-error.ts";
+import { isLongerThan } from "../text-length.ts";
 
 /** Longest name of a connection, in characters. */
 export const MAX_NAME = 255;
@@ -8,7 +9,7 @@ const MAX_KEY = 4_096;
 
 /** A name of 1 to 255 characters without control characters, or throws `invalid`. */
 export function checkName(name: string): string {
-  if (name.trim() === "" || name.length > MAX_NAME)
+  if (name.trim() === "" || isLongerThan(name, MAX_NAME))
     throw invalid("name", `name must have 1 to ${MAX_NAME} characters.`);
   if (/\p{Cc}/u.test(name)) throw invalid("name", "name must not contain control characters.");
   return name;
@@ -16,7 +17,7 @@ export function checkName(name: string): string {
 
 /** A description of at most 2,000 characters, or throws `invalid`. */
 export function checkDescription(description: string): string {
-  if (description.length > MAX_DESCRIPTION) {
+  if (isLongerThan(description, MAX_DESCRIPTION)) {
     throw invalid("description", `description must have at most ${MAX_DESCRIPTION} characters.`);
   }
   return description;
@@ -24,7 +25,8 @@ export function checkDescription(description: string): string {
 
 /** A key of the third party: 1 to 4,096 characters that can travel in a header, or throws `invalid` without echoing it. */
 export function checkApiKey(key: string): string {
-  if (key === "" || key.length > MAX_KEY) throw invalid("api_key", `api_key must have 1 to ${MAX_KEY} characters.`);
+  if (key === "" || isLongerThan(key, MAX_KEY))
+    throw invalid("api_key", `api_key must have 1 to ${MAX_KEY} characters.`);
   if (/\p{Cc}/u.test(key)) throw invalid("api_key", "api_key must not contain control characters.");
   return key;
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Principal } from "../auth/principal.ts";
 import { DomainError, invalid } from "../domain-error.ts";
 import type { LogLevel } from "../integrations/relay.ts";
+import { isLongerThan } from "../text-length.ts";
 
 /** Sessions an account may have open; opening one more ends the longest idle. */
 export const MAX_SESSIONS_PER_ACCOUNT = 100;
@@ -91,7 +92,8 @@ export function parseClientInfo(clientInfo: Peer): Peer {
 }
 
 function checkPeerText(field: string, text: string): string {
-  if (text.length > MAX_PEER_LENGTH) throw invalid(field, `${field} must be at most ${MAX_PEER_LENGTH} characters.`);
+  if (isLongerThan(text, MAX_PEER_LENGTH))
+    throw invalid(field, `${field} must be at most ${MAX_PEER_LENGTH} characters.`);
   // The database can store neither.
   if (text.includes("\0") || !text.isWellFormed())
     throw invalid(field, `${field} must be text without NUL characters.`);

@@ -30,6 +30,8 @@ export function createRestRouter(
   const tree = createFindMyWay({ maxParamLength: MAX_PARAMETER_LENGTH });
   /** Paths without parameters, by method: the most frequent request is one of them. */
   const exact = new Map<string, Map<string, Route>>();
+  /** The same paths. What is served there by no method is not served by a parameter that would take the word either. */
+  const literal = new Set<string>();
 
   for (const { binding, handler } of handlers) {
     const method = METHODS.find((each) => each === binding.httpMethod);
@@ -40,6 +42,7 @@ export function createRestRouter(
     const paths = exact.get(method) ?? new Map<string, Route>();
     paths.set(path, { kind: "rest", handler, parameters: NO_PARAMETERS });
     exact.set(method, paths);
+    literal.add(path);
   }
 
   const findInTree = (method: HTTPMethod, path: string): Route => {
@@ -49,8 +52,10 @@ export function createRestRouter(
     const found = tree.find(method, path);
     return found === null ? UNKNOWN : { kind: "rest", handler: handlerIn(found.store), parameters: found.params };
   };
+  const isServed = (method: HTTPMethod, path: string): boolean =>
+    literal.has(path) ? exact.get(method)?.has(path) === true : findInTree(method, path).kind === "rest";
   const allowed = (path: string): readonly string[] =>
-    METHODS.filter((method) => findInTree(method, path).kind === "rest").flatMap((method) =>
+    METHODS.filter((method) => isServed(method, path)).flatMap((method) =>
       method === "GET" ? ["GET", "HEAD"] : [method],
     );
 
@@ -60,7 +65,7 @@ export function createRestRouter(
       const route = exact.get(asked)?.get(path);
       if (route !== undefined) return route;
       const known = METHODS.find((each) => each === asked);
-      const found = known === undefined ? UNKNOWN : findInTree(known, path);
+      const found = known === undefined || literal.has(path) ? UNKNOWN : findInTree(known, path);
       if (found.kind === "rest") return found;
       const allow = allowed(path);
       return allow.length === 0 ? UNKNOWN : { kind: "wrong_method", allow: [...allow, "OPTIONS"] };

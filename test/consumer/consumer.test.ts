@@ -155,7 +155,8 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
   });
 
   test("makes a client, finds, rotates and revokes it", async () => {
-    const body = { name: "Nightly report", scopes: ["mgmt.read"] };
+    const scopes: "mgmt.read"[] = ["mgmt.read"];
+    const body = { name: "Nightly report", scopes };
     const made = await api.POST("/api/v1/oauth-clients", { body });
     expect(made.data).toMatchObject({ data: { ...body, has_secret: true }, client_secret: expect.any(String) });
     const path = { client_id: made.data?.data.client_id ?? "" };
@@ -170,7 +171,8 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
   });
 
   test("makes a personal access token, finds, rotates and revokes it", async () => {
-    const body = { name: "My laptop", scopes: ["mcp.read", "mcp.write"], expires_in_days: 90 };
+    const scopes: ("mcp.read" | "mcp.write")[] = ["mcp.read", "mcp.write"];
+    const body = { name: "My laptop", scopes, expires_in_days: 90 };
     const made = await api.POST("/api/v1/personal-access-tokens", { body });
     expect(made.data).toMatchObject({ data: { name: body.name, scopes: body.scopes }, token: expect.any(String) });
     const path = { token_id: made.data?.data.id ?? "" };

@@ -6,15 +6,17 @@ import type { JsonValue } from "../../src/json.ts";
 export interface Schema {
   $ref?: string;
   title?: string;
-  type?: string;
+  /** Two words for a field of a request that takes `null`; see `plain`. */
+  type?: string | string[];
   format?: string;
   description?: string;
-  enum?: string[];
+  enum?: (string | null)[];
   const?: JsonValue;
   minimum?: number;
   maximum?: number;
   minLength?: number;
   maxLength?: number;
+  minItems?: number;
   maxItems?: number;
   pattern?: string;
   writeOnly?: boolean;
@@ -23,6 +25,7 @@ export interface Schema {
   additionalProperties?: boolean;
   items?: Schema;
   oneOf?: Schema[];
+  anyOf?: Schema[];
   contentSchema?: Schema;
 }
 
@@ -61,6 +64,7 @@ export interface Parameter {
   $ref?: string;
   name: string;
   in: "path" | "query" | "header";
+  description?: string;
   required?: boolean;
   schema: Schema;
   example?: JsonValue;
@@ -103,6 +107,37 @@ export function resolve<T extends { $ref?: string }>(document: Document, value: 
   for (const part of value.$ref.slice(2).split("/")) found = (found as Record<string, unknown> | undefined)?.[part];
   if (found === undefined) throw new Error(`dangling reference ${value.$ref}`);
   return resolve(document, found as T);
+}
+
+/** A schema without the `null` that it may take besides. */
+export interface PlainSchema {
+  readonly schema: Schema & { type?: string };
+  readonly takesNull: boolean;
+}
+
+/** Takes a schema apart into what it is and whether it takes `null` as well. References are followed. */
+export function plain(document: Document, given: Schema): PlainSchema {
+  const { type, enum: words, oneOf, ...rest } = resolve(document, given);
+  const shapes = oneOf?.filter((shape) => shape.type !== "null");
+  const [only, another] = shapes ?? [];
+  if (only !== undefined && another === undefined) {
+    const inner = plain(document, only);
+    return { schema: { ...rest, ...inner.schema }, takesNull: inner.takesNull || shapes?.length !== oneOf?.length };
+  }
+  // A text of one of several formats has its type in each of them.
+  const types = [type ?? rest.anyOf?.[0]?.type ?? []].flat();
+  const [first, ...others] = types.length > 1 ? types.filter((word) => word !== "null") : types;
+  if (others.length > 0) throw new Error(`no field is of two types: ${types.join(", ")}`);
+  const known = words?.filter((word) => word !== null);
+  return {
+    schema: {
+      ...rest,
+      ...(first !== undefined && { type: first }),
+      ...(known !== undefined && { enum: known }),
+      ...(oneOf !== undefined && { oneOf }),
+    },
+    takesNull: types.length > 1,
+  };
 }
 
 /** Every operation of the document, in its order. */

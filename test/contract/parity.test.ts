@@ -114,6 +114,48 @@ const mutations: Mutation[] = [
     /query parameters is \["limit","offset","view"\] in proto, \[\]/,
   ],
   [
+    "another longest text",
+    [...property("CreateConnectionRequest", "description"), "maxLength"],
+    4000,
+    /body\.description: limits is \{"maxLength":2000\} in proto, \{"maxLength":4000\}/,
+  ],
+  [
+    "a limit that is only said",
+    [...property("UpdateConnectionRequest", "api_key"), "maxLength"],
+    undefined,
+    /body\.api_key: limits is \{"minLength":1,"maxLength":4096\} in proto, \{"minLength":1\}/,
+  ],
+  [
+    "another range",
+    ["components", "parameters", "Limit", "schema", "maximum"],
+    1000,
+    /limit: limits is \{"minimum":1,"maximum":500\} in proto, \{"minimum":1,"maximum":1000\}/,
+  ],
+  [
+    "another longest list",
+    [...property("CreateOAuthClientRequest", "redirect_uris"), "maxItems"],
+    10,
+    /redirect_uris: limits is \{"maxItems":20\} in proto, \{"maxItems":10\}/,
+  ],
+  [
+    "another number in words",
+    ["components", "parameters", "Limit", "description"],
+    "How many to return. Left out means 50.",
+    /limit: numbers are \[1,100,500\] in proto, \[50\] in OpenAPI/,
+  ],
+  [
+    "a field that may be left out and refuses null",
+    [...property("UpdateConnectionRequest", "agent_enabled"), "type"],
+    "boolean",
+    /body\.agent_enabled: null is true in proto, false in OpenAPI/,
+  ],
+  [
+    "an answer that may be null",
+    [...property("Tool", "enabled"), "type"],
+    ["boolean", "null"],
+    /enabled: null is false in proto, true in OpenAPI/,
+  ],
+  [
     "a secret that is not marked",
     [...property("UpdateConnectionRequest", "api_key"), "writeOnly"],
     undefined,

@@ -6,8 +6,10 @@ import {
   type Schema,
   listExamples,
   listOperations,
+  plain,
   resolve,
 } from "./document.ts";
+import { limitsInSchema, limitsInText, numbersIn } from "./limits.ts";
 import { type Binding, closedWords, commentKey, listBindings, readComments } from "./proto-surface.ts";
 
 /** Operations of the HTTP face that are no RPC, each with its reason. */
@@ -42,24 +44,52 @@ export function findDifferences(document: Document): string[] {
     if (left !== right) differences.push(`${where}: ${what} is ${left} in proto, ${right} in OpenAPI`);
   }
 
-  function compareField(where: string, field: DescField, reference: Schema, direction: Direction): void {
-    const schema = resolve(document, reference);
+  function compareField(
+    where: string,
+    field: DescField,
+    reference: Schema,
+    direction: Direction,
+    description = reference.description ?? resolve(document, reference).description ?? "",
+  ): void {
+    const { schema } = plain(document, reference);
     const comment = commentOf(field);
-    const element = field.fieldKind === "list" ? resolve(document, schema.items ?? {}) : schema;
+    const element = field.fieldKind === "list" ? plain(document, schema.items ?? {}).schema : schema;
     if (field.fieldKind === "list") expectSame(where, "type", "array", schema.type);
     expectSame(where, "type", jsonType(field), element.oneOf === undefined ? element.type : "object");
     expectSame(
       where,
       "format",
       isInt32(field) ? "int32" : undefined,
-      element.format === "date-time" ? undefined : element.format,
+      isInt32(field) || element.format?.startsWith("int") === true ? element.format : undefined,
     );
+    const said = limitsInText(comment, schema);
+    const limits = limitsInSchema(schema, direction === "response", comment.includes("Required."), said);
+    expectSame(where, "limits", said, limits);
+    const { minimum, maximum, minLength, maxLength, maxItems } = schema;
+    compareNumbers(where, comment, description, [minimum, maximum, minLength, maxLength, maxItems]);
     expectSame(where, "enum", closedWords(comment), element.enum?.toSorted());
     if (direction === "request") expectSame(where, "secret", isSecret(field), schema.writeOnly === true);
     const message = "message" in field ? field.message : undefined;
     if (message !== undefined && !message.typeName.startsWith("google.")) {
       compareMessage(where, message.fields, element, direction);
     }
+  }
+
+  /** What one contract says in numbers the other says too, be it in words or as a limit. */
+  function compareNumbers(
+    where: string,
+    comment: string,
+    description: string,
+    limits: readonly (number | undefined)[],
+  ): void {
+    const [inProto, inText] = [numbersIn(comment), numbersIn(description)];
+    const inOpenApi = [...new Set([...inText, ...limits])];
+    const unsaid = inProto.filter((number) => !inOpenApi.includes(number));
+    const added = inText.filter((number) => !inProto.includes(number));
+    if (unsaid.length + added.length > 0)
+      differences.push(
+        `${where}: numbers are ${JSON.stringify(inProto)} in proto, ${JSON.stringify(inText)} in OpenAPI`,
+      );
   }
 
   function compareMessage(where: string, fields: readonly DescField[], reference: Schema, direction: Direction): void {
@@ -73,6 +103,9 @@ export function findDifferences(document: Document): string[] {
       if (!(key in REQUIRED_ELSEWHERE)) {
         expectSame(`${where}.${field.jsonName}`, "required", inProto, schema.required.includes(field.jsonName));
       }
+      const takesNull = "enum" in field && field.enum !== undefined ? false : plain(document, property).takesNull;
+      // What a caller leaves out may be null as well; what an answer leaves out is not there.
+      expectSame(`${where}.${field.jsonName}`, "null", direction === "request" && !inProto, takesNull);
       compareField(`${where}.${field.jsonName}`, field, property, direction);
     }
   }
@@ -92,7 +125,7 @@ export function findDifferences(document: Document): string[] {
         if (field === undefined) continue;
         const required = place === "path" || isRequired(field, commentOf(field), "request");
         expectSame(`${where} ${field.name}`, "required", required, parameter.required === true);
-        compareField(`${where} ${field.name}`, field, parameter.schema, "request");
+        compareField(`${where} ${field.name}`, field, parameter.schema, "request", parameter.description);
       }
     }
   }

@@ -1,9 +1,9 @@
-import { type Document, type LocatedOperation, type Schema, listOperations, resolve } from "./document.ts";
+import { type Document, type LocatedOperation, type Schema, listOperations, plain, resolve } from "./document.ts";
 
 /** Who relies on a schema: the caller who writes it or the caller who reads it. */
 type Direction = "accepts" | "answers";
 
-const LIMITS = ["format", "pattern", "minimum", "maximum", "minLength", "maxLength", "maxItems"] as const;
+const LIMITS = ["format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"] as const;
 
 /**
  * Everything a caller may rely on, one promise a line, sorted.
@@ -15,13 +15,22 @@ export function listPromises(document: Document): string[] {
   const promises = new Set<string>();
   const seen = new Set<string>();
 
-  function walk(direction: Direction, where: string, schema: Schema): void {
-    if (schema.$ref !== undefined) {
-      const name = schema.$ref.split("/").at(-1) ?? "";
+  function walk(direction: Direction, where: string, given: Schema): void {
+    if (given.$ref !== undefined) {
+      const name = given.$ref.split("/").at(-1) ?? "";
       promises.add(`${where}: ${name}`);
+      const { type } = plain(document, given).schema;
+      if (type === "string") promises.add(`${where}: ${type}`);
       if (seen.has(`${direction} ${name}`)) return;
       seen.add(`${direction} ${name}`);
-      walk(direction, `${direction} ${name}`, resolve(document, schema));
+      walk(direction, `${direction} ${name}`, resolve(document, given));
+      return;
+    }
+    const { schema, takesNull } = plain(document, given);
+    if (takesNull) promises.add(`${where}: takes null`);
+    const named = given.oneOf?.find((shape) => shape.$ref !== undefined);
+    if (takesNull && named !== undefined) {
+      walk(direction, where, named);
       return;
     }
     if (schema.type !== undefined) promises.add(`${where}: ${schema.type}`);

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { isJsonObject } from "../../src/json.ts";
 import type { Document, Schema } from "../contract/document.ts";
-import { resolve } from "../contract/document.ts";
+import { plain } from "../contract/document.ts";
 import type { Random } from "./random.ts";
 
 /** Texts that have broken parsers, databases and terminals. */
@@ -65,7 +65,8 @@ function nested(depth: number): JsonValue {
 
 /** A value that a schema allows, as far as it is simple to make one. */
 export function validValue(document: Document, given: Schema, random: Random, depth = 0): JsonValue {
-  const schema = resolve(document, given);
+  const { schema, takesNull } = plain(document, given);
+  if (takesNull && random.chance(0.1)) return null;
   const { type, enum: words, minimum = 0, maximum = 1_000, items, properties = {}, required = [] } = schema;
   if (schema.const !== undefined) return schema.const;
   if (words !== undefined) return random.pick(words);

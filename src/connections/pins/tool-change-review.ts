@@ -116,6 +116,9 @@ export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeRe
     async accept(principal, serverId, wanted) {
       if (wanted.changes.length > 0 === (wanted.digest !== undefined))
         throw invalid("changes", "Supply either changes, each with its tool and digest, or the digest of all of them.");
+      const incomplete = wanted.changes.findIndex(({ tool, digest }) => tool === "" || digest === "");
+      if (incomplete >= 0)
+        throw invalid(`changes[${incomplete}]`, `changes[${incomplete}] must have a tool and its digest.`);
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const seen = await deps.connections.get(principal, serverId);
         const pending = pendingChangesOf(await deps.tools.of(seen));

@@ -2,3 +2,11 @@ import type { components } from "../../../gen/openapi/patchbay.ts";
 
 /** The schemas of the HTTP contract by name. */
 export type Schemas = components["schemas"];
+
+/** A request as the console sends it. The service takes `null` for what is left out; we leave it out. */
+export type Sent<Name extends keyof Schemas> = {
+  [Key in keyof Schemas[Name]]: Exclude<Schemas[Name][Key], null>;
+};
+
+/** A scope. */
+export type Scope = Schemas["CreateOAuthClientRequest"]["scopes"][number];

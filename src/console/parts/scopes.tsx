@@ -1,4 +1,5 @@
 import { Checkbox, Stack } from "@mantine/core";
+import type { Scope } from "../api/schemas.ts";
 
 /** What each scope allows, in words. */
 export const SCOPES_IN_WORDS: Readonly<Record<string, string>> = {
@@ -21,12 +22,20 @@ export function ScopesInput({
   isAdmin,
 }: {
   readonly value: readonly string[];
-  readonly onChange: (scopes: string[]) => void;
+  readonly onChange: (scopes: Scope[]) => void;
   readonly isAdmin: boolean;
 }) {
+  const isScope = (text: string): text is Scope => text in SCOPES_IN_WORDS;
   const offered = Object.entries(SCOPES_IN_WORDS).filter(([scope]) => isAdmin || scope !== "mgmt.admin");
   return (
-    <Checkbox.Group label="What it may do" value={[...value]} onChange={onChange} required>
+    <Checkbox.Group
+      label="What it may do"
+      value={[...value]}
+      onChange={(chosen) => {
+        onChange(chosen.filter(isScope));
+      }}
+      required
+    >
       <Stack gap={6} mt={4}>
         {offered.map(([scope, words]) => (
           <Checkbox key={scope} value={scope} label={words} description={scope} />

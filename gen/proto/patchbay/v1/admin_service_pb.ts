@@ -78,7 +78,7 @@ export type ListAccountsResponse = Message<"patchbay.v1.ListAccountsResponse"> &
   success: boolean;
 
   /**
-   * The accounts of this page.
+   * The accounts of this page, at most 500.
    *
    * @generated from field: repeated patchbay.v1.Account data = 2;
    */

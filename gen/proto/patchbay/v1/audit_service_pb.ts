@@ -39,7 +39,13 @@ export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest
   to?: string | undefined;
 
   /**
-   * Only this action, such as connection.create. Unset means all of them.
+   * `account.create`, `account.disable`, `account.enable`, `account.end_sessions`, `account.purge`,
+   * `account.change_password`, `account.change_settings`, `account.link_identity`, `connection.create`,
+   * `connection.update`, `connection.delete`, `connection.accept_tool_changes`, `oauth_client.create`,
+   * `oauth_client.update`, `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
+   * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
+   * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only this action. Unset means all of
+   * them.
    *
    * @generated from field: optional string action = 3;
    */
@@ -60,7 +66,8 @@ export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest
   actor?: string | undefined;
 
   /**
-   * Only objects of this kind, such as connection. Unset means all kinds.
+   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `signing_key` or
+   * `master_key`: only objects of this kind. Unset means all kinds.
    *
    * @generated from field: optional string object_type = 6 [json_name = "object_type"];
    */
@@ -109,7 +116,7 @@ export type ListAuditEventsResponse = Message<"patchbay.v1.ListAuditEventsRespon
   success: boolean;
 
   /**
-   * The events of this page.
+   * The events of this page, at most 500.
    *
    * @generated from field: repeated patchbay.v1.AuditEvent data = 2;
    */
@@ -158,7 +165,13 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
   to?: string | undefined;
 
   /**
-   * Only this action, such as connection.create. Unset means all of them.
+   * `account.create`, `account.disable`, `account.enable`, `account.end_sessions`, `account.purge`,
+   * `account.change_password`, `account.change_settings`, `account.link_identity`, `connection.create`,
+   * `connection.update`, `connection.delete`, `connection.accept_tool_changes`, `oauth_client.create`,
+   * `oauth_client.update`, `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
+   * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
+   * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only this action. Unset means all of
+   * them.
    *
    * @generated from field: optional string action = 4;
    */
@@ -179,7 +192,8 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
   actor?: string | undefined;
 
   /**
-   * Only objects of this kind, such as connection. Unset means all kinds.
+   * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `signing_key` or
+   * `master_key`: only objects of this kind. Unset means all kinds.
    *
    * @generated from field: optional string object_type = 7 [json_name = "object_type"];
    */
@@ -228,7 +242,7 @@ export type ListAllAuditEventsResponse = Message<"patchbay.v1.ListAllAuditEvents
   success: boolean;
 
   /**
-   * The events of this page.
+   * The events of this page, at most 500.
    *
    * @generated from field: repeated patchbay.v1.AuditEvent data = 2;
    */

@@ -117,7 +117,7 @@ export type CreateConnectionResponse = Message<"patchbay.v1.CreateConnectionResp
   serverType: string;
 
   /**
-   * The human-readable name.
+   * The human-readable name, 1 to 255 characters.
    *
    * @generated from field: string name = 4;
    */
@@ -695,7 +695,7 @@ export type ToolPage = Message<"patchbay.v1.ToolPage"> & {
   mcpServerId: number;
 
   /**
-   * How many tools a page holds. Set when a page was asked for or more than 100 tools exist.
+   * How many tools a page holds, 1 to 500. Set when a page was asked for or more than 100 tools exist.
    *
    * @generated from field: optional int32 limit = 4;
    */
@@ -1025,7 +1025,7 @@ export const WatchConnectionsRequestSchema: GenMessage<WatchConnectionsRequest> 
  */
 export type WatchConnectionsResponse = Message<"patchbay.v1.WatchConnectionsResponse"> & {
   /**
-   * `snapshot` (the first event), `updated` (a connection was created or changed), `deleted` or `heartbeat`.
+   * `snapshot` (the first event), `updated` (a connection was created or changed), `deleted` or `heartbeat` (every 15 seconds).
    *
    * @generated from field: string event = 1;
    */

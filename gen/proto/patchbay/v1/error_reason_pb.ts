@@ -94,7 +94,7 @@ export const ErrorReason = {
   METHOD_NOT_ALLOWED: 9,
 
   /**
-   * Somebody else's change came in between; try again (409, aborted).
+   * It does not go with what is there, or another change came in between: the sentence says which (409, aborted).
    *
    * @generated from enum value: ERROR_REASON_CONFLICT = 10;
    */

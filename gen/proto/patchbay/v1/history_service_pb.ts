@@ -153,7 +153,7 @@ export type ListCallsResponse = Message<"patchbay.v1.ListCallsResponse"> & {
   success: boolean;
 
   /**
-   * The calls of this page.
+   * The calls of this page, at most 500.
    *
    * @generated from field: repeated patchbay.v1.Call data = 2;
    */
@@ -210,7 +210,7 @@ export type GetUsageRequest = Message<"patchbay.v1.GetUsageRequest"> & {
   to?: string | undefined;
 
   /**
-   * Any of connection, tool and day, separated by commas, such as `tool,day`. Unset means all three.
+   * Any of connection, tool and day, each once, separated by commas, such as `tool,day`. Unset means all three.
    *
    * @generated from field: optional string group_by = 5 [json_name = "group_by"];
    */

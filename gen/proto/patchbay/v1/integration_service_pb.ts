@@ -352,7 +352,7 @@ export type ToolPreview = Message<"patchbay.v1.ToolPreview"> & {
   totalCount: number;
 
   /**
-   * How many tools a page holds.
+   * How many tools a page holds, 1 to 500.
    *
    * @generated from field: int32 limit = 3;
    */

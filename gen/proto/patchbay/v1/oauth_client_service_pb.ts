@@ -33,7 +33,8 @@ export type CreateOAuthClientRequest = Message<"patchbay.v1.CreateOAuthClientReq
   name?: string | undefined;
 
   /**
-   * The scopes that its tokens may have, each one that the caller holds. Required.
+   * The scopes that its tokens may have, among `mgmt.read`, `mgmt.write`, `mgmt.admin`, `mcp.read` and `mcp.write`,
+   * each one that the caller holds. Required.
    *
    * @generated from field: repeated string scopes = 2;
    */
@@ -71,7 +72,7 @@ export type CreateOAuthClientRequest = Message<"patchbay.v1.CreateOAuthClientReq
   jwks?: JsonObject | undefined;
 
   /**
-   * The https address of such a set. Unset otherwise, or with jwks.
+   * The https address of such a set, at most 2,000 characters. Unset otherwise, or with jwks.
    *
    * @generated from field: optional string jwks_uri = 7 [json_name = "jwks_uri"];
    */
@@ -169,7 +170,7 @@ export type ListOAuthClientsResponse = Message<"patchbay.v1.ListOAuthClientsResp
   success: boolean;
 
   /**
-   * The clients of this page.
+   * The clients of this page, at most 500.
    *
    * @generated from field: repeated patchbay.v1.OAuthClient data = 2;
    */

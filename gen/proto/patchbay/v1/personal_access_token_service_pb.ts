@@ -32,7 +32,8 @@ export type CreatePersonalAccessTokenRequest = Message<"patchbay.v1.CreatePerson
   name?: string | undefined;
 
   /**
-   * What it is to allow, each a scope that the caller holds. Required.
+   * What it is to allow: any of `mgmt.read`, `mgmt.write`, `mgmt.admin`, `mcp.read` and `mcp.write` that the caller
+   * holds. Required.
    *
    * @generated from field: repeated string scopes = 2;
    */
@@ -152,7 +153,7 @@ export type ListPersonalAccessTokensResponse = Message<"patchbay.v1.ListPersonal
   success: boolean;
 
   /**
-   * The tokens of this page.
+   * The tokens of this page, at most 500.
    *
    * @generated from field: repeated patchbay.v1.PersonalAccessToken data = 2;
    */

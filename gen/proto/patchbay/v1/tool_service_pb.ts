@@ -74,7 +74,7 @@ export type SearchToolsResponse = Message<"patchbay.v1.SearchToolsResponse"> & {
   success: boolean;
 
   /**
-   * The tools of this page.
+   * The tools of this page, at most 100.
    *
    * @generated from field: repeated patchbay.v1.FoundTool data = 2;
    */
@@ -88,7 +88,7 @@ export type SearchToolsResponse = Message<"patchbay.v1.SearchToolsResponse"> & {
   totalCount: number;
 
   /**
-   * How many tools a page holds.
+   * How many tools a page holds, 1 to 100.
    *
    * @generated from field: int32 limit = 4;
    */

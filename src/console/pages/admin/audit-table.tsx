@@ -1,10 +1,11 @@
-import { Badge, Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Badge, Button, Group, Select, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 import type { Schemas } from "../../api/schemas.ts";
+import { type AuditAction, AUDIT_ACTIONS } from "./audit-actions.ts";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { inWords } from "../../parts/in-words.ts";
 import { Moment } from "../../parts/moment.tsx";
@@ -18,9 +19,9 @@ function whoOf(event: Schemas["AuditEvent"]): string {
 /** Who did what to which object, from where, in all accounts, newest first. */
 export function AuditTable() {
   const { client } = useApi();
-  const [action, setAction] = useState("");
+  const [action, setAction] = useState<AuditAction | undefined>();
   const [actor, setActor] = useState("");
-  const [filter] = useDebouncedValue({ action: action.trim(), actor: actor.trim() }, 250);
+  const [filter] = useDebouncedValue({ action, actor: actor.trim() }, 250);
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["audit", filter],
     queryFn: ({ pageParam }) =>
@@ -29,7 +30,7 @@ export function AuditTable() {
           params: {
             query: {
               limit: 50,
-              ...(filter.action !== "" && { action: filter.action }),
+              ...(filter.action !== undefined && { action: filter.action }),
               ...(filter.actor !== "" && { actor: filter.actor }),
               ...(pageParam !== "" && { cursor: pageParam }),
             },
@@ -43,12 +44,15 @@ export function AuditTable() {
   return (
     <Stack>
       <Group>
-        <TextInput
+        <Select
           aria-label="Action"
           placeholder="Action, such as session.login"
-          value={action}
-          onChange={(event) => {
-            setAction(event.currentTarget.value);
+          searchable
+          clearable
+          data={AUDIT_ACTIONS}
+          value={action ?? null}
+          onChange={(word) => {
+            setAction(AUDIT_ACTIONS.find((known) => known === word));
           }}
           w={{ base: "100%", xs: 260 }}
         />

@@ -1,4 +1,4 @@
-import type { Schemas } from "../../api/schemas.ts";
+import type { Schemas, Sent } from "../../api/schemas.ts";
 
 /** A connection in both of its shapes, as its page shows it. */
 export interface ShownConnection {
@@ -7,7 +7,7 @@ export interface ShownConnection {
 }
 
 /** What a connection will be once a change is saved, as far as that can be known before: its switches and its access. */
-export function asChanged(shown: ShownConnection, change: Schemas["UpdateConnectionRequest"]): ShownConnection {
+export function asChanged(shown: ShownConnection, change: Sent<"UpdateConnectionRequest">): ShownConnection {
   const { agent_enabled, access_type, disabled_tools, accept_tool_changes } = change;
   const { listed, details } = shown;
   // A failing key stays an error whatever agents may.

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
-import type { Schemas } from "../../api/schemas.ts";
+import type { Sent } from "../../api/schemas.ts";
 import { asChanged, type ShownConnection } from "./as-changed.ts";
 
 /** Changes of connections that are under way; what is read meanwhile may not know of them. */
@@ -19,7 +19,7 @@ export function useUpdate(id: string) {
   return useMutation({
     mutationKey: [...UPDATING, id],
     scope: { id: `connection ${id}` },
-    mutationFn: (body: Schemas["UpdateConnectionRequest"]) =>
+    mutationFn: (body: Sent<"UpdateConnectionRequest">) =>
       bodyOf(client.PUT("/api/v1/mcp-servers/{server_id}", { params: { path: { server_id: id } }, body })),
     async onMutate(change) {
       await queries.cancelQueries({ queryKey: one });

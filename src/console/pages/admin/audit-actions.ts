@@ -1,0 +1,39 @@
+import type { paths } from "../../../../gen/openapi/patchbay.ts";
+
+type Query = NonNullable<paths["/api/v1/admin/audit-events"]["get"]["parameters"]["query"]>;
+
+/** What the audit log tells of, as the contract has it. */
+export type AuditAction = NonNullable<Query["action"]>;
+
+/** Each of them once: one that is missing here does not compile. */
+const EACH: Readonly<Record<AuditAction, true>> = {
+  "account.create": true,
+  "account.disable": true,
+  "account.enable": true,
+  "account.end_sessions": true,
+  "account.purge": true,
+  "account.change_password": true,
+  "account.change_settings": true,
+  "account.link_identity": true,
+  "connection.create": true,
+  "connection.update": true,
+  "connection.delete": true,
+  "connection.accept_tool_changes": true,
+  "oauth_client.create": true,
+  "oauth_client.update": true,
+  "oauth_client.rotate_secret": true,
+  "oauth_client.revoke": true,
+  "personal_access_token.create": true,
+  "personal_access_token.rotate": true,
+  "personal_access_token.revoke": true,
+  "grant.create": true,
+  "grant.revoke": true,
+  "session.login": true,
+  "session.logout": true,
+  "token.issue": true,
+  "signing_key.rotate": true,
+  "master_key.rewrap": true,
+};
+
+/** All actions, to choose from. */
+export const AUDIT_ACTIONS = Object.keys(EACH).filter((word): word is AuditAction => word in EACH);
