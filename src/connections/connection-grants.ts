@@ -1,5 +1,6 @@
 import type { Actor } from "../auth/actor.ts";
 import type { AuthorizationTerms } from "../integrations/oauth/authorization.ts";
+import type { JsonObject } from "../json.ts";
 import type { KeptTokens } from "../integrations/oauth/grant.ts";
 import type { Connection } from "./connection.ts";
 
@@ -12,6 +13,8 @@ export interface NewGrant {
   readonly keyVersion: number;
   readonly terms: AuthorizationTerms;
   readonly tokens: KeptTokens;
+  /** The connection's secrets without the key that the tokens take the place of. Undefined where there was no key: they stay. */
+  readonly secrets?: JsonObject | undefined;
 }
 
 /** Tokens to be revoked at their third party. */

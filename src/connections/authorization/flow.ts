@@ -5,6 +5,7 @@ import type { OwnerAuthorization } from "../../integrations/oauth/authorization.
 import { toKeptTokens } from "../../integrations/oauth/grant.ts";
 import { redeemCode } from "../../integrations/oauth/redeem-code.ts";
 import type { Catalog, Integration } from "../../integrations/integration.ts";
+import type { JsonObject } from "../../json.ts";
 import type { ConnectionEvent } from "../change-feed.ts";
 import type { Connection } from "../connection.ts";
 import type { ConnectionGrants } from "../connection-grants.ts";
@@ -46,7 +47,7 @@ export interface AuthorizationFlow {
 /** What the flow needs. */
 export interface AuthorizationFlowDeps {
   readonly catalog: Catalog;
-  readonly connections: Pick<ConnectionStore, "find">;
+  readonly connections: Pick<ConnectionStore, "find" | "sealedSecrets" | "openSecrets">;
   readonly view: Pick<ConnectionView, "target">;
   readonly authorizations: AuthorizationStore;
   readonly secrets: AuthorizationSecrets;
@@ -98,13 +99,14 @@ export function createAuthorizationFlow(deps: AuthorizationFlowDeps): Authorizat
       const { connectionId, keyVersion, terms, codeVerifier } = begun;
       const connection = await deps.connections.find(accountId, connectionId);
       if (connection?.keyVersion !== keyVersion) throw changedMeanwhile();
-      const { authorization } = authorizationOf(deps.catalog, connection);
+      const { integration, authorization } = authorizationOf(deps.catalog, connection);
       const proof = { redirectUri: deps.redirectUri, state: known, codeVerifier };
       const askedMs = Date.now();
       const issued = await redeemCode(terms, parameters, proof, authorization.dispatcher, signal);
       const tokens = toKeptTokens(issued, askedMs);
       const { serverType } = connection;
-      const grant = { accountId, connectionId, serverType, keyVersion, terms, tokens };
+      const others = await withoutKey(deps.connections, connection, integration);
+      const grant = { accountId, connectionId, serverType, keyVersion, terms, tokens, secrets: others };
       const stored = await deps.grants.storeGrant(grant, actor);
       if (stored === undefined) throw changedMeanwhile();
       deps.onChange({ accountId, connectionId, event: "updated" });
@@ -121,6 +123,18 @@ function authorizationOf(
   if (integration?.authorization === undefined)
     throw new DomainError("invalid", "This installation can no longer have this connection authorised.");
   return { integration, authorization: integration.authorization };
+}
+
+/** The secrets that stay when tokens take the place of the key; undefined where there is no key. */
+async function withoutKey(
+  store: Pick<ConnectionStore, "sealedSecrets" | "openSecrets">,
+  { accountId, id, keyVersion, hasCredential }: Connection,
+  { credentialProperty = "" }: Integration,
+): Promise<JsonObject | undefined> {
+  const sealed = hasCredential ? await store.sealedSecrets(accountId, id, keyVersion) : undefined;
+  if (sealed === undefined) return undefined;
+  const { [credentialProperty]: _key, ...others } = store.openSecrets(accountId, id, sealed);
+  return others;
 }
 
 function thirdPartyOf({ configuration }: Connection, { title }: Integration): string {

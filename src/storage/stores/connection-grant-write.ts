@@ -7,7 +7,7 @@ import type { Sealer } from "../sealing.ts";
 import { transaction } from "../transaction.ts";
 import { actorParameter, auditing } from "./audit-event.ts";
 import { announce } from "./connection-event.ts";
-import { CONNECTION_COLUMNS, type ConnectionRow, toConnection } from "./connection-row.ts";
+import { CONNECTION_COLUMNS, type ConnectionRow, sealSecrets, toConnection } from "./connection-row.ts";
 import { NEXT_UPDATED_AT } from "./connection-write.ts";
 import { runStatement } from "./run-statement.ts";
 import { GRANT_COLUMNS, type GrantRow, sealGrant, toGrant } from "./sealed-grant.ts";
@@ -30,7 +30,8 @@ const AUTHORIZE = {
   name: "connection_authorize",
   text: `with changed as (
       update connection set auth_method = 'oauth2', needs_authorization = false, wanted_scope = null,
-        verification_status = 'pending', status_reason = null, key_version = key_version + 1,
+        verification_status = 'pending', status_reason = null, key_version = key_version + 1, has_credential = false,
+        sealed_secrets = case when $5 then $6 else sealed_secrets end,
         updated_at = ${NEXT_UPDATED_AT}
       where account_id = $1 and id = $2 and key_version = $3
       returning ${CONNECTION_COLUMNS}),
@@ -108,9 +109,10 @@ export function createConnectionGrants(deps: ConnectionGrantsDeps): ConnectionGr
   }
 
   return {
-    storeGrant: ({ accountId, connectionId, serverType, keyVersion, terms, tokens }, actor) =>
+    storeGrant: ({ accountId, connectionId, serverType, keyVersion, terms, tokens, secrets }, actor) =>
       transaction(pool, async (client) => {
-        const values = [accountId, connectionId, keyVersion, actorParameter(actor)];
+        const kept = secrets === undefined ? null : sealSecrets(sealer, accountId, connectionId, secrets);
+        const values = [accountId, connectionId, keyVersion, actorParameter(actor), secrets !== undefined, kept];
         const row = (await runStatement<ConnectionRow>(client, { ...AUTHORIZE, values })).rows[0];
         const id = randomBytes(16).toString("base64url");
         const sealed = sealGrant(sealer, accountId, id, { terms, tokens });

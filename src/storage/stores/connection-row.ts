@@ -1,6 +1,7 @@
 import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "../../connections/connection.ts";
 import type { AuthorizedBy } from "../../integrations/authentication.ts";
 import type { JsonObject } from "../../json.ts";
+import type { Sealer } from "../sealing.ts";
 
 /** A row of `connection` without its secrets, as `SHOWN_COLUMNS` selects it. */
 export interface ConnectionRow {
@@ -45,6 +46,12 @@ export function secretsPlace(
   id: number,
 ): { table: string; column: string; accountId: string; rowId: number } {
   return { table: "connection", column: "sealed_secrets", accountId, rowId: id };
+}
+
+/** Seals the secrets of a connection; null for none. */
+export function sealSecrets(sealer: Sealer, accountId: string, id: number, secrets: JsonObject): Buffer | null {
+  if (Object.keys(secrets).length === 0) return null;
+  return sealer.seal(JSON.stringify(secrets), secretsPlace(accountId, id));
 }
 
 /** The connection in a row, field by field. */

@@ -6,13 +6,12 @@ import type { AuditedBy, ChangeEffects, ConnectionStore, NewConnection } from ".
 import { type CreateKey, toCreated } from "../../connections/create-once.ts";
 import { changedMeanwhile } from "../../connections/expected-versions.ts";
 import { DomainError } from "../../domain-error.ts";
-import type { JsonObject } from "../../json.ts";
 import type { Sealer } from "../sealing.ts";
 import { transaction } from "../transaction.ts";
 import { lockAccount } from "./account-lock.ts";
 import { actorParameter, auditing, recordEvent } from "./audit-event.ts";
 import { announce, announceEvent } from "./connection-event.ts";
-import { CONNECTION_COLUMNS, type ConnectionRow, secretsPlace, toConnection } from "./connection-row.ts";
+import { CONNECTION_COLUMNS, type ConnectionRow, sealSecrets, toConnection } from "./connection-row.ts";
 import { findUnderKey, type HashedKey, keepUnderKey } from "./idempotency-key.ts";
 import { revoke } from "./revocation.ts";
 import { runStatement } from "./run-statement.ts";
@@ -96,11 +95,6 @@ export function createConnectionWrites(
 ): Pick<ConnectionStore, "create" | "findCreated" | "createOnce" | "save" | "delete"> {
   const { pool } = deps;
 
-  function seal(accountId: string, id: number, secrets: JsonObject): Buffer | null {
-    if (Object.keys(secrets).length === 0) return null;
-    return deps.sealer.seal(JSON.stringify(secrets), secretsPlace(accountId, id));
-  }
-
   async function update(
     runner: pg.Pool | pg.PoolClient,
     before: Connection,
@@ -110,7 +104,7 @@ export function createConnectionWrites(
   ) {
     const { accountId, id } = before;
     const { secrets } = effects;
-    const sealed = secrets === undefined ? null : seal(accountId, id, secrets);
+    const sealed = secrets === undefined ? null : sealSecrets(deps.sealer, accountId, id, secrets);
     const values = [
       accountId,
       id,
@@ -163,7 +157,7 @@ export function createConnectionWrites(
       fresh.description,
       fresh.accessType,
       fresh.configuration,
-      seal(accountId, id, fresh.secrets),
+      sealSecrets(deps.sealer, accountId, id, fresh.secrets),
       fresh.hasCredential,
       fresh.statusReason ?? null,
       oauthClientId,
