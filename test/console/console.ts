@@ -23,13 +23,13 @@ export interface ConsolePage {
   readonly foreign: readonly string[];
 }
 
-/** Starts all of it. */
-export async function startStage(): Promise<ConsoleStage> {
+/** Starts all of it; connections may reach these hosts besides. */
+export async function startStage(hosts: readonly string[] = []): Promise<ConsoleStage> {
   const prism: Prism = await startPrismMock("openapi/integrations/bamboohr.yaml");
   const upstream = await startUpstream();
   const site = await startSite({
     INTEGRATION_BASE_URLS: `bamboohr=${prism.url}`,
-    OUTBOUND_ALLOW: `${new URL(prism.url).host},${upstream.host}`,
+    OUTBOUND_ALLOW: [new URL(prism.url).host, upstream.host, ...hosts].join(","),
   });
   const browser = await startBrowser();
   return {

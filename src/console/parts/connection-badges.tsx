@@ -32,9 +32,21 @@ export function StatusBadge({ status }: { readonly status: keyof typeof STATUS }
   );
 }
 
-/** What is known of a connection's key. */
-export function KeyBadge({ status }: { readonly status: Connection["api_key_verification_status"] }) {
-  const { color, label } = KEY[status];
+const LOGIN = {
+  verified: { color: "teal", label: "Authorised" },
+  pending: { color: "yellow", label: "Not authorised yet" },
+  failed: { color: "red", label: "Authorization lost" },
+} as const;
+
+/** What is known of a connection's key, or of its owner's login where that authorises it. */
+export function KeyBadge({
+  status,
+  method = "api_key",
+}: {
+  readonly status: Connection["api_key_verification_status"];
+  readonly method?: Schemas["ConnectionDetails"]["auth_method"];
+}) {
+  const { color, label } = (method === "oauth2" ? LOGIN : KEY)[status];
   return (
     <Badge color={color} variant="dot">
       {label}

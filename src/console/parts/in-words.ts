@@ -1,5 +1,16 @@
+/** Words that are not written like others. */
+const SPELLED: Readonly<Record<string, string>> = {
+  api: "API",
+  crm: "CRM",
+  hr: "HR",
+  id: "id",
+  oauth: "OAuth",
+  url: "URL",
+};
+
 /** A word of the contract, such as `time_off`, as people read it. */
 export function inWords(word: string): string {
-  const words = word.replaceAll("_", " ");
-  return words.length <= 3 ? words.toUpperCase() : words.charAt(0).toUpperCase() + words.slice(1);
+  const words = word.split("_").map((each) => SPELLED[each] ?? each);
+  const text = words.join(" ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,9 +1,10 @@
 import { Anchor, Button, Group, Radio, Stack, Text, TextInput } from "@mantine/core";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { Schemas } from "../../api/schemas.ts";
 import { accessInWords } from "../../parts/connection-badges.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { LazySchemaForm } from "../../parts/schema-form/lazy-schema-form.tsx";
+import { type AuthMethod, AuthMethodInput, schemaFor } from "./auth-method.tsx";
 import { TrialReport } from "./trial-report.tsx";
 import { useConnect, useTrial } from "./use-connect.ts";
 
@@ -28,12 +29,24 @@ export function Configure({
   const [name, setName] = useState(integration.title);
   const [access, setAccess] = useState<Access>("read");
   const [configuration, setConfiguration] = useState<Readonly<Record<string, unknown>>>({});
+  const [method, setMethod] = useState<AuthMethod | undefined>(integration.auth_methods[0]);
   const trial = useTrial(integration.server_type);
   const connect = useConnect();
 
+  const schema = useMemo(() => schemaFor(integration, method), [integration, method]);
+
   function submit(value: Readonly<Record<string, unknown>>): void {
     connect.mutate(
-      { server_type: integration.server_type, name, access_type: access, configuration: value },
+      {
+        server_type: integration.server_type,
+        name,
+        access_type: access,
+        configuration: value,
+        // What says nothing of its own is left to the configuration.
+        ...(integration.auth_methods.length > 1 &&
+          method !== "none" &&
+          method !== undefined && { auth_method: method }),
+      },
       {
         onSuccess: ({ server_id }) => {
           onCreated(server_id);
@@ -66,8 +79,10 @@ export function Configure({
           ))}
         </Group>
       </Radio.Group>
+      <AuthMethodInput offered={integration.auth_methods} value={method} onChange={setMethod} />
       <LazySchemaForm
-        schema={integration.configuration_schema}
+        schema={schema}
+        isNamedInWords
         value={configuration}
         onChange={setConfiguration}
         onSubmit={submit}

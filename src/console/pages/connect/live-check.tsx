@@ -1,16 +1,26 @@
 import { Alert, Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
+import { AuthorizeButton } from "../connection/authorize-button.tsx";
 import { useConnection } from "../connection/use-connection.ts";
 
 /** The third step: the key is verified while the reader watches. */
 export function LiveCheck({ id }: { readonly id: string }) {
   const { data, error } = useConnection(id);
-  const status = data?.listed.api_key_verification_status;
+  const mustLogIn = data?.details.status === "needs_authorization";
+  const status = mustLogIn ? undefined : data?.listed.api_key_verification_status;
   return (
     <Stack maw={620} aria-live="polite">
       {error !== null && <ErrorNotice error={error} />}
-      {(status === undefined || status === "pending") && (
+      {mustLogIn && (
+        <Alert color="yellow" title="One step is left: log in there">
+          <Stack align="flex-start" gap="sm">
+            <Text size="sm">{data.details.status_reason ?? "The third party asks you to allow the connection."}</Text>
+            <AuthorizeButton id={id} label="Log in there" />
+          </Stack>
+        </Alert>
+      )}
+      {!mustLogIn && (status === undefined || status === "pending") && (
         <Alert color="blue" title="Asking the third party whether the key works">
           <Group gap="sm">
             <Loader size="xs" aria-hidden />
@@ -29,7 +39,7 @@ export function LiveCheck({ id }: { readonly id: string }) {
         </Alert>
       )}
       <Group>
-        <Button component={Link} to={`/connections/${id}`}>
+        <Button component={Link} to={`/connections/${id}`} variant={mustLogIn ? "default" : "filled"}>
           To the connection
         </Button>
         <Button component={Link} to="/agents" variant="default">

@@ -10,8 +10,8 @@ export interface ShownConnection {
 export function asChanged(shown: ShownConnection, change: Sent<"UpdateConnectionRequest">): ShownConnection {
   const { agent_enabled, access_type, disabled_tools, accept_tool_changes } = change;
   const { listed, details } = shown;
-  // A failing key stays an error whatever agents may.
-  const isSwitched = agent_enabled !== undefined && details.status !== "error";
+  // What does not work stays so whatever agents may.
+  const isSwitched = agent_enabled !== undefined && /^(active|disabled)$/.test(details.status);
   return {
     listed: {
       ...listed,

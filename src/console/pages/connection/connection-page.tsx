@@ -7,6 +7,7 @@ import { PageHeader } from "../../parts/page-header.tsx";
 import { PageSkeleton } from "../../parts/skeletons.tsx";
 import { useIntegrationTitles } from "../connect/use-integrations.ts";
 import { AccessLevel } from "./access-level.tsx";
+import { Authorization } from "./authorization.tsx";
 import { LazyChangesPanel } from "./changes/lazy-changes-panel.tsx";
 import { DeleteConnection } from "./delete-connection.tsx";
 import { ReplaceKey } from "./replace-key.tsx";
@@ -63,7 +64,7 @@ export function ConnectionPage() {
           {titleOf(details.server_type)}
         </Text>
         <StatusBadge status={details.status} />
-        <KeyBadge status={listed.api_key_verification_status} />
+        <KeyBadge status={listed.api_key_verification_status} method={details.auth_method} />
       </Group>
       <StatusNotice id={id} shown={data} />
       <Tabs
@@ -98,6 +99,7 @@ export function ConnectionPage() {
           <LazyChangesPanel id={id} accepting={details.accept_tool_changes} />
         </Tabs.Panel>
         <Tabs.Panel value="settings">
+          <Authorization id={id} details={details} />
           <ReplaceKey id={id} details={details} />
           <DeleteConnection id={id} name={details.name} />
         </Tabs.Panel>

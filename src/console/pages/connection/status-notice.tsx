@@ -1,6 +1,7 @@
 import { Alert, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ShownConnection } from "./as-changed.ts";
+import { AuthorizeButton } from "./authorize-button.tsx";
 
 /** Why a connection does not work as it could, and where to mend it; nothing while there is nothing to say. */
 export function StatusNotice({
@@ -10,15 +11,19 @@ export function StatusNotice({
   readonly id: string;
   readonly shown: ShownConnection;
 }) {
-  if (details.status_reason === undefined) return undefined;
-  const isFailed = listed.api_key_verification_status === "failed";
+  const mustLogIn = details.status === "needs_authorization";
+  const reason =
+    details.status_reason ?? (mustLogIn ? "You have to log in at the third party and allow it." : undefined);
+  if (reason === undefined) return undefined;
+  const isKeyWanted = details.auth_method === "api_key" && listed.api_key_verification_status !== "verified";
   return (
-    <Alert color={isFailed ? "red" : "yellow"} mb="lg" p="sm">
+    <Alert color={listed.api_key_verification_status === "failed" ? "red" : "yellow"} mb="lg" p="sm">
       <Group justify="space-between" gap="xs">
         <Text size="sm" maw={720} style={{ overflowWrap: "anywhere" }}>
-          {details.status_reason}
+          {reason}
         </Text>
-        {details.auth_method === "api_key" && listed.api_key_verification_status !== "verified" && (
+        {mustLogIn && <AuthorizeButton id={id} label="Log in there" />}
+        {isKeyWanted && !mustLogIn && (
           <Link to="/connections/$id" params={{ id }} search={{ tab: "settings" }} className="text-link">
             Replace the key
           </Link>

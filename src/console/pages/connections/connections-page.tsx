@@ -12,6 +12,7 @@ import { useConnections } from "./use-connections.ts";
 const STATUSES = [
   { value: "active", label: "Active" },
   { value: "disabled", label: "Agents off" },
+  { value: "needs_authorization", label: "Needs authorization" },
   { value: "error", label: "Error" },
 ];
 

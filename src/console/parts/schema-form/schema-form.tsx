@@ -22,6 +22,7 @@ export function SchemaForm({
   onSubmit,
   children,
   disabled = false,
+  isNamedInWords = false,
 }: {
   readonly schema: Readonly<Record<string, unknown>>;
   readonly value: Readonly<Record<string, unknown>>;
@@ -29,12 +30,14 @@ export function SchemaForm({
   readonly onSubmit: (value: Readonly<Record<string, unknown>>) => void;
   readonly children: ReactNode;
   readonly disabled?: boolean;
+  /** Whether fields without a title are called by their name in words; arguments of tools are called as callers call them. */
+  readonly isNamedInWords?: boolean;
 }) {
   const formSchema: RJSFSchema = { ...schema, $schema: undefined };
   return (
     <Form
       schema={formSchema}
-      uiSchema={uiSchemaOf(formSchema)}
+      uiSchema={uiSchemaOf(formSchema, isNamedInWords)}
       formData={value}
       validator={validator}
       disabled={disabled}

@@ -1,17 +1,19 @@
+import { inWords } from "../in-words.ts";
 import type { RJSFSchema, UiSchema } from "@rjsf/utils";
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function ofProperty(schema: unknown): UiSchema {
+function ofProperty(name: string, schema: unknown, isNamedInWords: boolean): UiSchema {
   if (!isObject(schema)) return {};
-  const { examples } = schema;
+  const { examples, title } = schema;
   const example: unknown = Array.isArray(examples) ? examples[0] : undefined;
   return {
     ...(typeof example === "string" && { "ui:placeholder": example }),
     ...widgetOf(schema),
-    ...(isObject(schema["properties"]) && ofProperties(schema["properties"])),
+    ...(isNamedInWords && title === undefined && { "ui:title": inWords(name) }),
+    ...(isObject(schema["properties"]) && ofProperties(schema["properties"], isNamedInWords)),
   };
 }
 
@@ -25,11 +27,13 @@ function widgetOf({ type, writeOnly, maxLength, format }: Record<string, unknown
   return isLong ? { "ui:widget": "textarea" } : {};
 }
 
-function ofProperties(properties: Record<string, unknown>): UiSchema {
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, ofProperty(schema)]));
+function ofProperties(properties: Record<string, unknown>, isNamedInWords: boolean): UiSchema {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, ofProperty(name, schema, isNamedInWords)]),
+  );
 }
 
 /** How a form for a schema looks: secrets masked and never completed by the browser, long texts in a larger field. */
-export function uiSchemaOf(schema: RJSFSchema): UiSchema {
-  return { "ui:submitButtonOptions": { norender: true }, ...ofProperties(schema.properties ?? {}) };
+export function uiSchemaOf(schema: RJSFSchema, isNamedInWords: boolean): UiSchema {
+  return { "ui:submitButtonOptions": { norender: true }, ...ofProperties(schema.properties ?? {}, isNamedInWords) };
 }
