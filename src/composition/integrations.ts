@@ -54,12 +54,14 @@ export async function composeIntegrations(
   feed.onChange(({ event }) => {
     if (event === "tools") documents.forgetSources();
   });
+  // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
+  const contractDispatcher = createGuardedDispatcher({
+    allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
+  });
   const catalog = await loadCatalog({
     folder: fileURLToPath(new URL("../../openapi/integrations/", import.meta.url)),
-    // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
-    dispatcher: createGuardedDispatcher({
-      allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
-    }),
+    dispatcher: contractDispatcher,
+    ownerTokens: tokensOfLogins.through(contractDispatcher),
     baseUrls: config.integrationBaseUrls,
     oauthClients: config.integrationOAuthClients,
     others: [
