@@ -4,6 +4,7 @@ import { openAccounts, type TestAccounts } from "../support/accounts.ts";
 import { createFace } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createMasterKeys, type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
 
 let database: TestDatabase;
@@ -90,4 +91,39 @@ test("nothing that could be a secret is kept with a key", async () => {
   expect(rows).toEqual([{ text: expect.stringContaining('"server_type":"mcp"') }]);
   expect(rows[0].text).not.toContain("canary-of-the-key");
   expect(rows[0].text).not.toContain(Buffer.from("canary-of-the-key").toString("hex"));
+});
+
+test("of changes that are all meant for one version, at two replicas at once, one is made", async () => {
+  const token = await (await accounts.create()).token();
+  const input = { server_type: "mcp", configuration: { url: upstream.url } };
+  const faces = replicas.map(({ url }) => createFace("rest", url));
+  const rest = (index: number) => faces[index % faces.length] ?? createFace("rest", "");
+  const { server_id } = Object((await rest(0).call("CreateConnection", { input, token })).body);
+  const read = async () => rest(0).call("GetConnection", { input: { server_id }, token });
+  await until(async () => Object((await read()).body).data.api_key_verification_status === "verified");
+  const headers = { "if-match": (await read()).headers.get("etag") ?? "" };
+
+  const updates = await Promise.all(
+    Array.from({ length: 12 }, (_, index) =>
+      rest(index).call("UpdateConnection", { input: { server_id, name: `Name ${index}` }, token, headers }),
+    ),
+  );
+  expect(updates.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 11 }, () => 412)]);
+  const winner = updates.find(({ status }) => status === 200);
+  expect(Object((await read()).body).data).toEqual(Object(winner?.body).data);
+
+  const again = { "if-match": (await read()).headers.get("etag") ?? "" };
+  const endings = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      index % 2 === 0
+        ? rest(index / 2).call("DeleteConnection", { input: { server_id }, token, headers: again })
+        : rest((index - 1) / 2).call("UpdateConnection", {
+            input: { server_id, name: `${index}` },
+            token,
+            headers: again,
+          }),
+    ),
+  );
+  expect(endings.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(endings.every(({ status }) => [200, 404, 412].includes(Number(status)))).toBe(true);
 });
