@@ -22,10 +22,21 @@ const READ_CONNECTIONS = 6;
 /** How long a caller waits for a free or a new connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** `int8` as a number: every such column counts or identifies far below 2^53. */
+/** A moment in UTC, as PostgreSQL writes it. */
+const UTC_MOMENT = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00$/;
+
+/**
+ * `int8` as a number: every such column counts or identifies far below 2^53. Moments by the engine's own reading of
+ * ISO 8601, at half the price of the driver's.
+ */
 function typeParsers(): pg.CustomTypesConfig {
   const overrides = new pg.TypeOverrides();
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-assignment -- the driver's types say nothing of what its parsers are.
+  const readMoment: (text: string) => unknown = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
   overrides.setTypeParser(INT8_OID, Number);
+  overrides.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text: string) =>
+    UTC_MOMENT.test(text) ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : readMoment(text),
+  );
   return overrides;
 }
 

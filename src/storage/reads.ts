@@ -1,5 +1,6 @@
 import pg from "pg";
 import { BatchingSocket } from "./batching-socket.ts";
+import { createKnownColumns, DescribedQuery, type KnownColumns } from "./described-query.ts";
 import { ignoreError } from "./ignore-error.ts";
 
 /** Whatever runs one statement: the pool, a client of it, or the reads. */
@@ -16,28 +17,33 @@ export interface Reads extends StatementRunner {
   close(): Promise<void>;
 }
 
+interface Opened {
+  readonly client: pg.Client;
+  readonly known: KnownColumns;
+}
+
 interface Slot {
-  client: Promise<pg.Client> | undefined;
+  opened: Promise<Opened> | undefined;
   /** Queries without an answer yet. */
   pending: number;
 }
 
 /** Opens each connection when it is first needed, and again after it broke; the queries on a broken one fail. */
 export function createReads(config: pg.ClientConfig, connections: number): Reads {
-  const slots: Slot[] = Array.from({ length: connections }, () => ({ client: undefined, pending: 0 }));
+  const slots: Slot[] = Array.from({ length: connections }, () => ({ opened: undefined, pending: 0 }));
   let isClosed = false;
 
-  async function connect(slot: Slot): Promise<pg.Client> {
+  async function connect(slot: Slot): Promise<Opened> {
     const client = new pg.Client({ ...config, pipeline: true, stream: () => new BatchingSocket() });
     const forget = (): void => {
-      slot.client = undefined;
+      slot.opened = undefined;
     };
     // What was in flight fails by itself.
     client.on("error", ignoreError);
     client.once("end", forget);
     try {
       await client.connect();
-      return client;
+      return { client, known: createKnownColumns() };
     } catch (error) {
       forget();
       throw error;
@@ -54,17 +60,31 @@ export function createReads(config: pg.ClientConfig, connections: number): Reads
       const slot = leastBusy();
       slot.pending += 1;
       try {
-        slot.client ??= connect(slot);
-        const client = await slot.client;
-        return await client.query<Row>(statement);
+        slot.opened ??= connect(slot);
+        return await ask<Row>(await slot.opened, statement);
       } finally {
         slot.pending -= 1;
       }
     },
     async close() {
       isClosed = true;
-      const open = slots.flatMap(({ client }) => client ?? []);
-      await Promise.all(open.map((opening) => opening.then((client) => client.end(), ignoreError)));
+      const open = slots.flatMap(({ opened }) => opened ?? []);
+      await Promise.all(open.map((opening) => opening.then(({ client }) => client.end(), ignoreError)));
     },
   };
+}
+
+function ask<Row extends pg.QueryResultRow>(
+  { client, known }: Opened,
+  statement: pg.QueryConfig,
+): Promise<pg.QueryResult<Row>> {
+  return new Promise((resolve, reject) => {
+    client.query(
+      new DescribedQuery<Row>(statement, known, (error, result) => {
+        // The driver says null where its types say undefined.
+        if (error instanceof Error) reject(error);
+        else resolve(result);
+      }),
+    );
+  });
 }

@@ -44,6 +44,23 @@ describe("a migrated database", () => {
     expect(rows[0]?.time).toBeInstanceOf(Date);
   });
 
+  test("gives every moment to the millisecond, in whatever zone and era it is written", async () => {
+    const read = async (zone: string, moment: string) => {
+      const client = await database.pool.connect();
+      await client.query("select set_config('timezone', $1, false)", [zone]);
+      const { rows } = await client.query<{ moment: Date | number }>("select $1::timestamptz as moment", [moment]);
+      client.release(true);
+      return rows[0]?.moment;
+    };
+    const moment = new Date("2026-02-28T23:59:59.123Z");
+    expect(await read("UTC", "2026-02-28 23:59:59.123999+00")).toEqual(moment);
+    expect(await read("Asia/Kathmandu", "2026-02-28 23:59:59.123999+00")).toEqual(moment);
+    expect(await read("UTC", "2026-02-28 23:59:59+00")).toEqual(new Date("2026-02-28T23:59:59Z"));
+    expect(await read("UTC", "0044-03-15 00:00:00+00 BC")).toEqual(new Date("-000043-03-15T00:00:00Z"));
+    expect(await read("UTC", "12000-01-01 00:00:00+00")).toEqual(new Date("+012000-01-01T00:00:00Z"));
+    expect(await read("UTC", "infinity")).toBe(Infinity);
+  });
+
   test("keeps what a transaction did, all of it or, when it throws, nothing", async () => {
     const insert = "insert into account (id, email, password_hash) values ($1, $1, '')";
     await transaction(database.pool, (client) => client.query(insert, ["kept"]));

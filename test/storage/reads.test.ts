@@ -46,6 +46,32 @@ describe("reads", () => {
     expect(await others).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
+  test("give each statement its own columns, however often it was asked before", async () => {
+    const wide = { name: "wide", text: "select $1::integer as number, null::text as nothing, now() as moment" };
+    const ask = (statement: typeof wide, number: number) =>
+      runStatement(database.reads, { ...statement, values: [number] });
+    for (let round = 0; round < 20; round += 1) {
+      const answers = await Promise.all([ask(ECHO, 1), ask(wide, 2), ask(ECHO, 3), ask(wide, 4)]);
+      const moment = expect.any(Date) as Date;
+      expect(answers.map(({ rows }) => rows)).toEqual([
+        [{ number: 1 }],
+        [{ number: 2, nothing: null, moment }],
+        [{ number: 3 }],
+        [{ number: 4, nothing: null, moment }],
+      ]);
+      expect(answers.map(({ fields }) => fields.length)).toEqual([1, 3, 1, 3]);
+    }
+  });
+
+  test("never read a table that became another one by the columns it had before", async () => {
+    await database.pool.query("create table shape (first integer, second text); insert into shape values (1, 'two')");
+    const statement = { name: "shape", text: "select * from shape", values: [] };
+    const ask = () => Promise.allSettled(Array.from({ length: 12 }, () => runStatement(database.reads, statement)));
+    for (const answer of await ask()) expect(answer).toMatchObject({ value: { rows: [{ first: 1, second: "two" }] } });
+    await database.pool.query("alter table shape drop column first; alter table shape add column third boolean");
+    for (const answer of await ask()) expect(answer).toMatchObject({ status: "rejected" });
+  });
+
   test("connect again after every connection was dropped", async () => {
     const before = await pids();
     const other = new pg.Client({ connectionString: testDatabase.url });
