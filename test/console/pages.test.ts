@@ -26,6 +26,7 @@ const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ["/connections/{id}", "BambooHR"],
   ["/connections/{id}?tab=access", "BambooHR"],
   ["/connections/{id}?tab=changes", "BambooHR"],
+  ["/connections/{id}?tab=activity", "BambooHR"],
   ["/connections/{id}?tab=settings", "BambooHR"],
   ["/agents", "Connect an agent"],
   ["/tokens", "Tokens and clients"],

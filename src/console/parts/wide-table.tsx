@@ -1,19 +1,19 @@
 import { Table } from "@mantine/core";
 import type { ReactNode } from "react";
 
-interface SizedColumn {
+interface DescribedColumn {
   readonly head: ReactNode;
-  /** In pixels. */
-  readonly width: number;
+  /** In pixels, where it is not to be found by itself. */
+  readonly width?: number;
   /** Whether phones go without it; its cells must too. A table that has such columns is as wide as a phone there. */
   readonly isOptional?: boolean;
 }
 
-/** The head of one column: its words, and its width where it is not to be found by itself. */
-export type Column = ReactNode | SizedColumn;
+/** The head of one column: its words, or more. */
+export type Column = ReactNode | DescribedColumn;
 
-function isSized(column: Column): column is SizedColumn {
-  return typeof column === "object" && column !== null && "width" in column;
+function isDescribed(column: Column): column is DescribedColumn {
+  return typeof column === "object" && column !== null && "head" in column;
 }
 
 /** A table that scrolls sideways by itself where the window is narrower than it, also with the keyboard. Its children are its rows. */
@@ -32,7 +32,7 @@ export function WideTable({
   readonly spacing?: "xs" | "sm";
   readonly children: ReactNode;
 }) {
-  const hasOptional = columns.some((column) => isSized(column) && column.isOptional === true);
+  const hasOptional = columns.some((column) => isDescribed(column) && column.isOptional === true);
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label={label}>
       <Table
@@ -42,8 +42,12 @@ export function WideTable({
         <Table.Thead>
           <Table.Tr>
             {columns.map((column, at) =>
-              isSized(column) ? (
-                <Table.Th key={at} w={column.width} {...(column.isOptional === true && { visibleFrom: "sm" })}>
+              isDescribed(column) ? (
+                <Table.Th
+                  key={at}
+                  {...(column.width !== undefined && { w: column.width })}
+                  {...(column.isOptional === true && { visibleFrom: "sm" })}
+                >
                   {column.head}
                 </Table.Th>
               ) : (

@@ -5,7 +5,8 @@ import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { PageHeader } from "../../parts/page-header.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { useConnections } from "../connections/use-connections.ts";
-import { CallsTable, OUTCOMES } from "./calls-table.tsx";
+import { CallsTable } from "./calls-table.tsx";
+import { OUTCOMES } from "./outcomes.ts";
 import { useUsage } from "./use-activity.ts";
 import { UsageCharts } from "./usage-charts.tsx";
 import { UsageTable } from "./usage-table.tsx";
@@ -48,7 +49,10 @@ export function ActivityPage() {
   const tools = [...new Set((byTool.data ?? []).flatMap(({ tool }) => tool ?? []))].sort();
   return (
     <>
-      <PageHeader title="Activity" about="What agents called. Arguments and results are not kept." />
+      <PageHeader
+        title="Activity"
+        about="What agents called, and how it went. What was said is kept only where a connection is told to."
+      />
       <Group mb="lg">
         <Select
           aria-label="Time"

@@ -1,20 +1,16 @@
-import { Badge, Button, Stack, Table, Text } from "@mantine/core";
+import { Badge, Button, Stack, Table, Text, VisuallyHidden } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useState } from "react";
+import type { Schemas } from "../../api/schemas.ts";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { RowsSkeleton } from "../../parts/skeletons.tsx";
+import { CallDetails } from "./call-details.tsx";
+import { OUTCOMES } from "./outcomes.ts";
 import { type ActivityFilter, useCalls } from "./use-activity.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
 
-/** How a call ended, in words. */
-export const OUTCOMES = {
-  ok: { color: "teal", label: "Worked" },
-  tool_error: { color: "orange", label: "Tool failed" },
-  upstream_error: { color: "red", label: "Third party failed" },
-  refused: { color: "gray", label: "Refused" },
-  cancelled: { color: "gray", label: "Cancelled" },
-} as const;
-
-/** The calls behind the numbers, newest first. */
+/** The calls behind the numbers, newest first, each with its details. */
 export function CallsTable({
   filter,
   connectionName,
@@ -22,6 +18,8 @@ export function CallsTable({
   readonly filter: ActivityFilter;
   readonly connectionName: (id: number) => string;
 }) {
+  const [shown, setShown] = useState<Schemas["Call"]>();
+  const [isOpen, { open, close }] = useDisclosure();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useCalls(filter);
   if (error !== null) return <ErrorNotice error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <RowsSkeleton />;
@@ -29,7 +27,11 @@ export function CallsTable({
   if (calls.length === 0) return <Text c="dimmed">No call is like that.</Text>;
   return (
     <Stack>
-      <WideTable label="Calls" columns={["When", "Connection", "Tool", "Client", "Took", "Outcome"]} minWidth={760}>
+      <WideTable
+        label="Calls"
+        columns={["When", "Connection", "Tool", "Client", "Took", "Outcome", "Details"]}
+        minWidth={920}
+      >
         {calls.map((call) => (
           <Table.Tr key={call.id}>
             <Table.Td>
@@ -44,6 +46,22 @@ export function CallsTable({
                 {OUTCOMES[call.outcome].label}
               </Badge>
             </Table.Td>
+            <Table.Td>
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => {
+                  setShown(call);
+                  open();
+                }}
+              >
+                {call.contents_kept ? "What was said" : "Details"}
+                <VisuallyHidden>
+                  {" "}
+                  in {call.tool}, call {call.id}
+                </VisuallyHidden>
+              </Button>
+            </Table.Td>
           </Table.Tr>
         ))}
       </WideTable>
@@ -52,6 +70,7 @@ export function CallsTable({
           Earlier calls
         </Button>
       )}
+      <CallDetails call={shown} opened={isOpen} onClose={close} connectionName={connectionName} />
     </Stack>
   );
 }

@@ -62,6 +62,24 @@ export function useCalls({ connection, tool, outcome, days }: ActivityFilter) {
   });
 }
 
+/** What was said in one call, while that is kept. */
+export function useCallContents({ mcp_server_id, id }: Schemas["Call"]) {
+  const { client } = useApi();
+  return useQuery({
+    queryKey: ["call-contents", id],
+    queryFn: async () =>
+      (
+        await bodyOf(
+          client.GET("/api/v1/mcp-servers/{server_id}/calls/{call_id}", {
+            params: { path: { server_id: String(mcp_server_id), call_id: id } },
+          }),
+        )
+      ).data,
+    // It may be about people: nothing of it stays once it is closed.
+    gcTime: 0,
+  });
+}
+
 function ofWhich(connection: string | undefined, tool: string | undefined) {
   return { ...(connection !== undefined && { server_id: connection }), ...(tool !== undefined && { tool }) };
 }

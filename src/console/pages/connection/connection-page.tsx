@@ -9,6 +9,7 @@ import { useIntegrationTitles } from "../connect/use-integrations.ts";
 import { AccessLevel } from "./access-level.tsx";
 import { Authorization } from "./authorization.tsx";
 import { LazyChangesPanel } from "./changes/lazy-changes-panel.tsx";
+import { ConnectionActivity } from "./connection-activity.tsx";
 import { DeleteConnection } from "./delete-connection.tsx";
 import { ReplaceKey } from "./replace-key.tsx";
 import { StatusNotice } from "./status-notice.tsx";
@@ -87,6 +88,7 @@ export function ConnectionPage() {
           >
             Changes
           </Tabs.Tab>
+          <Tabs.Tab value="activity">Activity</Tabs.Tab>
           <Tabs.Tab value="settings">Settings</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="tools">
@@ -97,6 +99,9 @@ export function ConnectionPage() {
         </Tabs.Panel>
         <Tabs.Panel value="changes">
           <LazyChangesPanel id={id} accepting={details.accept_tool_changes} />
+        </Tabs.Panel>
+        <Tabs.Panel value="activity">
+          <ConnectionActivity id={id} details={details} />
         </Tabs.Panel>
         <Tabs.Panel value="settings">
           <Authorization id={id} details={details} />

@@ -34,7 +34,7 @@ export function DeleteConnection({ id, name }: { readonly id: string; readonly n
               <List.Item>its client, with all tokens that were got with it</List.Item>
               <List.Item>personal access tokens made for it alone</List.Item>
               <List.Item>sessions of agents that are using it</List.Item>
-              <List.Item>the history of its calls</List.Item>
+              <List.Item>the history of its calls, and what was kept of them</List.Item>
             </List>
             <TextInput
               label={`Type “${name}” to be sure`}

@@ -6,16 +6,27 @@ import { Initials } from "../../parts/initials.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { useIntegrationTitles } from "../connect/use-integrations.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
+import { ErrorRate, LastUsed, UseInOneLine } from "./last-use.tsx";
+import { useConnectionUsage } from "./use-connection-usage.ts";
 
 /** Connections, one a row. */
 export function ConnectionsTable({ connections }: { readonly connections: readonly Schemas["Connection"][] }) {
   const titleOf = useIntegrationTitles();
+  const { data: usage } = useConnectionUsage();
   if (connections.length === 0) return <Text c="dimmed">No connection is like that.</Text>;
   return (
     <WideTable
       label="Connections"
-      columns={["Name", "Status", "Key", "Access", "Connected"]}
-      minWidth={720}
+      columns={[
+        "Name",
+        "Status",
+        "Key",
+        { head: "Access", isOptional: true },
+        { head: "Last used", isOptional: true },
+        { head: "Errors", isOptional: true },
+        { head: "Connected", isOptional: true },
+      ]}
+      minWidth={760}
       spacing="sm"
     >
       {connections.map((each) => (
@@ -30,6 +41,7 @@ export function ConnectionsTable({ connections }: { readonly connections: readon
                 <Text size="xs" c="dimmed">
                   {titleOf(each.server_type)}
                 </Text>
+                <UseInOneLine usage={usage?.get(each.id)} />
                 {each.pending_tool_changes !== undefined && (
                   <Badge size="sm" variant="dot" color="orange">
                     {each.pending_tool_changes === 1 ? "1 change waits" : `${each.pending_tool_changes} changes wait`}
@@ -42,8 +54,14 @@ export function ConnectionsTable({ connections }: { readonly connections: readon
           <Table.Td>
             <KeyBadge status={each.api_key_verification_status} />
           </Table.Td>
-          <Table.Td>{accessInWords(each.access_type)}</Table.Td>
-          <Table.Td>
+          <Table.Td visibleFrom="sm">{accessInWords(each.access_type)}</Table.Td>
+          <Table.Td visibleFrom="sm">
+            <LastUsed usage={usage?.get(each.id)} />
+          </Table.Td>
+          <Table.Td visibleFrom="sm">
+            <ErrorRate usage={usage?.get(each.id)} />
+          </Table.Td>
+          <Table.Td visibleFrom="sm">
             <Moment at={each.created_at} />
           </Table.Td>
         </Table.Tr>
