@@ -8,13 +8,11 @@ export const theme = createTheme({
   cursorType: "pointer",
   respectReducedMotion: true,
   fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+  fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
   components: {
     // The head of a dialog is no banner of the page.
     DrawerHeader: { defaultProps: { role: "none" } },
     ModalHeader: { defaultProps: { role: "none" } },
-  },
-  fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
-  components: {
     Badge: { defaultProps: { tt: "none", fw: 500 } },
   },
 });

@@ -1,4 +1,4 @@
-import { Badge, Group, Stack, Table, Text } from "@mantine/core";
+import { Badge, Box, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/schemas.ts";
 import { accessInWords, KeyBadge, StatusBadge } from "../../parts/connection-badges.tsx";
@@ -20,7 +20,7 @@ export function ConnectionsTable({ connections }: { readonly connections: readon
       columns={[
         "Name",
         "Status",
-        "Key",
+        { head: "Key", isOptional: true },
         { head: "Access", isOptional: true },
         { head: "Last used", isOptional: true },
         { head: "Errors", isOptional: true },
@@ -50,8 +50,15 @@ export function ConnectionsTable({ connections }: { readonly connections: readon
               </Stack>
             </Group>
           </Table.Td>
-          <Table.Td>{each.status !== undefined && <StatusBadge status={each.status} />}</Table.Td>
           <Table.Td>
+            {each.status !== undefined && <StatusBadge status={each.status} />}
+            {each.api_key_verification_status !== "verified" && (
+              <Box hiddenFrom="sm" mt={4}>
+                <KeyBadge status={each.api_key_verification_status} />
+              </Box>
+            )}
+          </Table.Td>
+          <Table.Td visibleFrom="sm">
             <KeyBadge status={each.api_key_verification_status} />
           </Table.Td>
           <Table.Td visibleFrom="sm">{accessInWords(each.access_type)}</Table.Td>
