@@ -71,6 +71,8 @@ export interface Vendor {
   readonly registrations: JsonObject[];
   /** Every token, code and client secret that it gave: none of them may appear in what we say. */
   readonly secrets: Set<string>;
+  /** Makes a client known, for one whose address to come back to is known later than the vendor starts. */
+  know(client: ClientMetadata): Promise<void>;
   /** Refreshes that reached it. */
   refreshes(): number;
   /** Whose the token is and what it may; undefined for one that is not good (any longer) at the resource. */
@@ -232,6 +234,9 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     authorizations: [],
     registrations: [],
     secrets: new Set(),
+    know: async (client) => {
+      await memory.adapter("Client").upsert(client.client_id, client, 0);
+    },
     refreshes: () => vendor.tokenRequests.filter(({ grantType }) => grantType === "refresh_token").length,
     inspect: async (token, resource) => {
       if (refused.has(token)) return undefined;

@@ -1,19 +1,13 @@
 import type { Dispatcher } from "undici";
 import type { ExchangeLimits } from "../exchange.ts";
-import type { Target } from "../integration.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";
+import type { GrantedTokens } from "../oauth/granted-tokens.ts";
 import type { Pace } from "../pace.ts";
 import type { CallResult } from "../tool.ts";
 import type { ErrorAnswers } from "./error-answers.ts";
 
 /** The tokens that owners' logins brought, as far as calls need them. */
-export interface OwnerTokens {
-  /** The token in force for a request to that origin. Throws TokenFailure. */
-  current(target: Target, origin: string, signal: AbortSignal): string | Promise<string>;
-  /** Another one than `refused`, which was not taken. Throws TokenFailure. */
-  renewed(target: Target, origin: string, refused: string, signal: AbortSignal): Promise<string>;
-  forget(connectionId: number): void;
-}
+export type OwnerTokens = Pick<GrantedTokens, "current" | "renewed" | "forget">;
 
 /** What every call of an integration shares. */
 export interface CallContext {
