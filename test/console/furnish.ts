@@ -42,24 +42,26 @@ export async function ownerOf({ site }: ConsoleStage, person: Person): Promise<O
   return createOwner(createFace("rest", site.url), token);
 }
 
-/** Has the remote server offer two of its tools otherwise, and waits until that is known. */
-export async function offerOtherwise(stage: ConsoleStage, owner: Owner, id: string): Promise<void> {
-  const { upstream } = stage;
-  upstream.tools = upstream.tools.map((tool) => {
-    if (tool["name"] === "create_page") {
-      const path = { type: "string", description: "Where the page is." };
-      const audience = { type: "string", description: "Who may read it.", enum: ["everybody", "staff"] };
-      const inputSchema = { type: "object", properties: { path, audience }, required: ["path", "audience"] };
-      return { ...tool, description: "Add a page to the handbook, for everybody or for staff alone.", inputSchema };
-    }
-    if (tool["name"] !== "delete_page") return tool;
-    return pageTool("delete_page", "Move a page of the handbook, and all below it, to the bin.");
-  });
+/** Has the remote server say that its tools are others, and waits until what it offers is known. */
+async function offerOtherwise({ upstream }: ConsoleStage, owner: Owner, id: string): Promise<void> {
+  upstream.tools = HANDBOOK.map(otherwise);
   upstream.tellsOfTools = true;
   const session = await owner.open();
   await owner.call("CallTool", { name: `list_spaces__${id}`, arguments: { path: "/" } }, session);
   upstream.tellsOfTools = false;
   await until(async () => (await owner.call("ListToolChanges", { server_id: id }))["pending_count"] === 2);
+}
+
+/** What the handbook's server would have otherwise. */
+function otherwise(tool: JsonObject): JsonObject {
+  if (tool["name"] === "create_page") {
+    const path = { type: "string", description: "Where the page is." };
+    const audience = { type: "string", description: "Who may read it.", enum: ["everybody", "staff"] };
+    const inputSchema = { type: "object", properties: { path, audience }, required: ["path", "audience"] };
+    return { ...tool, description: "Add a page to the handbook, for everybody or for staff alone.", inputSchema };
+  }
+  if (tool["name"] !== "delete_page") return tool;
+  return pageTool("delete_page", "Move a page of the handbook, and all below it, to the bin.");
 }
 
 /** Fills an account: connections in every state, tokens, clients, calls of the last days. */
