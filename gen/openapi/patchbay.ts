@@ -22,9 +22,10 @@ export interface paths {
          * @description Creates a connection. Its key is verified in the background; read it or watch it to see the outcome.
          *
          *     With an `Idempotency-Key` the request can be sent again when its answer got lost: within 24 hours the same request
-         *     under the same key is answered as the first one was, with `Idempotency-Replayed: true` and without an
-         *     `authorization_url`, and creates nothing; sent while the first is at work, it waits for that one's outcome. Another request under the key is a 409. A key belongs to
-         *     the account. A request that failed leaves its key free.
+         *     under the same key is answered as the first one was, with `Idempotency-Replayed: true`, and creates nothing; an
+         *     `authorization_url` is another one, and absent when none is needed any more. Sent while the first is at work, it waits
+         *     for that one's outcome. Another request under the key is a 409. A key belongs to the account. A request that failed
+         *     leaves its key free.
          */
         post: operations["createConnection"];
         delete?: never;

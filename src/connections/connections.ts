@@ -117,6 +117,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     async create(principal, draft, idempotencyKey) {
       const created = await createOne(principal, draft, idempotencyKey);
       if (created.status !== "needs_authorization") return created;
+      // A repetition may come when the owner has logged in, or the connection is gone.
+      const now = created.isRepeated ? await store.find(principal.accountId, created.id) : undefined;
+      if (created.isRepeated && now?.needsAuthorization !== true) return created;
       return { ...created, authorization: await deps.addresses.issue(principal.accountId, created.id) };
     },
 

@@ -1063,8 +1063,9 @@ export const ConnectionService: GenService<{
    * Creates a connection; its key is verified in the background.
    *
    * With metadata `idempotency-key` (1 to 255 visible ASCII characters) the request can be sent again: within 24 hours the
-   * same request under the same key is answered as the first one was, with metadata `idempotency-replayed: true` and without
-   * an `authorization_url`, and creates nothing; sent while the first is at work, it waits for that one's outcome. Another request under the key is
+   * same request under the same key is answered as the first one was, with metadata `idempotency-replayed: true`, and
+   * creates nothing; an `authorization_url` is another one, and absent when none is needed any more. Sent while the first is
+   * at work, it waits for that one's outcome. Another request under the key is
    * aborted. A key belongs to the account. A request that failed leaves its key free.
    *
    * @generated from rpc patchbay.v1.ConnectionService.CreateConnection
