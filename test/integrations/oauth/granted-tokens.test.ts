@@ -14,8 +14,9 @@ import { openDatabase, type Database } from "../../../src/storage/database.ts";
 import { createSealer } from "../../../src/storage/sealing.ts";
 import { createGrantStore } from "../../../src/storage/stores/connection-grant.ts";
 import { sealGrant } from "../../../src/storage/stores/sealed-grant.ts";
+import { until } from "../../support/until.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
-import { obtain, startSubject, type Subject, termsOf } from "./support.ts";
+import { failureOf, obtain, startSubject, type Subject, termsOf } from "./support.ts";
 
 const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
 const log = pino({ level: "silent" });
@@ -126,5 +127,149 @@ describe("at the moment of expiry", () => {
     }
     expect(upstream.vendor.tokenRequests.map(({ status }) => status)).not.toContain(400);
     expect(one.needs).toEqual([]);
+  });
+});
+
+describe("a token", () => {
+  test("that is good is there at once: no promise, no query, no request", async () => {
+    const { replicas, target, origin, upstream } = await authorized();
+    const [tokens] = replicas;
+    const first = await tokens?.current(target, origin, signal);
+    await databases[0]?.pool.query("delete from connection_grant");
+    expect(tokens?.current(target, origin, signal)).toBe(first);
+    expect(upstream.vendor.refreshes()).toBe(0);
+  });
+
+  test("is renewed ahead of its end, while calls go on with it, and every replica takes what one has got", async () => {
+    const { replicas, target, origin, upstream, pass } = await authorized();
+    const firsts = await Promise.all(replicas.map(async (tokens) => tokens.current(target, origin, signal)));
+    pass(3_600_000 - 60_000);
+    expect(replicas.map((tokens) => tokens.current(target, origin, signal))).toEqual(firsts);
+    await until(
+      () => {
+        const now = replicas.map((tokens) => tokens.current(target, origin, signal));
+        return Promise.resolve(new Set(now).size === 1 && now[0] !== firsts[0]);
+      },
+      { what: "both have the same new one" },
+    );
+    expect(upstream.vendor.refreshes()).toBe(1);
+  });
+
+  test("goes to the origin that it was issued for, and to no other", async () => {
+    const { replicas, target, origin, upstream, needs } = await authorized();
+    for (const tokens of replicas) {
+      await tokens.current(target, origin, signal);
+      const elsewhere = async () => tokens.current(target, "https://elsewhere.example", signal);
+      expect((await failureOf(elsewhere())).kind).toBe("other");
+      expect((await failureOf(tokens.renewed(target, "https://elsewhere.example", "x", signal))).kind).toBe("other");
+    }
+    expect(upstream.refused).toEqual([]);
+    expect(needs).toEqual([]);
+  });
+
+  test("that came with an earlier version of the connection's key is none of the later one's", async () => {
+    const { replicas, target, origin, needs } = await authorized();
+    const moved = { ...target, keyVersion: 3 };
+    for (const tokens of replicas) {
+      const failure = await failureOf(Promise.resolve(tokens.current(moved, origin, signal)));
+      expect(failure.kind).toBe("ended");
+    }
+    expect(needs).toHaveLength(2);
+  });
+
+  test("that is refused as soon as it is given is not replaced again and again", async () => {
+    const one = await authorized();
+    const { replicas, target, origin, upstream } = one;
+    const [tokens] = replicas;
+    if (tokens === undefined) throw new Error("no replica");
+    let token = await tokens.current(target, origin, signal);
+    token = await tokens.renewed(target, origin, token, signal);
+    const failure = await failureOf(tokens.renewed(target, origin, token, signal));
+    expect(failure).toMatchObject({ kind: "refused" });
+    expect(upstream.vendor.refreshes()).toBe(1);
+    one.pass(31_000);
+    expect(await tokens.renewed(target, origin, token, signal)).not.toBe(token);
+  });
+});
+
+describe("a token endpoint that fails", () => {
+  test("is asked again with pauses that grow; meanwhile a token that is still good is used", async () => {
+    const one = await authorized();
+    const { replicas, target, origin, upstream } = one;
+    const [tokens] = replicas;
+    if (tokens === undefined) throw new Error("no replica");
+    const first = await tokens.current(target, origin, signal);
+    upstream.vendor.answerToken = (_request, response) => {
+      response.writeHead(500).end();
+      return true;
+    };
+    one.pass(3_600_000 - 30_000);
+    for (const asked of [1, 2, 3]) {
+      await until(() => {
+        expect(tokens.current(target, origin, signal)).toBe(first);
+        return Promise.resolve(upstream.vendor.refreshes() === asked);
+      });
+      // Nobody asks before the pause is over.
+      for (let again = 0; again < 5; again += 1) expect(tokens.current(target, origin, signal)).toBe(first);
+      expect(upstream.vendor.refreshes()).toBe(asked);
+      one.pass(2 ** (asked - 1) * 1_000);
+    }
+    one.pass(30_000);
+    expect(await failureOf(Promise.resolve(tokens.current(target, origin, signal)))).toMatchObject({ kind: "down" });
+    expect(one.needs).toEqual([]);
+    upstream.vendor.answerToken = undefined;
+    one.pass(60_000);
+    expect(await tokens.current(target, origin, signal)).not.toBe(first);
+  });
+
+  test("keeps nobody from leaving who waits for it, and what it answers in the end counts", async () => {
+    const { replicas, target, origin, upstream, pass } = await authorized();
+    const [tokens, other] = replicas;
+    if (tokens === undefined || other === undefined) throw new Error("no replicas");
+    const first = await tokens.current(target, origin, signal);
+    let answer = (_word: "send"): void => {};
+    upstream.vendor.beforeAnswer = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    pass(3_601_000);
+    const leaving = new AbortController();
+    const waiting = Promise.resolve(tokens.current(target, origin, leaving.signal));
+    await until(() => Promise.resolve(upstream.vendor.refreshes() === 1));
+    const patient = Promise.resolve(other.current(target, origin, signal));
+    leaving.abort(new Error("gone"));
+    await expect(waiting).rejects.toThrow("gone");
+    answer("send");
+    const got = await patient;
+    expect(got).not.toBe(first);
+    expect(await tokens.current(target, origin, signal)).toBe(got);
+    expect(upstream.vendor.refreshes()).toBe(1);
+  });
+});
+
+describe("an authorization that is over", () => {
+  test("is stored as such: no replica asks the third party again, and its owner is told why", async () => {
+    const { replicas, target, origin, upstream, needs, pass } = await authorized();
+    await Promise.all(replicas.map(async (tokens) => tokens.current(target, origin, signal)));
+    upstream.vendor.endGrants();
+    pass(3_601_000);
+    const failures = await Promise.all(
+      replicas.map((tokens) => failureOf(Promise.resolve(tokens.current(target, origin, signal)))),
+    );
+    for (const { kind, message } of failures) {
+      expect(kind).toBe("ended");
+      expect(message).toMatch(/invalid_grant.*authorise the connection again/);
+    }
+    expect(upstream.vendor.refreshes()).toBe(1);
+    expect(new Set(needs.map(({ reason }) => reason)).size).toBe(1);
+  });
+});
+
+describe("a scope that a call lacked", () => {
+  test("is asked for beside those that there are, once for many such calls", async () => {
+    const { replicas, target, needs } = await authorized();
+    const [tokens] = replicas;
+    for (let turn = 0; turn < 3; turn += 1) await tokens?.extend(target, "tools.admin", "More is needed.");
+    expect(needs).toEqual([{ reason: "More is needed.", wantedScope: "tools.read tools.admin" }]);
   });
 });
