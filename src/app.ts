@@ -95,7 +95,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const { revocations, verifier, isHonoured } = auth;
   const oauthServer = composeAuthorizationServer(config, foundation, login, auth, log);
   const { store, enqueueVerification } = composeConnectionStore(config, foundation, jobs);
-  const grantedTokens = await composeGrantedTokens(foundation, store);
+  const grantedTokens = await composeGrantedTokens(config, foundation, store);
   building.defer(() => grantedTokens.close());
   const integrations = await composeIntegrations(config, foundation, feed, log, additional, grantedTokens);
   building.defer(() => {

@@ -24,6 +24,7 @@ import { CALLBACK_PATH } from "../integrations/oauth/client-document.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import { createAuthorizationStore } from "../storage/stores/authorization-request.ts";
 import { createConnectionGrants } from "../storage/stores/connection-grant-write.ts";
+import { createUpstreamClientStore } from "../storage/stores/upstream-client.ts";
 import type { NodeRoute } from "../transport/router.ts";
 import type { Foundation } from "./foundation.ts";
 import { createEnqueueRevocation } from "./granted-tokens.ts";
@@ -71,6 +72,7 @@ export function composeConnectionAuthorization(
     secrets,
     grants,
     redirectUri: publicUrl + CALLBACK_PATH,
+    clients: createUpstreamClientStore({ pool, sealer }),
     onChange,
   });
   const pages = [

@@ -1,8 +1,11 @@
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
+import type { Config } from "../config.ts";
 import type { ConnectionStore } from "../connections/connection-store.ts";
 import { createRevokeGrants, type RevokeGrants } from "../connections/revoke-grants.ts";
 import type { Catalog } from "../integrations/integration.ts";
+import { CALLBACK_PATH } from "../integrations/oauth/client-document.ts";
+import { droppingRefusedClient } from "../integrations/oauth/dropping-refused-client.ts";
 import { createGrantedTokens, type GrantedTokens } from "../integrations/oauth/granted-tokens.ts";
 import { refreshTokens } from "../integrations/oauth/refresh-tokens.ts";
 import { createRenewalSlots } from "../integrations/oauth/renewal-slots.ts";
@@ -10,6 +13,7 @@ import { openDatabase } from "../storage/database.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import { createGrantStore } from "../storage/stores/connection-grant.ts";
 import { createEndedGrants, type EnqueueRevocation, revokeGrants } from "../storage/stores/connection-grant-write.ts";
+import { createUpstreamClientStore } from "../storage/stores/upstream-client.ts";
 import { REVOKE_QUEUE } from "./background.ts";
 import type { Foundation } from "./foundation.ts";
 
@@ -25,18 +29,23 @@ export interface TokensOfLogins {
 
 /** Builds them, on connections to the database of their own. */
 export async function composeGrantedTokens(
+  { publicUrl }: Pick<Config, "publicUrl">,
   { database, sealer }: Pick<Foundation, "database" | "sealer">,
   connections: Pick<ConnectionStore, "requireAuthorization">,
 ): Promise<TokensOfLogins> {
   const own = await openDatabase({ url: database.url, poolSize: RENEWALS.total });
   const store = createGrantStore({ reads: database.reads, pool: own.pool, sealer });
+  const clients = createUpstreamClientStore({ pool: database.pool, sealer });
   const slots = createRenewalSlots(RENEWALS);
   return {
     through: (dispatcher) =>
       createGrantedTokens({
         store,
         slots,
-        refresh: (terms, refreshToken, signal) => refreshTokens(terms, refreshToken, dispatcher, signal),
+        refresh: (terms, refreshToken, signal) =>
+          droppingRefusedClient(terms, publicUrl + CALLBACK_PATH, clients, () =>
+            refreshTokens(terms, refreshToken, dispatcher, signal),
+          ),
         requireAuthorization: ({ accountId, connectionId, keyVersion }, need) =>
           connections.requireAuthorization(accountId, connectionId, keyVersion, need),
       }),

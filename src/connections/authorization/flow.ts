@@ -2,8 +2,10 @@ import type { Actor } from "../../auth/actor.ts";
 import { DomainError } from "../../domain-error.ts";
 import { authorizationRequest } from "../../integrations/oauth/authorization-request.ts";
 import type { OwnerAuthorization } from "../../integrations/oauth/authorization.ts";
+import { droppingRefusedClient } from "../../integrations/oauth/dropping-refused-client.ts";
 import { toKeptTokens } from "../../integrations/oauth/grant.ts";
 import { redeemCode } from "../../integrations/oauth/redeem-code.ts";
+import type { UpstreamClients } from "../../integrations/oauth/upstream-clients.ts";
 import type { Catalog, Integration } from "../../integrations/integration.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ConnectionEvent } from "../change-feed.ts";
@@ -52,6 +54,8 @@ export interface AuthorizationFlowDeps {
   readonly authorizations: AuthorizationStore;
   readonly secrets: AuthorizationSecrets;
   readonly redirectUri: string;
+  /** Our registrations at authorization servers. */
+  readonly clients: Pick<UpstreamClients, "forget">;
   readonly grants: Pick<ConnectionGrants, "storeGrant">;
   /** Called after an authorization is in force, before it is answered: what this replica remembers of the account is out of date. */
   readonly onChange: (event: ConnectionEvent) => void;
@@ -102,7 +106,9 @@ export function createAuthorizationFlow(deps: AuthorizationFlowDeps): Authorizat
       const { integration, authorization } = authorizationOf(deps.catalog, connection);
       const proof = { redirectUri: deps.redirectUri, state: known, codeVerifier };
       const askedMs = Date.now();
-      const issued = await redeemCode(terms, parameters, proof, authorization.dispatcher, signal);
+      const issued = await droppingRefusedClient(terms, deps.redirectUri, deps.clients, () =>
+        redeemCode(terms, parameters, proof, authorization.dispatcher, signal),
+      );
       const tokens = toKeptTokens(issued, askedMs);
       const { serverType } = connection;
       const others = await withoutKey(deps.connections, connection, integration);

@@ -17,6 +17,9 @@ import type { UpstreamClients } from "./upstream-clients.ts";
 
 const MAX_DEPTH = 16;
 
+/** A server may forget us without a word, and people would end on its error page: so long is a registration used for new ones. */
+const KEPT_DAYS = 30;
+
 /** A client that somebody registered by hand. */
 export interface ConfiguredClient {
   readonly clientId: string;
@@ -54,7 +57,8 @@ export async function clientFor(
   const known = await deps.clients.find(place);
   if (known !== undefined) return known;
   const { client, expiresAt } = await register(described, registrationEndpoint, deps, signal);
-  return deps.clients.keep(place, client, expiresAt);
+  const latest = new Date(Date.now() + KEPT_DAYS * 86_400_000);
+  return deps.clients.keep(place, client, expiresAt !== undefined && expiresAt < latest ? expiresAt : latest);
 }
 
 async function register(

@@ -11,9 +11,17 @@ export class TokenFailure extends Error {
   /** For `busy`: how long the server asks to wait, in milliseconds, where it says so. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(kind: TokenFailureKind, message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+  /** The error word of RFC 6749 §5.2, where the server said one. */
+  readonly code: string | undefined;
+
+  constructor(
+    kind: TokenFailureKind,
+    message: string,
+    options: { cause?: unknown; retryAfterMs?: number; code?: string } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
+    this.code = options.code;
   }
 }

@@ -41,7 +41,7 @@ export async function tokenRefusal(asker: Asker, response: Response): Promise<To
   const start = `${endpointOf(asker)} answered ${status}${said}.`;
   const { kind, advice } = (asker.meaning ?? meaningOf)(code);
   // Some vendors refuse with 200, a word of RFC 6749 at any status is one.
-  if (kind === "ended") return new TokenFailure(kind, `${start} ${advice}`);
+  if (kind === "ended") return new TokenFailure(kind, `${start} ${advice}`, { code });
   if (status === 429) {
     const waitMs = retryAfterMs(response.headers.get("retry-after") ?? undefined);
     const when = waitMs === undefined ? "in a minute" : `in ${Math.ceil(waitMs / 1_000)} seconds`;
@@ -53,7 +53,7 @@ export async function tokenRefusal(asker: Asker, response: Response): Promise<To
     return new TokenFailure("other", `${start} That is no token (RFC 6749 asks for 200).`);
   if (status >= 300 && status < 400)
     return new TokenFailure("other", `${start} Redirects are not followed: set the address that it leads to.`);
-  return new TokenFailure(kind, `${start} ${advice}`);
+  return new TokenFailure(kind, `${start} ${advice}`, { code });
 }
 
 function meaningOf(code: string): Meaning {

@@ -1,0 +1,202 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { clientDocument, clientMetadata } from "../../../src/integrations/oauth/client-document.ts";
+import { droppingRefusedClient } from "../../../src/integrations/oauth/dropping-refused-client.ts";
+import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
+import type { UpstreamClients } from "../../../src/integrations/oauth/upstream-clients.ts";
+import type { AuthorizationTerms } from "../../../src/integrations/oauth/authorization.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { openDatabase, type Database } from "../../../src/storage/database.ts";
+import { createSealer } from "../../../src/storage/sealing.ts";
+import { createUpstreamClientStore } from "../../../src/storage/stores/upstream-client.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import {
+  authorise,
+  authorizationFor,
+  failureOf,
+  KNOWN,
+  newProof,
+  obtain,
+  REDIRECT_URI,
+  STATIC_CLIENT,
+  startSubject,
+  type Subject,
+  targetOf,
+} from "./support.ts";
+
+const OAUTH = "/.well-known/oauth-authorization-server";
+const HTTPS = "https://patchbay.example";
+const patient = (): AbortSignal => AbortSignal.timeout(20_000);
+
+let testDatabase: TestDatabase;
+let database: Database;
+let clients: UpstreamClients;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
+  clients = createUpstreamClientStore({
+    pool: database.pool,
+    sealer: createSealer([{ version: 1, key: randomBytes(32) }]),
+  });
+});
+beforeEach(() => database.pool.query("truncate upstream_client"));
+afterAll(async () => {
+  await database?.close();
+  await testDatabase?.close();
+});
+
+function terms(subject: Subject, configuration: JsonObject = {}, publicUrl?: string): Promise<AuthorizationTerms> {
+  const authorization = authorizationFor(subject, clients, publicUrl);
+  return authorization.terms(targetOf(subject.upstream, configuration), undefined, patient());
+}
+
+/** Changes what the vendor says of itself. */
+function describe({ upstream: { vendor } }: Subject, changes: JsonObject): void {
+  vendor.documents.set(OAUTH, { ...vendor.metadata, ...changes });
+}
+
+test("a configured client goes before every other way, and nothing is registered", async () => {
+  const subject = await startSubject();
+  expect((await terms(subject, KNOWN)).client).toEqual(STATIC_CLIENT);
+  expect((await terms(subject, { oauth_client_id: "public" })).client).toEqual({
+    clientId: "public",
+    clientSecret: undefined,
+    authentication: "none",
+    source: "configured",
+  });
+  describe(subject, { token_endpoint_auth_methods_supported: ["client_secret_post"] });
+  expect((await terms(subject, KNOWN)).client.authentication).toBe("client_secret_post");
+  expect(subject.upstream.vendor.registrations).toEqual([]);
+});
+
+test("a server that has only dynamic registration gets one registration, which every later connection uses", async () => {
+  const subject = await startSubject();
+  const first = await terms(subject);
+  expect(first.client).toMatchObject({ clientSecret: undefined, authentication: "none", source: "registered" });
+  const tokens = await obtain(subject.upstream, first, subject.dispatcher);
+  expect(await subject.upstream.vendor.inspect(tokens.accessToken, subject.upstream.url)).toBeDefined();
+  expect((await terms(subject)).client).toEqual(first.client);
+  expect(subject.upstream.vendor.registrations).toEqual([
+    { ...clientMetadata("http://127.0.0.1:1"), redirect_uris: [REDIRECT_URI], application_type: "native" },
+  ]);
+});
+
+test("connections that register at once end with one client", async () => {
+  const subject = await startSubject();
+  const found = await Promise.all([terms(subject), terms(subject), terms(subject)]);
+  const last = await terms(subject);
+  expect(new Set(found.map(({ client }) => client.clientId)).size).toBe(1);
+  expect(last.client).toEqual(found[0]?.client);
+});
+
+test.each(["client_secret_basic", "client_secret_post"])(
+  "a server without public clients gives a secret, which is sent by %s",
+  async (method) => {
+    const subject = await startSubject();
+    describe(subject, { token_endpoint_auth_methods_supported: [method] });
+    const found = await terms(subject);
+    expect(found.client).toMatchObject({ authentication: method, source: "registered" });
+    expect(found.client.clientSecret).toBeDefined();
+    expect(await obtain(subject.upstream, found, subject.dispatcher)).toHaveProperty("accessToken");
+    expect((await terms(subject)).client).toEqual(found.client);
+  },
+);
+
+test("a server that reads client documents is given ours, over https alone", async () => {
+  const subject = await startSubject({
+    registration: ["dynamic", "document"],
+    fetchDocument: async () => Response.json(clientDocument(HTTPS), { headers: { "cache-control": "no-store" } }),
+  });
+  const found = await terms(subject, {}, HTTPS);
+  expect(found.client).toEqual({
+    clientId: `${HTTPS}/authorizations/client.json`,
+    clientSecret: undefined,
+    authentication: "none",
+    source: "document",
+  });
+  expect(subject.upstream.vendor.registrations).toEqual([]);
+  const proof = { ...newProof(), redirectUri: `${HTTPS}/authorizations/callback` };
+  const back = await authorise(subject.upstream, found, proof);
+  expect(back.origin + back.pathname).toBe(proof.redirectUri);
+  const tokens = await redeemCode(found, back.searchParams, proof, subject.dispatcher, patient());
+  expect(await subject.upstream.vendor.inspect(tokens.accessToken, subject.upstream.url)).toBeDefined();
+  expect((await terms(subject)).client.source).toBe("registered");
+});
+
+test("a server that takes neither asks for a client in the configuration, and says where it is to come back to", async () => {
+  const subject = await startSubject({ registration: [] });
+  const failure = await failureOf(terms(subject));
+  expect(failure.kind).toBe("refused");
+  expect(failure.message).toContain("takes no registrations");
+  expect(failure.message).toContain(`redirect address ${REDIRECT_URI}`);
+  expect(failure.message).toContain("oauth_client_id");
+});
+
+test.each([
+  [
+    400,
+    JSON.stringify({ error: "invalid_redirect_uri", error_description: "Not here." }),
+    "invalid_redirect_uri: Not here.",
+  ],
+  [403, "<html>no</html>", "did not take our registration"],
+  [201, JSON.stringify({ client_name: "?" }), "did not take our registration"],
+  [201, "[]", "did not take our registration"],
+])("a registration that is answered %i %s asks for a client in the configuration too", async (status, body, says) => {
+  const subject = await startSubject();
+  const path = "/register-here";
+  describe(subject, { registration_endpoint: `${subject.upstream.vendor.origin}${path}` });
+  subject.upstream.vendor.documents.set(path, (response) => {
+    response.writeHead(status, { "content-type": "application/json" }).end(body);
+  });
+  const failure = await failureOf(terms(subject));
+  expect(failure.message).toContain(says);
+  expect(failure.message).toContain("oauth_client_id");
+});
+
+test("registrations that say 200, null and nothing about the secret's life are taken", async () => {
+  const subject = await startSubject();
+  const path = "/register-here";
+  describe(subject, { registration_endpoint: `${subject.upstream.vendor.origin}${path}` });
+  const given = {
+    client_id: "a",
+    client_secret: "b",
+    client_uri: null,
+    token_endpoint_auth_method: "client_secret_post",
+  };
+  subject.upstream.vendor.documents.set(path, (response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(given));
+  });
+  expect((await terms(subject)).client).toEqual({
+    clientId: "a",
+    clientSecret: "b",
+    authentication: "client_secret_post",
+    source: "registered",
+  });
+});
+
+test("a registration whose secret has expired, or is as old as a month, is replaced", async () => {
+  const subject = await startSubject();
+  const first = await terms(subject);
+  const { rows } = await database.pool.query<{ days: number }>(
+    "select extract(epoch from expires_at - now()) / 86400 as days from upstream_client",
+  );
+  expect(Math.round(Number(rows[0]?.days))).toBe(30);
+  await database.pool.query("update upstream_client set expires_at = now()");
+  expect((await terms(subject)).client.clientId).not.toBe(first.client.clientId);
+});
+
+test("a client that the server has forgotten is registered anew by the next authorization", async () => {
+  const subject = await startSubject();
+  const found = await terms(subject);
+  const proof = newProof();
+  const back = await authorise(subject.upstream, found, proof);
+  subject.upstream.vendor.answerToken = (_request, response) => {
+    response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: "invalid_client" }));
+    return true;
+  };
+  const redeem = (): Promise<unknown> => redeemCode(found, back.searchParams, proof, subject.dispatcher, patient());
+  const failure = await failureOf(droppingRefusedClient(found, REDIRECT_URI, clients, redeem));
+  expect(failure.message).toContain("Our client is not known there");
+  expect((await terms(subject)).client.clientId).not.toBe(found.client.clientId);
+});
