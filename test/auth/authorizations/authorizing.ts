@@ -21,6 +21,7 @@ export interface Owner {
     method: string,
     path: string,
     body?: JsonObject,
+    headers?: Readonly<Record<string, string>>,
   ): Promise<{ readonly status: number; readonly body: JsonObject }>;
   /** A connection that waits to be authorised, unless `more` says otherwise: its id, and the path of the address that was given out. */
   connect(more?: JsonObject): Promise<{ readonly id: string; readonly path: string }>;
@@ -30,6 +31,8 @@ export interface Owner {
   look(id: string): Promise<JsonObject>;
   /** Whether what authorises it was found to work. */
   isVerified(id: string): Promise<boolean>;
+  /** Calls a tool as an agent does: whether that failed, and the words that came back. */
+  useTool(name: string): Promise<{ readonly isError: boolean; readonly text: string }>;
 }
 
 /** Starts both. */
@@ -62,10 +65,10 @@ async function asOwner(site: Site, browser: FormBrowser, person: Person, url: st
   const owner: Owner = {
     person,
     browser,
-    async call(method, path, body) {
+    async call(method, path, body, headers = {}) {
       const response = await fetch(site.url + path, {
         method,
-        headers: { authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
+        headers: { ...headers, authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
         ...(body && { body: JSON.stringify(body) }),
       });
       const answer: unknown = await response.json();
@@ -88,6 +91,12 @@ async function asOwner(site: Site, browser: FormBrowser, person: Person, url: st
       const { connection } = body;
       if (!isJsonObject(connection)) throw new Error(`there is no connection ${id}: ${JSON.stringify(body)}`);
       return connection;
+    },
+    async useTool(name) {
+      const { sessionId } = (await owner.call("POST", "/mcp/initialize", { protocolVersion: "2025-03-26" })).body;
+      const headers = { "x-session-id": String(sessionId) };
+      const { body } = await owner.call("POST", "/mcp/tools/call", { name }, headers);
+      return { isError: body["isError"] === true, text: JSON.stringify(body["content"]) };
     },
     async isVerified(id) {
       const { data } = (await owner.call("GET", `/api/v1/mcp-servers/${id}`)).body;

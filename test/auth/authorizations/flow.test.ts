@@ -112,6 +112,24 @@ describe("authorising a connection", () => {
     expect(await look(id)).toMatchObject({ name: "Renamed", auth_method: "oauth2", oauth2_scopes: ["mcp.read"] });
   });
 
+  test("asks for further scopes when a call needs them; until then the others go on", async () => {
+    const { browser, connect, address, look, isVerified, useTool } = await world.owner();
+    const { id, path } = await connect();
+    await browser.get(await comeBack(world.upstream, browser, path));
+    await until(() => isVerified(id));
+    const refused = await useTool("administer");
+    expect([refused.isError, refused.text]).toEqual([true, expect.stringContaining("tools.admin")]);
+    await until(async () => (await look(id))["status"] === "needs_authorization");
+    expect(await isVerified(id)).toBe(true);
+    expect((await useTool("whoami")).isError).toBe(false);
+    const again = await address(id);
+    await browser.get(await comeBack(world.upstream, browser, again));
+    expect(world.upstream.vendor.authorizations.at(-1)?.get("scope")).toContain("tools.admin");
+    await until(() => isVerified(id));
+    expect(await look(id)).toMatchObject({ status: "active" });
+    expect((await useTool("administer")).isError).toBe(false);
+  });
+
   test("takes the place of a key, which is gone with it", async () => {
     const { browser, connect, address, look, isVerified } = await world.owner();
     const configuration = { url: world.upstream.url, api_token: "old-key" };
