@@ -1002,14 +1002,14 @@ export interface components {
              * @enum {string}
              */
             access_type: "read" | "write" | "individual";
-            /** @description The kind of integration, such as `mcp` or `bamboohr`. Only in a list with `view=detailed`. */
+            /** @description The kind of integration, such as `mcp` or `bamboohr`. Only in a list with `view=detailed` and in a watch. */
             server_type?: string;
             /**
-             * @description `disabled` while agents may not use it, `needs_authorization` while its owner has to log in at the third party, `error` while its key fails, `active` otherwise. Only in a list with `view=detailed`.
+             * @description `disabled` while agents may not use it, `needs_authorization` while its owner has to log in at the third party, `error` while its key fails, `active` otherwise. Only in a list with `view=detailed` and in a watch.
              * @enum {string}
              */
             status?: "active" | "disabled" | "needs_authorization" | "error";
-            /** @description Why the status or the verification is what it is. Only in a list with `view=detailed`, where there is something to say. */
+            /** @description Why the status or the verification is what it is. Only in a list with `view=detailed` and in a watch, where there is something to say. */
             status_reason?: string;
             /**
              * Format: int32

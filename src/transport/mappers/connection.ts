@@ -52,7 +52,7 @@ export function toWireAddress({ url, expiresAt }: AuthorizationAddress): {
   return { authorizationUrl: url, authorizationUrlExpiresAt: expiresAt.toISOString() };
 }
 
-/** The connection as a list with the view `detailed` shows it: with what tells connections apart at a glance. */
+/** The connection as a list with the view `detailed`, or a watch, shows it: with what tells connections apart at a glance. */
 export function toWireListed(connection: Connection): WireConnection {
   const listed = toWireConnection(connection);
   listed.serverType = connection.serverType;

@@ -4,7 +4,7 @@ import {
   WatchConnectionsResponseSchema,
 } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import type { WatchEvent } from "../../connections/watch.ts";
-import { toWireConnection } from "./connection.ts";
+import { toWireListed } from "./connection.ts";
 
 /** One event of a watch, field by field. */
 export function toWireWatchEvent(event: WatchEvent): WatchConnectionsResponse {
@@ -12,12 +12,12 @@ export function toWireWatchEvent(event: WatchEvent): WatchConnectionsResponse {
     case "snapshot":
       return create(WatchConnectionsResponseSchema, {
         event: event.event,
-        connections: event.connections.map(toWireConnection),
+        connections: event.connections.map(toWireListed),
       });
     case "updated":
       return create(WatchConnectionsResponseSchema, {
         event: event.event,
-        connections: [toWireConnection(event.connection)],
+        connections: [toWireListed(event.connection)],
       });
     case "deleted":
       return create(WatchConnectionsResponseSchema, { event: event.event, serverId: String(event.connectionId) });

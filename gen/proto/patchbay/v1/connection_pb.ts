@@ -89,21 +89,24 @@ export type Connection = Message<"patchbay.v1.Connection"> & {
   accessType: string;
 
   /**
-   * The kind of integration, such as `mcp` or `bamboohr`. Set only in a list with the view `detailed`.
+   * The kind of integration, such as `mcp` or `bamboohr`. Set only in a list with the view `detailed`
+   * and in a watch.
    *
    * @generated from field: optional string server_type = 10 [json_name = "server_type"];
    */
   serverType?: string | undefined;
 
   /**
-   * `active`, `disabled`, `needs_authorization` or `error`, as in ConnectionDetails. Set only in a list with the view `detailed`.
+   * `active`, `disabled`, `needs_authorization` or `error`, as in ConnectionDetails. Set only in a list with the view
+   * `detailed` and in a watch.
    *
    * @generated from field: optional string status = 11;
    */
   status?: string | undefined;
 
   /**
-   * Why the status or the verification is what it is, in a sentence. Set only in a list with the view `detailed`, where
+   * Why the status or the verification is what it is, in a sentence. Set only in a list with the view `detailed` and in a
+   * watch, where
    * there is something to say.
    *
    * @generated from field: optional string status_reason = 12 [json_name = "status_reason"];
