@@ -127,6 +127,17 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     expect(alternate.data).toMatchObject({ message: "MCP server updated", connection: { connection_id: id } });
   });
 
+  test("updates it only as it was read", async () => {
+    const path = { server_id: id };
+    const { response } = await api.GET("/api/v1/mcp-servers/{server_id}", { params: { path } });
+    const etag = response.headers.get("etag") ?? "";
+    expect(etag).toMatch(/^"[^"]+"$/);
+    const params = { path, header: { "If-Match": etag } };
+    const body = { description: "The public handbook." };
+    const updated = await api.PUT("/api/v1/mcp-servers/{server_id}", { params, body });
+    expect(updated.response.status).toBe(200);
+  });
+
   test("lists its tools, all of them and by the page", async () => {
     const path = { server_id: id };
     const tools = (query: { limit?: number; include_disabled?: boolean }) =>

@@ -53,6 +53,7 @@ beforeEach(async () => {
   enqueued.length = 0;
   failNext = false;
   await database.pool.query("delete from connection");
+  await database.pool.query("delete from idempotency_key");
 });
 
 function fresh(overrides: Partial<NewConnection> = {}): NewConnection {
@@ -120,6 +121,31 @@ describe("connections in PostgreSQL", () => {
     }
     expect(await rows("connection")).toBe(20);
     expect(await rows("oauth_client")).toBe(20);
+  });
+
+  it("made under a key that failed half-way leave the key free, and then are made once", async () => {
+    const key = { key: "k", request: "all that was asked for" };
+    failNext = true;
+    await expect(store.createOnce(fresh(), OPERATOR, key)).rejects.toThrow();
+    expect(await rows("idempotency_key")).toBe(0);
+    failNext = false;
+    const [one, two] = await Promise.all([1, 2].map(() => store.createOnce(fresh(), OPERATOR, key)));
+    expect([one?.isRepeated, two?.isRepeated].toSorted()).toEqual([false, true]);
+    expect(await store.findCreated("acc_a", key)).toEqual({ ...one, isRepeated: true });
+    expect(await rows("connection")).toBe(1);
+    const other = store.createOnce(fresh(), OPERATOR, { ...key, request: "asked for something" });
+    await expect(other).rejects.toMatchObject({ kind: "conflict", reason: "IDEMPOTENCY_KEY_REUSED" });
+  });
+
+  it("leave their key to the sweep after a day", async () => {
+    const [kept, expired] = ["kept", "expired"].map((key) => ({ key, request: key }));
+    for (const each of [kept, expired]) if (each) await store.createOnce(fresh(), OPERATOR, each);
+    await database.pool.query("update idempotency_key set expires_at = now() where key = 'expired'");
+    await createPurge(database.pool).expired();
+    const { rows: left } = await database.pool.query(
+      "select key from idempotency_key where key in ('kept', 'expired')",
+    );
+    expect(left).toEqual([{ key: "kept" }]);
   });
 
   it("leave nothing behind when their verification cannot be queued", async () => {

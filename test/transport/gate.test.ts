@@ -182,7 +182,13 @@ describe("CORS", () => {
     expect(response.status).toBe(204);
     expect(response.headers.get("access-control-allow-origin")).toBe(origin);
     expect(response.headers.get("access-control-allow-methods")).toContain("PUT");
-    expect(response.headers.get("access-control-allow-headers")).toMatch(/Grpc-Timeout|Authorization/);
+    const granted = response.headers.get("access-control-allow-headers")?.split(", ");
+    expect(granted).toEqual(
+      expect.arrayContaining(["Authorization", "Grpc-Timeout", "Idempotency-Key", "If-Match", "If-None-Match"]),
+    );
+    const answer = await fetch(url + path, { method: "HEAD", headers: { origin } });
+    const readable = answer.headers.get("access-control-expose-headers")?.split(", ");
+    expect(readable).toEqual(expect.arrayContaining(["ETag", "Location", "RateLimit", "Idempotency-Replayed"]));
   });
 
   test.each([true, false])(
