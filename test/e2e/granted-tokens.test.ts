@@ -171,6 +171,16 @@ describe("a connection whose owner logged in at its third party", () => {
     expect(await call(owner, session, id, "administer")).toMatchObject({ isError: false });
   });
 
+  test("waits for that login when it was connected without a key and the server asks for one", async () => {
+    const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
+    const found = await statusBecomes(id, "needs_authorization");
+    expect(found).toMatchObject({ auth_method: "oauth2" });
+    expect(found["status_reason"]).toMatch(/asks for a login: authorise the connection/);
+    await authoriseAgain(id);
+    await owner.waitFor(id, "verified");
+    expect(await call(owner, await owner.open(), id, "whoami")).toEqual({ isError: false, text: "Vera" });
+  });
+
   test("without a refresh token is to be authorised again when its token is over", async () => {
     upstream.vendor.givesRefreshTokens = false;
     const id = await authorised();
