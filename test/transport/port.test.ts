@@ -51,6 +51,31 @@ describe("one port", () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 405 /);
   });
 
+  test("requests that arrive together are all answered, on each connection in the order that they were sent in", async () => {
+    const { port } = await start();
+    const targets = Array.from({ length: 20 }, (_, index) => (index % 3 === 0 ? "/healthz" : "/nowhere"));
+    const requests = targets.map((target, index) => {
+      const isLast = index === targets.length - 1;
+      return `GET ${target} HTTP/1.1\r\nhost: a\r\n${isLast ? "connection: close\r\n" : ""}\r\n`;
+    });
+    const sockets = await Promise.all(Array.from({ length: 30 }, () => openSocket(port)));
+    const answers = sockets.map(readToEnd);
+    for (const socket of sockets) socket.write(requests.join(""));
+    const expected = targets.map((target) => (target === "/healthz" ? "200" : "404"));
+    for (const answer of await Promise.all(answers)) {
+      expect([...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status)).toEqual(expected);
+    }
+  });
+
+  test("a client that goes away before its answer holds up nobody else's", async () => {
+    const { port, url } = await start();
+    const leaving = await Promise.all(Array.from({ length: 30 }, () => openSocket(port)));
+    for (const socket of leaving)
+      socket.write("GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n", () => socket.resetAndDestroy());
+    const staying = await Promise.all(Array.from({ length: 10 }, () => fetch(`${url}/healthz`)));
+    expect(staying.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+  });
+
   test("TLS serves both versions, chosen by ALPN", async () => {
     const tls = createSelfSigned();
     tls.remove();
