@@ -27,8 +27,12 @@ export function chooseAuthMethod(
 
 function refusal({ serverType }: Integration, possible: readonly AuthMethod[], word: string): string {
   if (word === "oauth2")
-    return `auth_method: connections of type ${serverType} cannot be authorised by OAuth here; possible is ${possible.join(" or ")}.`;
-  return `auth_method for ${serverType} must be ${possible.join(" or ")}.`;
+    return `auth_method: connections of type ${serverType} cannot be authorised by OAuth here; possible is ${inWords(possible)}.`;
+  return `auth_method for ${serverType} must be ${inWords(possible)}.`;
+}
+
+function inWords(methods: readonly AuthMethod[]): string {
+  return methods.join(", ").replace(/, (\w+)$/, " or $1");
 }
 
 /** Why a connection that nobody has authorised yet cannot be used. */

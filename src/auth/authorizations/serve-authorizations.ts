@@ -134,12 +134,13 @@ function statusOf({ kind }: TokenFailure): number {
 function sendFailure(response: HttpResponse, thrown: unknown): void {
   const error = isTimeout(thrown) ? tooSlow(thrown) : thrown;
   if (error instanceof TokenFailure) {
-    sendPage(response, statusOf(error), failurePage(error.message));
+    sendPage(response, statusOf(error), failurePage("The connection is not authorised", error.message));
     return;
   }
   if (!(error instanceof DomainError) || !["not_found", "conflict", "invalid"].includes(error.kind)) throw error;
   const { status, message } = toRefusal(error);
-  sendPage(response, status, failurePage(message));
+  const title = status === 404 ? "This address is no longer good" : "The connection is not authorised";
+  sendPage(response, status, failurePage(title, message));
 }
 
 function isTimeout(error: unknown): error is DOMException {
@@ -151,6 +152,6 @@ function tooSlow(cause: DOMException): TokenFailure {
   return new TokenFailure("down", message, { cause });
 }
 
-function failurePage(message: string): string {
-  return messagePage({ title: "The connection is not authorised", message, link: CONSOLE });
+function failurePage(title: string, message: string): string {
+  return messagePage({ title, message, link: CONSOLE });
 }

@@ -158,7 +158,7 @@ function unusableTicket(): DomainError {
 function notBegunHere(): DomainError {
   return new DomainError(
     "not_found",
-    "This browser did not begin this authorization, took more than ten minutes, or has finished it already. Nothing was changed; begin again at the connection.",
+    "This browser did not begin this authorization, took more than ten minutes, or has finished it already. Look at the connection, and begin again there if it still waits for you.",
   );
 }
 

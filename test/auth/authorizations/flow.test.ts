@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 /** Gone astray: an address that leads nowhere (any more), or to what another browser began. */
-const NOWHERE = { status: 404, text: expect.stringContaining("The connection is not authorised") as string };
+const NOWHERE = { status: 404, text: expect.stringContaining("This address is no longer good") as string };
 const WAITING = { status: "needs_authorization", auth_method: "oauth2" };
 
 describe("authorising a connection", () => {
