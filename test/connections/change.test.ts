@@ -181,6 +181,9 @@ describe("a change of a connection", () => {
     ["a description of 2,001 characters", { description: "x".repeat(2001) }, "description"],
     ["a short client secret", { clientSecret: "short" }, "oauth2_client_secret"],
     ["another connection's id", { connectionId: "8" }, "connection_id"],
+    ["contents kept for 31 days", { keepContentsDays: 31 }, "keep_contents_days"],
+    ["contents kept for -1 days", { keepContentsDays: -1 }, "keep_contents_days"],
+    ["contents kept for half a day", { keepContentsDays: 0.5 }, "keep_contents_days"],
   ])("refuses %s and names the field", (_what, wanted, field) => {
     expect(() => change(wanted)).toThrow(expect.objectContaining({ kind: "invalid", field }));
   });
@@ -188,6 +191,17 @@ describe("a change of a connection", () => {
   it("ends what was got with the secret of the connection's own client when that secret is replaced", () => {
     const clientSecret = "s".repeat(32);
     expect(change({ clientSecret }).effects).toEqual({ clientSecret, endClientAccess: true });
+  });
+
+  it.each([
+    ["turned on, which is written down", 0, 7, { turnKeeping: "on" }],
+    ["turned off, which is written down and deletes what there is", 7, 0, { turnKeeping: "off", purgeContents: true }],
+    ["shortened, which deletes what is older", 7, 3, { purgeContents: true }],
+    ["prolonged, which deletes nothing", 3, 7, {}],
+    ["left as it is", 7, 7, {}],
+  ] as const)("the keeping of contents can be %s", (_what, before, keepContentsDays, effects) => {
+    const decided = change({ keepContentsDays }, { ...connection, keepContentsDays: before });
+    expect([decided.after.keepContentsDays, decided.effects]).toEqual([keepContentsDays, effects]);
   });
 
   it("refuses a key for an integration that has none", () => {

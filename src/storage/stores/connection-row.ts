@@ -31,7 +31,7 @@ export interface ConnectionRow {
 
 /**
  * What a connection is made of, without its sealed secrets, which are asked for by themselves, and its account, which every
- * question names. Each column costs every list about a hundredth: pg describes them anew for each query.
+ * question names. Each column costs every list of connections something.
  */
 export const SHOWN_COLUMNS = `id, server_type, name, description, agent_enabled, access_type, configuration,
   has_credential, verification_status, status_reason, key_version, disabled_tool_ids, known_tool_ids, accept_tool_changes,
