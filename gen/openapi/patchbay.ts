@@ -963,7 +963,7 @@ export interface components {
         Error: {
             /** @description What went wrong, in a sentence for the caller. */
             detail: string;
-            code?: components["schemas"]["ErrorReason"];
+            code: components["schemas"]["ErrorReason"];
         };
         /**
          * @description Why, for programs; every answer of this shape carries it. A word keeps its meaning, and new ones may be added: treat one that you do not know like its status. INVALID_ARGUMENT: a value is missing, unknown or against a rule. MALFORMED_REQUEST: the request cannot be read. CREDENTIALS_MISSING: no token came. CREDENTIALS_INVALID: it is wrong, expired or revoked. INSUFFICIENT_SCOPE: it lacks the scope. PERMISSION_DENIED: it may not do this, whatever its scopes. NOT_FOUND: what is named does not exist, was deleted or is somebody else's. ROUTE_NOT_FOUND: nothing is served at this path. METHOD_NOT_ALLOWED: not with this method. CONFLICT: it does not go with what is there, or another change came in between. PRECONDITION_FAILED: what the request was made for has changed. REQUEST_TOO_LARGE: the body is. UNSUPPORTED_MEDIA_TYPE: the body's type or compression is not taken. HEADERS_TOO_LARGE: the headers are. RATE_LIMITED: too much in too short a time; wait as `Retry-After` says. QUOTA_EXCEEDED: the account has as many as it may have. INTERNAL: the service failed. UNAVAILABLE: the service or the third party cannot serve now. OVERLOADED: try again in a moment. DEADLINE_EXCEEDED: it took too long. CANCELLED: the caller went away. IDEMPOTENCY_KEY_REUSED: the key stands for another request. Over RPC the same word is the `reason` of a google.rpc.ErrorInfo.

@@ -29,7 +29,7 @@ export interface FrontOptions {
 export async function startFront({ port, prismPort, choose }: FrontOptions): Promise<Front> {
   const server = createServer((incoming, outgoing) => {
     void pass(incoming, outgoing, prismPort, choose).catch((failure: unknown) => {
-      outgoing.writeHead(502, { "content-type": "application/json" }).end(JSON.stringify({ detail: String(failure) }));
+      answer(outgoing, 502, { detail: String(failure), code: "UNAVAILABLE" });
     });
   });
   server.listen(port, "127.0.0.1");
@@ -88,8 +88,16 @@ function inOurWords(told: IncomingMessage, text: string): JsonObject | undefined
     return { detail: `${unknown[1] ?? ""} is not a known field.`, code: "INVALID_ARGUMENT" };
   }
   if (told.headers["content-type"]?.includes("problem+json") !== true) return undefined;
+  if (told.statusCode === 404) return { detail: "Not found.", code: "ROUTE_NOT_FOUND" };
+  if (told.statusCode === 405) return { detail: "Method not allowed.", code: "METHOD_NOT_ALLOWED" };
   const { title, detail } = JSON.parse(text) as { title?: string; detail?: string };
-  return { detail: `${title ?? "The mock cannot answer"}. ${detail ?? ""}`.trim() };
+  const code =
+    told.statusCode === 415
+      ? "UNSUPPORTED_MEDIA_TYPE"
+      : (told.statusCode ?? 500) < 500
+        ? "INVALID_ARGUMENT"
+        : "INTERNAL";
+  return { detail: `${title ?? "The mock cannot answer"}. ${detail ?? ""}`.trim(), code };
 }
 
 function answer(to: ServerResponse, status: number, body: JsonObject): void {

@@ -103,14 +103,15 @@ test.each([
   ],
   ["a body that is no JSON", "/api/v1/mcp-servers", sends("{"), 400, "The request body is not valid JSON."],
   ["a query parameter that nobody knows", "/api/v1/integrations?hue=1", { headers: bearer }, 400, ""],
-  ["a path that is not there", "/api/v1/nothing", { headers: bearer }, 404, ""],
+  ["a path that is not there", "/api/v1/nothing", { headers: bearer }, 404, "Not found."],
+  ["a method that is not there", "/api/v1/grants", { headers: bearer, method: "PUT" }, 405, "Method not allowed."],
   ["a broken body without a token", "/api/v1/mcp-servers", { ...sends("{"), headers: json }, 401, "Authentication"],
 ] as const)("%s is refused as the service refuses it", async (_title, target, init, status, detail) => {
   const response = await fetch(origin + target, init);
   const body = await response.json();
   expect([response.status, body]).toEqual([
     status,
-    expect.objectContaining({ detail: expect.stringContaining(detail) }),
+    { detail: expect.stringContaining(detail), code: expect.stringMatching(/^[A-Z_]+$/) },
   ]);
 });
 
