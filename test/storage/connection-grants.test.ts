@@ -6,6 +6,8 @@ import type { ConnectionGrants, EndedGrants, NewGrant } from "../../src/connecti
 import type { ConnectionStore } from "../../src/connections/connection-store.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
+import { createAccountStore } from "../../src/storage/stores/account.ts";
+import { createAdministrationStore } from "../../src/storage/stores/administration.ts";
 import { createConnectionStore } from "../../src/storage/stores/connection.ts";
 import { createGrantStore } from "../../src/storage/stores/connection-grant.ts";
 import {
@@ -29,10 +31,6 @@ beforeAll(async () => {
   const enqueueVerification = async (_client: unknown, { id, keyVersion }: Connection): Promise<void> => {
     await Promise.resolve();
     enqueued.push(`verify ${id}/${keyVersion}`);
-  };
-  const enqueueRevocation = async (_client: unknown, accountId: string, id: number): Promise<void> => {
-    await Promise.resolve();
-    enqueued.push(`revoke ${accountId}/${id}`);
   };
   const { pool } = database;
   store = createConnectionStore({
@@ -109,6 +107,11 @@ function grantOf({ id, keyVersion }: Connection, turn = 1, issuer = "https://ven
     },
   };
 }
+
+const enqueueRevocation = async (_client: unknown, accountId: string, id: number): Promise<void> => {
+  await Promise.resolve();
+  enqueued.push(`revoke ${accountId}/${id}`);
+};
 
 const inForce = (id: number) =>
   createGrantStore({ reads: database.pool, pool: database.pool, sealer }).find("acc_a", id);
@@ -193,6 +196,21 @@ describe("the tokens of an owner's login", () => {
     // What the renewal under way brought, not what it spent.
     expect(await ending).toMatchObject([{ tokens: { accessToken: "access 2", refreshToken: "refresh 2" } }]);
     expect(await inForce(connection.id)).toBeUndefined();
+  });
+
+  test("are revoked when their account is purged, although nothing else is left of it", async () => {
+    const connection = await waiting();
+    await grants.storeGrant(grantOf(connection), OPERATOR);
+    await database.pool.query("update account set disabled_at = now() where id = 'acc_a'");
+    const administration = createAdministrationStore(
+      database.pool,
+      createAccountStore(database.pool),
+      enqueueRevocation,
+    );
+    expect(await administration.purge("acc_a", OPERATOR)).toBe("purged");
+    expect(enqueued).toContain(`revoke acc_a/${connection.id}`);
+    expect(await grants.endUnused("acc_a", connection.id)).toMatchObject([{ tokens: { accessToken: "access 1" } }]);
+    await database.pool.query("insert into account (id, email, password_hash) values ('acc_a', 'a@example.com', '')");
   });
 
   test("are of no connection of another account", async () => {
