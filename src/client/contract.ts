@@ -7,6 +7,7 @@ export * from "../../gen/proto/patchbay/v1/audit_event_pb.ts";
 export * from "../../gen/proto/patchbay/v1/audit_service_pb.ts";
 export * from "../../gen/proto/patchbay/v1/call_contents_pb.ts";
 export * from "../../gen/proto/patchbay/v1/call_pb.ts";
+export * from "../../gen/proto/patchbay/v1/call_contents_pb.ts";
 export * from "../../gen/proto/patchbay/v1/connection_pb.ts";
 export * from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
 export * from "../../gen/proto/patchbay/v1/found_tool_pb.ts";
