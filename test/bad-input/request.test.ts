@@ -88,13 +88,13 @@ test.each([`${COLLECTION}/%ff`, `${COLLECTION}/%`, `${COLLECTION}/%zz`, `${COLLE
 );
 
 test.each([
-  ["PATCH", COLLECTION, "GET, HEAD, POST"],
-  ["DELETE", COLLECTION, "GET, HEAD, POST"],
-  ["POST", `${COLLECTION}/1`, "GET, HEAD, PUT, DELETE"],
-  ["PATCH", `${COLLECTION}/1`, "GET, HEAD, PUT, DELETE"],
-  ["POST", `${COLLECTION}/1/tools`, "GET, HEAD"],
-  ["GET", "/mcp/initialize", "POST"],
-  ["PUT", "/mcp/tools/call", "POST"],
+  ["PATCH", COLLECTION, "GET, HEAD, OPTIONS, POST"],
+  ["DELETE", COLLECTION, "GET, HEAD, OPTIONS, POST"],
+  ["POST", `${COLLECTION}/1`, "GET, HEAD, OPTIONS, PUT, DELETE"],
+  ["PATCH", `${COLLECTION}/1`, "GET, HEAD, OPTIONS, PUT, DELETE"],
+  ["POST", `${COLLECTION}/1/tools`, "GET, HEAD, OPTIONS"],
+  ["GET", "/mcp/initialize", "OPTIONS, POST"],
+  ["PUT", "/mcp/tools/call", "OPTIONS, POST"],
 ])("%s %s is a 405 that says what is allowed", async (method, path, allow) => {
   const answer = await target.send({ method, path });
   expect(answer.status).toBe(405);
