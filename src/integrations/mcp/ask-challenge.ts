@@ -1,17 +1,20 @@
 import type { JsonObject } from "../../json.ts";
-import { exchange, type ExchangeLimits } from "../exchange.ts";
+import { type Answer, exchange, type ExchangeLimits } from "../exchange.ts";
 import { type Challenge, readChallenge } from "../oauth/challenge.ts";
 import { TokenFailure } from "../oauth/token-failure.ts";
 import type { Reach } from "../oauth/fetch-metadata.ts";
 import { endpointOf } from "./endpoint.ts";
-import { CLIENT_INFO, HANDSHAKE_VERSIONS } from "./session.ts";
+import { CLIENT_INFO, HANDSHAKE_VERSIONS, STATELESS_VERSION } from "./session.ts";
+import { mirrorHeaders, requestMeta } from "./stateless.ts";
 import { transportFailure } from "./transport-failure.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
+const LIST = "tools/list";
 
 /**
- * What an MCP server says to a request without a token: its challenge, undefined where it asks for none. Throws TokenFailure
- * where it cannot be reached, or the signal's reason.
+ * What an MCP server says to requests without a token: its challenge, undefined where it asks for none. Some shake hands with
+ * everybody and ask for a token at the first use, so a list is asked for as well. Throws TokenFailure where it cannot be reached,
+ * or the signal's reason.
  */
 export async function askChallenge(
   configuration: JsonObject,
@@ -20,22 +23,42 @@ export async function askChallenge(
 ): Promise<Challenge | undefined> {
   const { api_token: _unsent, ...rest } = configuration;
   const endpoint = endpointOf(rest);
-  const body = JSON.stringify({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "initialize",
-    params: { protocolVersion: HANDSHAKE_VERSIONS[0], capabilities: {}, clientInfo: CLIENT_INFO },
-  });
-  const headers: Record<string, string> = {};
-  for (let index = 0; index + 1 < endpoint.headers.length; index += 2)
-    headers[endpoint.headers[index] ?? ""] = endpoint.headers[index + 1] ?? "";
-  const request = { method: "POST", origin: endpoint.origin, path: endpoint.path, headers, body };
-  const outcome = await exchange(dispatcher, request, LIMITS, signal);
-  if ("failure" in outcome) {
+  const own = pairs(endpoint.headers);
+
+  async function ask(method: string, params: JsonObject, more: readonly string[]): Promise<Answer | undefined> {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const { origin, path } = endpoint;
+    const request = { method: "POST", origin, path, headers: { ...own, ...pairs(more) }, body };
+    const outcome = await exchange(dispatcher, request, LIMITS, signal);
+    if ("answer" in outcome) return outcome.answer;
     if (outcome.failure.kind !== "broken") return undefined;
     const { kind, message } = transportFailure(outcome.failure.error, endpoint);
     throw new TokenFailure(kind === "refused" ? "other" : "down", message, { cause: outcome.failure.error });
   }
-  const { status, headers: received } = outcome.answer;
-  return status === 401 ? readChallenge(received["www-authenticate"]) : undefined;
+
+  const [version] = HANDSHAKE_VERSIONS;
+  const greeting = { protocolVersion: version, capabilities: {}, clientInfo: CLIENT_INFO };
+  const greeted = await ask("initialize", greeting, []);
+  if (greeted === undefined || greeted.status === 401) return challengeIn(greeted);
+  const sessionId = greeted.headers["mcp-session-id"];
+  const isGreeted = greeted.status < 300;
+  const listed = await ask(
+    LIST,
+    isGreeted ? {} : { _meta: requestMeta("stateless", 1, undefined) ?? {} },
+    isGreeted
+      ? ["mcp-protocol-version", version, ...(sessionId === undefined ? [] : ["mcp-session-id", sessionId])]
+      : ["mcp-protocol-version", STATELESS_VERSION, ...mirrorHeaders(LIST, undefined)],
+  );
+  return challengeIn(listed);
+}
+
+async function challengeIn(answer: Answer | undefined): Promise<Challenge | undefined> {
+  return answer?.status === 401 ? readChallenge(answer.headers["www-authenticate"]) : undefined;
+}
+
+/** Names and values in turn, as an object. */
+function pairs(headers: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (let index = 0; index + 1 < headers.length; index += 2) found[headers[index] ?? ""] = headers[index + 1] ?? "";
+  return found;
 }

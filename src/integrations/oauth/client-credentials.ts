@@ -1,6 +1,5 @@
 import {
   allowInsecureRequests,
-  ClientSecretBasic,
   clientCredentialsGrantRequest,
   ClientSecretPost,
   customFetch,
@@ -10,6 +9,7 @@ import type { Dispatcher } from "undici";
 import type { ExchangeLimits } from "../exchange.ts";
 import type { AccessToken, TokenSource } from "./access-tokens.ts";
 import { createFetch } from "./outbound-fetch.ts";
+import { secretBasic } from "./secret-basic.ts";
 import { tokenRefusal, unusableAnswer } from "./token-refusal.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
@@ -37,7 +37,7 @@ export function clientCredentialsSource(client: OAuthClient, dispatcher: Dispatc
     async obtain(signal): Promise<AccessToken> {
       const server = { issuer: tokenUrl, token_endpoint: tokenUrl };
       const us = { client_id: clientId };
-      const authenticate = client.authentication === "basic" ? ClientSecretBasic : ClientSecretPost;
+      const authenticate = client.authentication === "basic" ? secretBasic : ClientSecretPost;
       try {
         const response = await clientCredentialsGrantRequest(
           server,

@@ -3,6 +3,7 @@ import { clip, reasonFor } from "../openapi/upstream-error.ts";
 import { retryAfterMs } from "../retry-after.ts";
 import { createScrubber, type Scrubber } from "../scrub.ts";
 import { NoAnswer } from "./outbound-fetch.ts";
+import { form } from "./secret-basic.ts";
 import { TokenFailure } from "./token-failure.ts";
 
 /** Who asked for a token. */
@@ -101,9 +102,4 @@ function scrubberFor({ clientId, clientSecret, sent = [] }: Asker): Scrubber {
   const own = clientSecret === undefined ? [] : [clientSecret, form(clientSecret)];
   const pair = clientSecret === undefined ? [] : [`${form(clientId)}:${form(clientSecret)}`];
   return createScrubber({}, [], [...own, ...pair, ...sent, ...sent.map(form)]);
-}
-
-/** As forms write it (RFC 6749 appendix B). */
-function form(text: string): string {
-  return new URLSearchParams({ "": text }).toString().slice(1);
 }

@@ -3,7 +3,6 @@ import {
   type AuthorizationServer as ServerMetadata,
   type Client,
   type ClientAuth,
-  ClientSecretBasic,
   ClientSecretPost,
   customFetch,
   None,
@@ -14,6 +13,7 @@ import { isJsonObject } from "../../json.ts";
 import type { ExchangeLimits } from "../exchange.ts";
 import type { AuthorizationTerms, IssuedTokens, UpstreamClient } from "./authorization.ts";
 import { createFetch } from "./outbound-fetch.ts";
+import { secretBasic } from "./secret-basic.ts";
 import { type Asker, type Meaning, tokenRefusal, unusableAnswer } from "./token-refusal.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
@@ -61,7 +61,7 @@ export function requestFor(
 
 function authenticationOf({ authentication, clientSecret }: UpstreamClient): ClientAuth {
   if (authentication === "none" || clientSecret === undefined) return None();
-  return authentication === "client_secret_post" ? ClientSecretPost(clientSecret) : ClientSecretBasic(clientSecret);
+  return authentication === "client_secret_post" ? ClientSecretPost(clientSecret) : secretBasic(clientSecret);
 }
 
 /**
