@@ -2904,7 +2904,7 @@ export interface components {
          */
         IfMatch: string;
         /** @description Only this action. Left out means all of them. */
-        AuditAction: "account.create" | "account.disable" | "account.enable" | "account.end_sessions" | "account.purge" | "account.change_password" | "account.change_settings" | "account.link_identity" | "connection.create" | "connection.update" | "connection.delete" | "connection.accept_tool_changes" | "oauth_client.create" | "oauth_client.update" | "oauth_client.rotate_secret" | "oauth_client.revoke" | "personal_access_token.create" | "personal_access_token.rotate" | "personal_access_token.revoke" | "grant.create" | "grant.revoke" | "session.login" | "session.logout" | "token.issue" | "signing_key.rotate" | "master_key.rewrap";
+        AuditAction: "account.create" | "account.disable" | "account.enable" | "account.end_sessions" | "account.purge" | "account.change_password" | "account.change_settings" | "account.link_identity" | "connection.create" | "connection.update" | "connection.delete" | "connection.authorize" | "connection.accept_tool_changes" | "connection.keep_contents" | "connection.stop_keeping_contents" | "oauth_client.create" | "oauth_client.update" | "oauth_client.rotate_secret" | "oauth_client.revoke" | "personal_access_token.create" | "personal_access_token.rotate" | "personal_access_token.revoke" | "grant.create" | "grant.revoke" | "session.login" | "session.logout" | "token.issue" | "signing_key.rotate" | "master_key.rewrap";
         /** @description Only objects of this kind. Left out means all kinds. */
         AuditObjectType: "account" | "connection" | "oauth_client" | "personal_access_token" | "grant" | "session" | "signing_key" | "master_key";
         /**

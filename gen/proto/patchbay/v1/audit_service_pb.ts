@@ -41,7 +41,8 @@ export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest
   /**
    * `account.create`, `account.disable`, `account.enable`, `account.end_sessions`, `account.purge`,
    * `account.change_password`, `account.change_settings`, `account.link_identity`, `connection.create`,
-   * `connection.update`, `connection.delete`, `connection.accept_tool_changes`, `oauth_client.create`,
+   * `connection.update`, `connection.delete`, `connection.authorize`, `connection.accept_tool_changes`,
+   * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`,
    * `oauth_client.update`, `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
    * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
    * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only this action. Unset means all of
@@ -167,7 +168,8 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
   /**
    * `account.create`, `account.disable`, `account.enable`, `account.end_sessions`, `account.purge`,
    * `account.change_password`, `account.change_settings`, `account.link_identity`, `connection.create`,
-   * `connection.update`, `connection.delete`, `connection.accept_tool_changes`, `oauth_client.create`,
+   * `connection.update`, `connection.delete`, `connection.authorize`, `connection.accept_tool_changes`,
+   * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`,
    * `oauth_client.update`, `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
    * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
    * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only this action. Unset means all of
