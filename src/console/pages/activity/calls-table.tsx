@@ -39,7 +39,11 @@ export function CallsTable({
             </Table.Td>
             <Table.Td>{connectionName(call.mcp_server_id)}</Table.Td>
             <Table.Td>{call.tool}</Table.Td>
-            <Table.Td>{call.client_id}</Table.Td>
+            <Table.Td>
+              <Text size="sm" maw={150} truncate title={call.client_id}>
+                {call.client_id}
+              </Text>
+            </Table.Td>
             <Table.Td>{call.duration_ms} ms</Table.Td>
             <Table.Td>
               <Badge variant="dot" color={OUTCOMES[call.outcome].color}>
