@@ -13,12 +13,13 @@ import { createMasterKeys, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { runAuthorizationSuite } from "./authorization.ts";
 import { startEverythingServer, type UpstreamEra } from "./everything-server.ts";
+import { runOAuthClientSuite } from "./oauth-suite.ts";
 import { startRoundRobin } from "./round-robin.ts";
 import { readScenarioResults, type ScenarioResult } from "./scenario-results.ts";
 
 /**
  * Runs MCP's own conformance suite against two replicas behind a round robin, with a server of the SDK behind them as a
- * connection, and its part for authorization servers against one. Fails on the suite's exit code, on a scenario that is missing, and on one that nothing was checked of.
+ * connection, its part for authorization servers against one, and its part for clients that log in. Fails on the suite's exit code, on a scenario that is missing, and on one that nothing was checked of.
  *
  *     npm run conformance            writes test/conformance/summary.md
  *     npm run conformance -- --check leaves the summary alone
@@ -47,6 +48,9 @@ const only = process.argv.find((argument) => argument.startsWith("--only="))?.sl
 const outcomes: Outcome[] = [];
 if (only === undefined || only === "authorization") {
   outcomes.push({ title: "authorization server", ...(await runAuthorizationSuite(SUITE)) });
+}
+if (only === undefined || only === "oauth-client") {
+  outcomes.push({ title: "client that logs in", ...(await runOAuthClientSuite(SUITE)) });
 }
 for (const run of RUNS) {
   if (only !== undefined && only !== `${run.requirements}/${run.upstream}`) continue;

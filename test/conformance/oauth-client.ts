@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import { pino } from "pino";
+import { Agent } from "undici";
+import type { Target } from "../../src/integrations/integration.ts";
+import { createMcpIntegration } from "../../src/integrations/mcp/mcp-integration.ts";
+import { mcpAuthorization } from "../../src/integrations/mcp/owner-authorization.ts";
+import type { IssuedTokens, UpstreamClient } from "../../src/integrations/oauth/authorization.ts";
+import { authorizationRequest } from "../../src/integrations/oauth/authorization-request.ts";
+import { CALLBACK_PATH } from "../../src/integrations/oauth/client-document.ts";
+import type { GrantedTokens } from "../../src/integrations/oauth/granted-tokens.ts";
+import { redeemCode } from "../../src/integrations/oauth/redeem-code.ts";
+import { refreshTokens } from "../../src/integrations/oauth/refresh-tokens.ts";
+import type { JsonObject } from "../../src/json.ts";
+
+/**
+ * One journey as the client of `conformance client`: an owner authorises a connection with the server of the scenario, whose tools are
+ * listed and called then; asked for more scopes, they authorise it once more. The guard is left out: it refuses loopback, on
+ * which every server of the suite is.
+ */
+const PUBLIC_URL = process.env["PUBLIC_URL"] ?? "http://localhost:3000";
+const url = process.argv.at(-1) ?? "";
+const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as JsonObject;
+const dispatcher = new Agent();
+const registrations = new Map<string, UpstreamClient>();
+const authorization = mcpAuthorization({
+  dispatcher,
+  checkDestination: () => undefined,
+  publicUrl: PUBLIC_URL,
+  clients: {
+    find: async ({ issuer }) => registrations.get(issuer),
+    keep: async ({ issuer }, client) => {
+      registrations.set(issuer, client);
+      return client;
+    },
+    forget: async ({ issuer }) => void registrations.delete(issuer),
+  },
+});
+const signal = AbortSignal.timeout(20_000);
+const target: Target = {
+  accountId: "1",
+  connectionId: 1,
+  keyVersion: 1,
+  authMethod: "oauth2",
+  configuration: {
+    url,
+    ...(typeof context["client_id"] === "string" && { oauth_client_id: context["client_id"] }),
+    ...(typeof context["client_secret"] === "string" && { oauth_client_secret: context["client_secret"] }),
+  },
+};
+
+/** What the owner does in a browser: the suite's login sends everybody back at once. */
+async function authorise(scope: string | undefined): Promise<() => Promise<IssuedTokens>> {
+  const terms = await authorization.terms(target, scope, signal);
+  const random = (): string => randomBytes(32).toString("base64url");
+  const proof = { redirectUri: PUBLIC_URL + CALLBACK_PATH, state: random(), codeVerifier: random() };
+  const { headers } = await fetch(authorizationRequest(terms, proof), { redirect: "manual" });
+  const back = new URL(headers.get("location") ?? "");
+  issued = await redeemCode(terms, back.searchParams, proof, dispatcher, signal);
+  return async () => refreshTokens(terms, issued?.refreshToken ?? "", dispatcher, signal);
+}
+
+let issued: IssuedTokens | undefined;
+let wanted: string | undefined;
+let refresh = await authorise(undefined);
+const tokens: GrantedTokens = {
+  current: () => issued?.accessToken ?? "",
+  renewed: async () => {
+    // What cannot be renewed the owner authorises again, wherever the server is authorised by then.
+    issued = await refresh().catch(async () => {
+      refresh = await authorise(undefined);
+      return issued;
+    });
+    return issued?.accessToken ?? "";
+  },
+  extend: async (_target, scope) => {
+    wanted = scope;
+  },
+  forget: () => undefined,
+};
+const integration = createMcpIntegration({
+  dispatcher,
+  checkDestination: () => undefined,
+  log: pino({ level: "silent" }),
+  authorization,
+  tokens,
+});
+
+async function work(): Promise<void> {
+  wanted = undefined;
+  const tools = await integration.listTools(target, { signal });
+  for (const tool of tools) console.log(JSON.stringify(await integration.callTool(target, tool, {}, { signal })));
+}
+
+await work().catch((error: unknown) => console.error(String(error)));
+if (wanted !== undefined) {
+  refresh = await authorise(wanted);
+  await work();
+}
+integration.close();
+await dispatcher.destroy();
