@@ -2,8 +2,10 @@
 // PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) in the environment.
 import com.google.protobuf.Struct;
 import com.google.protobuf.Value;
+import com.google.rpc.ErrorInfo;
 import com.patchbay.v1.*;
 import io.grpc.*;
+import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.MetadataUtils;
 import java.net.URI;
 import java.net.http.*;
@@ -34,7 +36,6 @@ public class Story {
     var channel = ManagedChannelBuilder.forTarget(url.getAuthority()).usePlaintext().intercept(header("authorization", "Bearer " + token)).build();
     var connections = ConnectionServiceGrpc.newBlockingStub(channel);
     var runtime = RuntimeServiceGrpc.newBlockingStub(channel);
-
     var created = connections.createConnection(CreateConnectionRequest.newBuilder().setServerType("mcp").setName("Echo").setConfiguration(struct("url", System.getenv("UPSTREAM_URL"))).build());
     System.out.println("created: " + created.getName());
     System.out.println("connections: " + connections.listConnections(ListConnectionsRequest.getDefaultInstance()).getDataCount());
@@ -49,7 +50,8 @@ public class Story {
     try {
       connections.updateConnection(UpdateConnectionRequest.newBuilder().setServerId(id).setAccessType("everything").build());
     } catch (StatusRuntimeException error) {
-      System.out.println("refused: " + error.getStatus().getCode() + " " + error.getStatus().getDescription());
+      var reason = StatusProto.fromThrowable(error).getDetails(0).unpack(ErrorInfo.class).getReason();
+      System.out.println("refused: " + reason + " " + error.getStatus().getDescription());
     }
     connections.deleteConnection(DeleteConnectionRequest.newBuilder().setServerId(id).build());
     System.out.println("deleted");

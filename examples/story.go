@@ -12,6 +12,7 @@ import (
 
 	patchbay "example.com/patchbay/go/patchbay/v1"
 	"golang.org/x/oauth2/clientcredentials"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
@@ -35,7 +36,6 @@ func main() {
 	channel := must(grpc.NewClient(strings.TrimPrefix(url, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials())))
 	defer channel.Close()
 	connections, runtime := patchbay.NewConnectionServiceClient(channel), patchbay.NewRuntimeServiceClient(channel)
-
 	configuration := must(structpb.NewStruct(map[string]any{"url": os.Getenv("UPSTREAM_URL")}))
 	created := must(connections.CreateConnection(ctx, &patchbay.CreateConnectionRequest{ServerType: "mcp", Name: proto.String("Echo"), Configuration: configuration}))
 	fmt.Println("created:", created.Name)
@@ -45,7 +45,6 @@ func main() {
 		time.Sleep(200 * time.Millisecond)
 	}
 	fmt.Println("tool:", must(connections.ListConnectionTools(ctx, &patchbay.ListConnectionToolsRequest{ServerId: id})).Data.Tools[0].Name)
-
 	session := must(runtime.Initialize(ctx, &patchbay.InitializeRequest{ProtocolVersion: "2025-03-26"}))
 	inSession, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(ctx, "x-session-id", session.SessionId), 10*time.Second)
 	defer cancel()
@@ -54,7 +53,8 @@ func main() {
 	fmt.Println("answer:", result.Content[0].AsMap()["text"])
 	fmt.Println("enabled:", must(connections.UpdateConnection(ctx, &patchbay.UpdateConnectionRequest{ServerId: id, AgentEnabled: proto.Bool(false)})).Data.GetAgentEnabled())
 	_, err := connections.UpdateConnection(ctx, &patchbay.UpdateConnectionRequest{ServerId: id, AccessType: proto.String("everything")})
-	fmt.Println("refused:", status.Code(err), status.Convert(err).Message())
+	reason := status.Convert(err).Details()[0].(*errdetails.ErrorInfo).Reason
+	fmt.Println("refused:", reason, status.Convert(err).Message())
 	must(connections.DeleteConnection(ctx, &patchbay.DeleteConnectionRequest{ServerId: id}))
 	fmt.Println("deleted")
 }

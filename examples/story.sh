@@ -27,6 +27,6 @@ echo "answer: $(ask POST /mcp/tools/call '{"name": "echo", "arguments": {"messag
   "X-Session-ID: $session" | jq -r '.content[0].text')"
 
 echo "enabled: $(ask PUT "$connection" '{"agent_enabled": false}' | jq .data.agent_enabled)"
-echo "refused: $(ask PUT "$connection" '{"access_type": "everything"}' | jq -r .detail)"
+echo "refused: $(ask PUT "$connection" '{"access_type": "everything"}' | jq -r '"\(.code) \(.detail)"')"
 ask DELETE "$connection" >/dev/null
 echo "deleted"

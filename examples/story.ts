@@ -1,7 +1,7 @@
 // Connects an MCP server, calls one of its tools and tidies up, over gRPC and REST. npm install @patchbay/client's tarball.
 // PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) in the environment.
 import { createClientCredentials, createRestClient } from "@patchbay/client";
-import { Code, ConnectError, createGrpcClients } from "@patchbay/client/grpc";
+import { ConnectError, createGrpcClients, ErrorInfoSchema } from "@patchbay/client/grpc";
 
 const {
   PATCHBAY_URL: baseUrl = "http://127.0.0.1:8080",
@@ -38,7 +38,7 @@ try {
   await connections.updateConnection({ serverId, accessType: "everything" });
 } catch (error) {
   if (!(error instanceof ConnectError)) throw error;
-  console.log("refused:", Code[error.code], error.rawMessage);
+  console.log("refused:", error.findDetails(ErrorInfoSchema)[0]?.reason, error.rawMessage);
 }
 await connections.deleteConnection({ serverId });
 console.log("deleted");

@@ -36,7 +36,7 @@ with httpx.Client(base_url=url, headers={"authorization": f"Bearer {answer.json(
 
     updated = http.put(connection, json={"agent_enabled": False}).raise_for_status().json()
     print("enabled:", str(updated["data"]["agent_enabled"]).lower())
-    refused = http.put(connection, json={"access_type": "everything"})
-    print("refused:", refused.status_code, refused.json()["detail"])
+    refused = http.put(connection, json={"access_type": "everything"}).json()
+    print("refused:", refused["code"], refused["detail"])
     http.delete(connection).raise_for_status()
     print("deleted")

@@ -3,6 +3,7 @@ import { type Clients, createClients } from "./clients.ts";
 import { type RpcOptions, toTransportOptions } from "./rpc-options.ts";
 
 export { Code, ConnectError } from "@connectrpc/connect";
+export { ErrorInfoSchema } from "../../gen/proto/google/rpc/error_details_pb.ts";
 export { type Clients, createClients } from "./clients.ts";
 export * from "./contract.ts";
 export { createClientCredentials, type ClientCredentialsOptions } from "./client-credentials.ts";

@@ -1,10 +1,12 @@
 /** How a finished program is run. */
 export interface Program {
-  /** The file in `examples/` that it is made of. */
+  /** The file that it is made of. */
   readonly example: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** What it prints; the story of `examples/` unless told. */
+  readonly story?: RegExp;
   /** The folder it runs in; the project's unless told. */
   readonly folder?: string;
 }

@@ -1,15 +1,19 @@
 import { toBinary, type DescFile, type DescService } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, type ServiceImpl } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../../gen/proto/google/rpc/error_details_pb.ts";
 import type { ServerReflection } from "../../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import type { ServerReflection as ServerReflectionAlpha } from "../../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 
 /** The two revisions of the protocol differ in their package name alone. */
 export type ReflectionService = ServiceImpl<typeof ServerReflection> & ServiceImpl<typeof ServerReflectionAlpha>;
 
-/** gRPC server reflection over the generated descriptors, so that `buf curl` and `grpcurl` need no schema. */
+/**
+ * gRPC server reflection over the generated descriptors, so that `buf curl` and `grpcurl` need no schema. The details of errors
+ * are no field of any message, and are told of as well.
+ */
 export function createReflectionService(services: readonly DescService[]): ReflectionService {
-  const files = withDependencies(services.map((service) => service.file));
+  const files = withDependencies([...services.map((service) => service.file), file_google_rpc_error_details]);
   const bySymbol = new Map(files.flatMap((file) => symbolsOf(file).map((symbol) => [symbol, file] as const)));
   const byName = new Map(files.map((file) => [file.proto.name, file]));
   const extensions = files.flatMap((file) => file.extensions);
