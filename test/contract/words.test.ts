@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { AUDIT_ACTIONS, AUDIT_OBJECTS } from "../../src/auth/audit/audit-event.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
+import { ERROR_REASONS } from "../../src/error-reason.ts";
+import { listOperations, plain, readDocument, type Schema } from "./document.ts";
+
+// Parity holds the two contracts against each other; these are the lists of the code itself.
+const document = await readDocument();
+
+const words = (schema: Schema | undefined): readonly (string | null)[] =>
+  (schema === undefined ? undefined : plain(document, schema).schema.enum)?.toSorted() ?? [];
+
+test.each([
+  ["action", AUDIT_ACTIONS],
+  ["object_type", AUDIT_OBJECTS],
+])("the audit log can be asked for each %s that the service writes, and for no other", (name, known) => {
+  const asked = listOperations(document).flatMap(({ operation, parameters }) =>
+    operation.operationId.endsWith("AuditEvents") ? parameters.filter((each) => each.name === name) : [],
+  );
+  expect(asked.map(({ schema }) => words(schema))).toEqual([known.toSorted(), known.toSorted()]);
+});
+
+test.each(["CreateOAuthClientRequest", "CreatePersonalAccessTokenRequest"])("%s takes each scope there is", (name) => {
+  expect(words(document.components.schemas[name]?.properties?.["scopes"]?.items)).toEqual(SCOPES.toSorted());
+});
+
+test("the reasons of errors are those that the service gives", () => {
+  expect(words(document.components.schemas["ErrorReason"])).toEqual(ERROR_REASONS.toSorted());
+});
