@@ -7,7 +7,10 @@ import type { FuzzAnswer } from "./send.ts";
 /** Says what of an answer the contract does not allow; undefined when it allows all of it. */
 export type ContractCheck = (request: FuzzRequest, answer: FuzzAnswer) => string | undefined;
 
-/** Checks answers against the OpenAPI document: status, required headers, content type, body. */
+/**
+ * Checks answers against the OpenAPI document: status, required headers, content type, body; and that what was accepted was a
+ * body that the document allows.
+ */
 export function createContractCheck(document: Document): ContractCheck {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
@@ -33,6 +36,14 @@ export function createContractCheck(document: Document): ContractCheck {
     return onPath.find(({ parameters, located }) => parameters === fewest && located.method === asked)?.located;
   };
 
+  const forbidden = ({ operation }: LocatedOperation, { headers, body }: FuzzRequest): string | undefined => {
+    const media = operation.requestBody?.content["application/json"];
+    if (media === undefined || body === undefined || body.length === 0) return undefined;
+    if (headers["content-type"]?.startsWith("application/json") !== true) return undefined;
+    const validate = validatorOf(media.schema);
+    return validate(JSON.parse(body.toString())) ? undefined : ajv.errorsText(validate.errors);
+  };
+
   return (request, { status, headers, text, isStream }) => {
     const found = operationOf(request);
     // Connect's own face, and what leads nowhere.
@@ -40,6 +51,8 @@ export function createContractCheck(document: Document): ContractCheck {
     const name = `${found.operation.operationId} ${status}`;
     const reference = found.operation.responses[String(status)];
     if (reference === undefined) return `${name} is not in the document`;
+    const broken = status < 300 ? forbidden(found, request) : undefined;
+    if (broken !== undefined) return `${name} was given what the document forbids: ${broken}`;
     const answer = resolve(document, reference);
     for (const [header, told] of Object.entries(answer.headers ?? {})) {
       if (resolve(document, told).required === true && !(header.toLowerCase() in headers))

@@ -81,4 +81,11 @@ test("an answer that the contract does not allow would be noticed", async () => 
   expect(told(201, "{}")).toBe("listConnections 201 is not in the document");
   expect(told(200, "[]", "text/html")).toBe('listConnections 200 has the content type "text/html"');
   expect(told(401, '{"detail":"Invalid token."}')).toBe("listConnections 401 lacks the header WWW-Authenticate");
+  const headers = { "content-type": "application/json" };
+  const create = { ...request, method: "PUT", target: "/api/v1/account/settings", headers };
+  const accepted = { status: 200, headers, text: '{"success":true,"data":{"tool_search":true}}', isStream: false };
+  expect(findBroken({ ...create, body: Buffer.from('{"tool_search":null}') }, accepted)).toBeUndefined();
+  expect(findBroken({ ...create, body: Buffer.from('{"tool_search":1}') }, accepted)).toMatch(
+    /what the document forbids/,
+  );
 });
