@@ -1,5 +1,5 @@
 import type { CDPSession, Page } from "playwright-core";
-import { test } from "vitest";
+import { onTestFinished, test } from "vitest";
 import { describeTool } from "../support/upstream.ts";
 import { type ConsoleStage, startStage } from "./console.ts";
 import { ownerOf } from "./furnish.ts";
@@ -140,6 +140,7 @@ async function logIn(stage: ConsoleStage) {
 
 test("load and interaction in figures", async () => {
   const stage = await startStage();
+  onTestFinished(() => stage.close());
   stage.upstream.tools = Array.from({ length: TOOLS }, (_, at) => describeTool(`tool_${at}`));
   const { owner, state } = await logIn(stage);
   const id = await owner.create({
@@ -149,5 +150,4 @@ test("load and interaction in figures", async () => {
   });
   await owner.waitFor(id, "verified");
   await measure(stage, state, id);
-  await stage.close();
 });

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { toPalettePng } from "../support/palette-png.ts";
 import { startStage } from "./console.ts";
 import { furnish } from "./furnish.ts";
@@ -24,6 +24,7 @@ interface Picture {
 
 test("every page in both schemes at two widths", async () => {
   const stage = await startStage();
+  onTestFinished(() => stage.close());
   const person = await stage.site.newPerson(true);
   const { bamboo, handbook, failing } = await furnish(stage, person);
   const { page } = await stage.open(person, { deviceScaleFactor: 1, reducedMotion: "reduce" });
@@ -112,5 +113,4 @@ test("every page in both schemes at two widths", async () => {
     [newcomer.page, { name: "not-found", path: "/connections/999999" }],
   ];
   for (const [on, picture] of others) if (wanted(picture)) await take(on, picture);
-  await stage.close();
 });
