@@ -120,7 +120,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       // A repetition may come when the owner has logged in, or the connection is gone.
       const now = created.isRepeated ? await store.find(principal.accountId, created.id) : undefined;
       if (created.isRepeated && now?.needsAuthorization !== true) return created;
-      return { ...created, authorization: await deps.addresses.issue(principal.accountId, created.id) };
+      // The connection is there: where the database fails just now its owner has the address made later.
+      const authorization = await deps.addresses.issue(principal.accountId, created.id).catch(undefinedIfUnavailable);
+      return { ...created, authorization };
     },
 
     async list(principal, page) {
@@ -201,4 +203,8 @@ async function decideOn(
   const secrets = sealed === undefined ? {} : deps.store.openSecrets(before.accountId, before.id, sealed);
   const toolIds = needsTools ? (await deps.tools.of(before)).map(({ id }) => id) : [];
   return applyChange(before, change, { integration, validator: deps.validator, secrets, toolIds });
+}
+
+function undefinedIfUnavailable(error: unknown): undefined {
+  if (!(error instanceof DomainError) || error.kind !== "unavailable") throw error;
 }
