@@ -1103,7 +1103,7 @@ export interface components {
              */
             accept_tool_changes?: "manual" | "automatic" | null;
             /**
-             * @description How calls authenticate to the third party, one of the integration's `auth_methods`. With `oauth2` the owner logs in there, at the answer's `authorization_url`. Left out leaves it to the configuration.
+             * @description How calls authenticate to the third party, one of the integration's `auth_methods`. With `oauth2` the owner logs in there, at the answer's `authorization_url`; where the answer has none, a client of this installation gets the tokens. Left out leaves it to the configuration.
              * @enum {string|null}
              */
             auth_method?: "none" | "api_key" | "oauth2" | null;
@@ -3321,7 +3321,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuthorizeConnectionResponse"];
                 };
             };
-            /** @description The connection cannot be authorised by OAuth. */
+            /** @description The connection cannot be authorised by OAuth, or needs no login for it. */
             400: {
                 headers: {
                     [name: string]: unknown;

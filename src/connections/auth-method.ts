@@ -25,9 +25,13 @@ export function chooseAuthMethod(
   return method === "oauth2" ? "oauth2" : "configured";
 }
 
-function refusal({ serverType }: Integration, possible: readonly AuthMethod[], word: string): string {
-  if (word === "oauth2")
-    return `auth_method: connections of type ${serverType} cannot be authorised by OAuth here; possible is ${inWords(possible)}.`;
+function refusal({ serverType, lacksClient }: Integration, possible: readonly AuthMethod[], word: string): string {
+  if (word === "oauth2") {
+    const start = `auth_method: connections of type ${serverType} cannot be authorised by OAuth here; possible is ${inWords(possible)}.`;
+    return lacksClient === true
+      ? `${start} For it the operator of this installation has to set a client in INTEGRATION_OAUTH_CLIENTS.`
+      : start;
+  }
   return `auth_method for ${serverType} must be ${inWords(possible)}.`;
 }
 

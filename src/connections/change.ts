@@ -189,6 +189,8 @@ function withKey(before: Connection, change: ConnectionChange, ground: ChangeGro
 /**
  * What becomes of a connection that its owner authorised: a key takes the authorisation's place, and at another destination
  * that may ask for nothing the verification finds out. Otherwise the owner is asked anew: the tokens were issued for what it was.
+ * Where the operator's client authorises, it goes on with what the connection is now, and nobody is asked; where that client is
+ * missing for a while, nobody could answer.
  */
 function underAuthorization(
   changed: Connection,
@@ -197,6 +199,11 @@ function underAuthorization(
   hasMoved: boolean,
 ): DecidedChange {
   const ended: ChangeEffects = { ...effects, endAuthorization: true };
+  const { clientAuthorization: client, lacksClient = false } = integration;
+  if (!changed.hasCredential && (client !== undefined || lacksClient)) {
+    client?.checkDestination(changed.configuration);
+    return { after: { ...changed, needsAuthorization: false, statusReason: undefined }, effects: ended };
+  }
   if (changed.hasCredential || (hasMoved && authMethodsOf(integration).includes("none")))
     return { after: { ...changed, authMethod: "configured", needsAuthorization: false }, effects: ended };
   const statusReason = CHANGED_SINCE_AUTHORIZED;

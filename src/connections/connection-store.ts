@@ -18,8 +18,9 @@ export interface NewConnection {
   readonly hasCredential: boolean;
   readonly statusReason: string | undefined;
   readonly acceptToolChanges: ToolChangeAcceptance;
-  /** `oauth2` waits for its owner's authorisation. */
   readonly authMethod: AuthorizedBy;
+  /** Waits for its owner's authorisation. */
+  readonly needsAuthorization: boolean;
 }
 
 /** Why a connection's owner has to log in at its third party. */

@@ -37,6 +37,9 @@ export function prepareConnection(
   const credential = credentialProperty === undefined ? undefined : secrets[credentialProperty];
   if (typeof credential === "string") checkApiKey(credential);
   const authMethod = chooseAuthMethod(integration, draft.authMethod, credential !== undefined);
+  const client = authMethod === "oauth2" ? integration.clientAuthorization : undefined;
+  client?.checkDestination(configuration);
+  const needsAuthorization = authMethod === "oauth2" && client === undefined;
   return {
     accountId,
     serverType: draft.serverType,
@@ -46,9 +49,13 @@ export function prepareConnection(
     configuration,
     secrets,
     hasCredential: credential !== undefined,
-    statusReason:
-      authMethod === "oauth2" ? NOT_YET_AUTHORIZED : missingCredentialReason(integration, credential !== undefined),
+    statusReason: needsAuthorization
+      ? NOT_YET_AUTHORIZED
+      : client === undefined
+        ? missingCredentialReason(integration, credential !== undefined)
+        : undefined,
     authMethod,
+    needsAuthorization,
     acceptToolChanges: checkToolChangeAcceptance(draft.acceptToolChanges ?? "manual"),
   };
 }

@@ -3,7 +3,7 @@ import type { Integration } from "./integration.ts";
 /** A way to authenticate to a third party. */
 export type AuthMethod = "none" | "api_key" | "oauth2";
 
-/** What authorises the calls of a connection: what its configuration holds (which may be nothing), or its owner's word at the third party. */
+/** What authorises the calls of a connection: what its configuration holds (which may be nothing), or tokens: by its owner's word at the third party, or by the operator's client. */
 export type AuthorizedBy = "configured" | "oauth2";
 
 /** Whether an integration cannot work without its credential. */
@@ -24,5 +24,6 @@ export function authMethodsOf(integration: Integration): readonly AuthMethod[] {
       : requiresCredential(integration)
         ? ["api_key"]
         : ["none", "api_key"];
-  return integration.authorization === undefined ? configured : [...configured, "oauth2"];
+  const hasOAuth = integration.authorization !== undefined || integration.clientAuthorization !== undefined;
+  return hasOAuth ? [...configured, "oauth2"] : configured;
 }

@@ -38,8 +38,8 @@ export async function loadCatalog(options: CatalogOptions): Promise<Catalog> {
     const { serverType } = contract;
     if (catalog.has(serverType)) throw new Error(`${file}: the server_type "${serverType}" is taken already`);
     const baseUrl = options.baseUrls.get(serverType);
-    const owner = ownerOf(contract, options);
-    const deps = { dispatcher: options.dispatcher, ...(baseUrl === undefined ? {} : { baseUrl }), owner };
+    const whom = clientOf(contract, options);
+    const deps = { dispatcher: options.dispatcher, ...(baseUrl === undefined ? {} : { baseUrl }), ...whom };
     catalog.set(serverType, createOpenApiIntegration(contract, deps));
   }
   for (const [name, url] of options.baseUrls) {
@@ -52,16 +52,18 @@ export async function loadCatalog(options: CatalogOptions): Promise<Catalog> {
   return catalog;
 }
 
-/** Who we are at a third party, where the operator says so. Throws where its contract has no login for it. */
-function ownerOf(
-  { serverType, ownerScheme }: IntegrationContract,
+/** Who we are at a third party, where the operator says so. Throws where its contract has no way for it. */
+function clientOf(
+  { serverType, ownerScheme, clientScheme }: IntegrationContract,
   { oauthClients, ownerTokens: tokens }: CatalogOptions,
-): OpenApiIntegrationOptions["owner"] {
+): Pick<OpenApiIntegrationOptions, "owner" | "client"> {
   const client = oauthClients?.get(serverType);
-  if (client === undefined) return undefined;
+  if (client === undefined) return {};
+  const { clientId, clientSecret } = client;
+  if (clientScheme !== undefined && clientSecret !== undefined) return { client: { clientId, clientSecret } };
   if (ownerScheme === undefined)
     throw new Error(`INTEGRATION_OAUTH_CLIENTS: connections of type ${serverType} have no login by OAuth.`);
-  return tokens === undefined ? undefined : { client, tokens };
+  return tokens === undefined ? {} : { owner: { client, tokens } };
 }
 
 async function readContractFile(path: string): Promise<IntegrationContract> {

@@ -24,7 +24,7 @@ export interface Target {
   readonly keyVersion: number;
   /** The whole configuration, secrets opened. Never logged, never returned. */
   readonly configuration: JsonObject;
-  /** What authorises its calls; `oauth2` means tokens that its owner got it. Absent means `configured`. */
+  /** What authorises its calls; `oauth2` means tokens that its owner got it, or the operator's client gets. Absent means `configured`. */
   readonly authMethod?: AuthorizedBy;
 }
 
@@ -42,6 +42,12 @@ export interface ToolChange {
   readonly removed: readonly string[];
   /** Those that are there before and after, and are others. */
   readonly changed: readonly string[];
+}
+
+/** How a client of the operator's authorises connections of every account; nobody logs in. */
+export interface ClientAuthorization {
+  /** Throws DomainError `invalid` for a configuration that names an address where that client does not go. */
+  checkDestination(configuration: JsonObject): void;
 }
 
 /** A kind of third party (`server_type` on the wire). One object serves every connection of that kind. */
@@ -91,6 +97,10 @@ export interface Integration {
   onNews?(hear: (connectionId: number, news: UpstreamNews) => void): void;
   /** How its owner authorises a connection by logging in at the third party, where that is possible. */
   readonly authorization?: OwnerAuthorization;
+  /** How the operator's client authorises a connection instead, where there is one. */
+  readonly clientAuthorization?: ClientAuthorization;
+  /** Set where there is a way by OAuth that the operator has not configured a client for (`INTEGRATION_OAUTH_CLIENTS`). */
+  readonly lacksClient?: true;
   /** What it offers beyond tools, where it does. */
   readonly features?: Features;
   /** Forgets what is kept for a connection in memory (upstream sessions, tokens). */

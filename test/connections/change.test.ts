@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { applyChange, type ConnectionChange } from "../../src/connections/change.ts";
 import type { Connection } from "../../src/connections/connection.ts";
-import type { Integration } from "../../src/integrations/integration.ts";
+import { invalid } from "../../src/domain-error.ts";
+import type { ClientAuthorization, Integration } from "../../src/integrations/integration.ts";
 import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
 import type { JsonObject } from "../../src/json.ts";
 
@@ -164,6 +165,29 @@ describe("a change of a connection", () => {
       verificationStatus: "pending",
     });
     expect(decided.effects).toMatchObject({ endAuthorization: true, verify: false, forgetTools: true });
+  });
+
+  it("goes on by the operator's client at another destination, unless that client does not go there", () => {
+    const clientAuthorization: ClientAuthorization = {
+      checkDestination: ({ region }) => {
+        if (region !== "eu") throw invalid("region", "region must be eu.");
+      },
+    };
+    const moveTo = (region: string) =>
+      applyChange(
+        { ...connection, authMethod: "oauth2", hasCredential: false, verificationStatus: "failed" },
+        { configuration: { company_domain: "other", region } },
+        {
+          integration: { ...integration, clientAuthorization },
+          validator: createSchemaValidator(),
+          secrets: {},
+          toolIds: [],
+        },
+      );
+    const { after, effects } = moveTo("eu");
+    expect(after).toMatchObject({ authMethod: "oauth2", needsAuthorization: false, verificationStatus: "pending" });
+    expect([after.statusReason, effects.verify]).toEqual([undefined, true]);
+    expect(() => moveTo("us")).toThrow("region must be eu.");
   });
 
   it("never lets a secret into the visible configuration", () => {

@@ -92,6 +92,7 @@ async function stored(): Promise<Connection> {
       secrets: {},
       acceptToolChanges: "manual",
       authMethod: "configured",
+      needsAuthorization: false,
     },
     OPERATOR,
   );

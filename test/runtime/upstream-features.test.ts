@@ -123,6 +123,7 @@ async function connect(accountId: string, url: string, name: string): Promise<Co
       statusReason: undefined,
       acceptToolChanges: "manual",
       authMethod: "configured",
+      needsAuthorization: false,
     },
     OPERATOR,
   );

@@ -263,6 +263,7 @@ export async function createWorld(
           statusReason: undefined,
           acceptToolChanges: "manual",
           authMethod: "configured",
+          needsAuthorization: false,
         },
         OPERATOR,
       );

@@ -71,6 +71,7 @@ async function waiting(): Promise<Connection> {
       statusReason: "Its owner has not authorised it yet.",
       acceptToolChanges: "manual",
       authMethod: "oauth2",
+      needsAuthorization: true,
     },
     OPERATOR,
   );

@@ -69,6 +69,7 @@ function fresh(overrides: Partial<NewConnection> = {}): NewConnection {
     statusReason: undefined,
     acceptToolChanges: "manual",
     authMethod: "configured",
+    needsAuthorization: false,
     ...overrides,
   };
 }
@@ -207,7 +208,7 @@ describe("connections in PostgreSQL", () => {
 
   it("stay pending until their owner authorises them, and say so as long as nobody did", async () => {
     const { id, ...created } = await store.create(
-      fresh({ authMethod: "oauth2", secrets: {}, hasCredential: false }),
+      fresh({ authMethod: "oauth2", needsAuthorization: true, secrets: {}, hasCredential: false }),
       OPERATOR,
     );
     expect(created).toMatchObject({ authMethod: "oauth2", needsAuthorization: true, verificationStatus: "pending" });

@@ -23,7 +23,13 @@ export function createAuthorizeConnection(deps: {
     const connection = id === undefined ? undefined : await deps.connections.find(accountId, id);
     if (connection === undefined) throw connectionNotFound(serverId);
     const { serverType } = connection;
-    if (deps.catalog.get(serverType)?.authorization === undefined)
+    const integration = deps.catalog.get(serverType);
+    if (integration?.clientAuthorization !== undefined)
+      throw new DomainError(
+        "invalid",
+        `Connections of type ${serverType} need no login: with auth_method oauth2 a client of this installation authorises them.`,
+      );
+    if (integration?.authorization === undefined)
       throw new DomainError("invalid", `Connections of type ${serverType} cannot be authorised by OAuth here.`);
     const address = await deps.addresses.issue(accountId, connection.id);
     if (address === undefined) throw connectionNotFound(serverId);

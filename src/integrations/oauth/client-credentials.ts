@@ -10,7 +10,7 @@ import type { ExchangeLimits } from "../exchange.ts";
 import type { AccessToken, TokenSource } from "./access-tokens.ts";
 import { createFetch } from "./outbound-fetch.ts";
 import { secretBasic } from "./secret-basic.ts";
-import { tokenRefusal, unusableAnswer } from "./token-refusal.ts";
+import { type Asker, tokenRefusal, unusableAnswer } from "./token-refusal.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
 /** What a header can carry of a token (RFC 6750 asks for less; servers exist that use more). */
@@ -27,6 +27,8 @@ export interface OAuthClient {
   readonly scope: string | undefined;
   /** How the client authenticates (RFC 6749 §2.3.1): by HTTP Basic, or in the form. */
   readonly authentication: "basic" | "post";
+  /** What a refusal means, where it is not its owner who can mend it. */
+  readonly meaning?: NonNullable<Asker["meaning"]>;
 }
 
 /** Tokens by the client credentials grant (RFC 6749 §4.4). */

@@ -6,7 +6,7 @@ import type { Pace } from "../pace.ts";
 import type { CallResult } from "../tool.ts";
 import type { ErrorAnswers } from "./error-answers.ts";
 
-/** The tokens that owners' logins brought, as far as calls need them. */
+/** The tokens that owners' logins brought, or the operator's client got, as far as calls need them. */
 export type OwnerTokens = Pick<GrantedTokens, "current" | "renewed" | "forget">;
 
 /** What every call of an integration shares. */
@@ -22,7 +22,7 @@ export interface CallContext {
   /** An operator's stand-in for the server's address. */
   readonly baseUrl: string | undefined;
   readonly tokens: AccessTokens;
-  /** Where owners can log in. */
+  /** Where there is a way beside the key. */
   readonly ownerTokens?: OwnerTokens | undefined;
   readonly pace: Pace;
   /** How long to leave it alone after a 429 that does not say so, in milliseconds. */

@@ -3,7 +3,7 @@ import { arrayOf, objectOf, OpenApiError, parseDocument, textOf } from "./docume
 import { errorAnswersOf, type ErrorAnswers } from "./error-answers.ts";
 import type { Operation, ServerPlan } from "./operation.ts";
 import { operationsOf } from "./operations.ts";
-import { type OwnerScheme, ownerSchemeOf } from "./owner-scheme.ts";
+import { type ClientScheme, type OwnerScheme, oauthSchemesOf } from "./owner-scheme.ts";
 
 /**
  * A third party as its contract describes it: an OpenAPI document whose root carries `x-patchbay-integration`:
@@ -26,7 +26,8 @@ import { type OwnerScheme, ownerSchemeOf } from "./owner-scheme.ts";
  *
  * Title and description come from `info`. Server variables are filled from configuration properties of the same name.
  * An OAuth 2 scheme with `x-patchbay-authorization` is the other way to authorise a connection (see `owner-scheme.ts`); it is
- * offered where the operator has registered a client (`INTEGRATION_OAUTH_CLIENTS`).
+ * offered where the operator has registered a client (`INTEGRATION_OAUTH_CLIENTS`): for owners who log in, or, with a client
+ * credentials flow alone, to act for every account by itself.
  * See `security.ts` for `x-patchbay-credential` of a security scheme and `operations.ts` for extensions of operations.
  */
 export interface IntegrationContract {
@@ -46,6 +47,8 @@ export interface IntegrationContract {
   readonly verification: Operation;
   /** How owners log in, where the contract says so. */
   readonly ownerScheme: OwnerScheme | undefined;
+  /** How the operator's client gets tokens without anybody logging in, where the contract says so. */
+  readonly clientScheme: ClientScheme | undefined;
   readonly operations: readonly Operation[];
 }
 
@@ -76,7 +79,8 @@ export function readContract(text: string): IntegrationContract {
     for (const plan of credentials)
       if (plan.kind === "client_credentials") checkServer(plan.server, "its tokens", properties, destinationProperties);
   }
-  const ownerScheme = ownerSchemeOf(document);
+  const { ownerScheme, clientScheme } = oauthSchemesOf(document);
+  if (clientScheme !== undefined) checkServer(clientScheme.token, "its tokens", properties, destinationProperties);
   for (const server of [ownerScheme?.authorization, ownerScheme?.token, ownerScheme?.revocation])
     if (server !== undefined) checkServer(server, "its login", properties, destinationProperties);
   return {
@@ -94,6 +98,7 @@ export function readContract(text: string): IntegrationContract {
     errorAnswers: errorAnswersOf(extension.error_answers),
     verification: verificationOf(extension, operations),
     ownerScheme,
+    clientScheme,
     operations,
   };
 }

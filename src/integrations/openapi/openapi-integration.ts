@@ -11,6 +11,7 @@ import type { OwnerAuthorization } from "../oauth/authorization.ts";
 import type { ConfiguredClient } from "../oauth/client-for.ts";
 import { createPace, type Pace } from "../pace.ts";
 import type { Operation } from "./operation.ts";
+import { type OperatorAuthorization, operatorAuthorization, type OperatorClient } from "./operator-client.ts";
 import { contractAuthorization } from "./owner-authorization.ts";
 import { serverAddress, tokenAddress } from "./server-address.ts";
 
@@ -24,6 +25,8 @@ export interface OpenApiIntegrationOptions {
   readonly limits?: ExchangeLimits;
   /** How owners log in, where the operator is registered: as whom, and what keeps their tokens. */
   readonly owner?: { readonly client: ConfiguredClient; readonly tokens: OwnerTokens } | undefined;
+  /** The operator's client that gets tokens itself, where there is one. */
+  readonly client?: OperatorClient | undefined;
   /** How fast its connections are called; one of its own unless told. */
   readonly pace?: Pace;
 }
@@ -35,6 +38,9 @@ export function createOpenApiIntegration(
 ): Integration {
   const { serverType, title, operations, verification, configurationSchema } = contract;
   const tokens = createAccessTokens();
+  const authorization = authorizationOf(contract, options);
+  const operator = operatorOf(contract, options);
+  const ownerTokens = operator?.tokens ?? options.owner?.tokens;
   const pace = options.pace ?? createPace();
   const context: CallContext = {
     dispatcher: options.dispatcher,
@@ -45,7 +51,7 @@ export function createOpenApiIntegration(
     errorAnswers: contract.errorAnswers,
     baseUrl: options.baseUrl,
     tokens,
-    ownerTokens: options.owner?.tokens,
+    ownerTokens,
     pace,
     untoldWaitMs: contract.busySeconds === undefined ? undefined : contract.busySeconds * 1_000,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
@@ -53,7 +59,8 @@ export function createOpenApiIntegration(
   const tools = operations.map(({ tool }) => tool);
   const byName = new Map(operations.map((operation) => [operation.tool.name, operation]));
   const asOwner = new Map(operations.map((operation) => [operation.tool.name, withOwner(operation)]));
-  const authorization = authorizationOf(contract, options);
+  const hasScheme = contract.ownerScheme !== undefined || contract.clientScheme !== undefined;
+  const lacksClient = hasScheme && authorization === undefined && operator === undefined;
   return {
     serverType,
     title,
@@ -67,6 +74,8 @@ export function createOpenApiIntegration(
     destinationProperties: contract.destinationProperties,
     toolSource: "fixed",
     ...(authorization !== undefined && { authorization }),
+    ...(operator !== undefined && { clientAuthorization: operator.authorization }),
+    ...(lacksClient && { lacksClient }),
     checkConfiguration(configuration: JsonObject) {
       // Against the real address, so that a stand-in changes nothing about what is accepted.
       for (const { server, credentials } of operations) {
@@ -89,12 +98,14 @@ export function createOpenApiIntegration(
       const [block] = result.content;
       const text = block?.text;
       const reason = typeof text === "string" ? text : `${title} gave no usable answer.`;
+      // Its owner gave no key that could be at fault: once the operator has mended the client, the next attempt finds out.
+      if (isOwners(target) && contract.clientScheme !== undefined) return { outcome: "retry", reason };
       if (status === 401 && isOwners(target)) return { outcome: "needs_authorization", reason };
       return { outcome: status === 401 || status === 403 ? "failed" : "retry", reason };
     },
     forget(connectionId) {
       tokens.forget(connectionId);
-      options.owner?.tokens.forget(connectionId);
+      ownerTokens?.forget(connectionId);
       pace.forget(connectionId);
     },
   };
@@ -104,7 +115,7 @@ function isOwners({ authMethod }: Target): boolean {
   return authMethod === "oauth2";
 }
 
-/** An operation called with what the owner's login brought: a bearer token (RFC 6750), in place of the key. */
+/** An operation called with a bearer token (RFC 6750) that a login brought or the operator's client got, in place of the key. */
 function withOwner(operation: Operation): Operation {
   return { ...operation, credentials: [{ kind: "owner" }] };
 }
@@ -115,4 +126,12 @@ function authorizationOf(
 ): OwnerAuthorization | undefined {
   if (scheme === undefined || owner === undefined) return undefined;
   return contractAuthorization({ title, scheme, server }, { dispatcher, baseUrl, client: owner.client });
+}
+
+function operatorOf(
+  { title, clientScheme: scheme, verification: { server } }: IntegrationContract,
+  { client, dispatcher, baseUrl }: OpenApiIntegrationOptions,
+): OperatorAuthorization | undefined {
+  if (scheme === undefined || client === undefined) return undefined;
+  return operatorAuthorization({ title, scheme, server }, client, { dispatcher, baseUrl });
 }

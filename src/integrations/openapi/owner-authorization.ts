@@ -1,11 +1,10 @@
 import type { Dispatcher } from "undici";
-import type { JsonObject } from "../../json.ts";
 import type { OwnerAuthorization } from "../oauth/authorization.ts";
 import type { ConfiguredClient } from "../oauth/client-for.ts";
 import { TokenFailure } from "../oauth/token-failure.ts";
 import type { ServerPlan } from "./operation.ts";
 import type { OwnerScheme } from "./owner-scheme.ts";
-import { serverAddress, tokenAddress } from "./server-address.ts";
+import { isElsewhere, serverAddress, tokenAddress } from "./server-address.ts";
 
 /** What a third party's login needs beside its contract. */
 export interface OwnerAuthorizationDeps {
@@ -60,14 +59,4 @@ export function contractAuthorization(
     },
     isOffered: async () => true,
   };
-}
-
-/**
- * Whether the caller says by a whole address where the third party is. The operator's secret would go there, and tokens that
- * were issued for the vendor: neither may.
- */
-function isElsewhere({ url, defaults }: ServerPlan, configuration: JsonObject): boolean {
-  const [, name = ""] = /^\{([^{}]+)\}/.exec(url) ?? [];
-  const value = configuration[name];
-  return typeof value === "string" && value.replace(/\/+$/, "") !== defaults.get(name)?.replace(/\/+$/, "");
 }

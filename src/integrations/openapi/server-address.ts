@@ -43,6 +43,16 @@ export function tokenAddress(server: ServerPlan, configuration: JsonObject, over
   return `${origin}${basePath}${path.endsWith("/") ? "/" : ""}${query}`;
 }
 
+/**
+ * Whether the caller says by a whole address where the third party is. A secret of the operator's would go there, and tokens
+ * that were issued for the vendor: neither may.
+ */
+export function isElsewhere({ url, defaults }: ServerPlan, configuration: JsonObject): boolean {
+  const [, name = ""] = WHOLE_VARIABLE.exec(url) ?? [];
+  const value = configuration[name];
+  return typeof value === "string" && value.replace(/\/+$/, "") !== defaults.get(name)?.replace(/\/+$/, "");
+}
+
 function label(server: ServerPlan, configuration: JsonObject, name: string): string {
   const value = valueOf(server, configuration, name);
   if (DNS_LABEL.test(value)) return value;

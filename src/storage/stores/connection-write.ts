@@ -49,7 +49,7 @@ const INSERT = `with changed as (
     insert into connection (account_id, id, server_type, name, description, access_type, configuration, sealed_secrets,
     has_credential, verification_status, status_reason, oauth_client_id, accept_tool_changes, auth_method, needs_authorization,
     created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11, $12, $14, $14 = 'oauth2',
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11, $12, $14, $15,
     date_trunc('milliseconds', clock_timestamp()), date_trunc('milliseconds', clock_timestamp()))
     returning ${CONNECTION_COLUMNS}),
   ${auditing({ action: "connection.create", objectType: "connection", objectName: "changed.name" }, 13)}
@@ -164,6 +164,7 @@ export function createConnectionWrites(
       fresh.acceptToolChanges,
       actorParameter(actor),
       fresh.authMethod,
+      fresh.needsAuthorization,
     ]);
     await client.query(
       "insert into oauth_client (account_id, id, connection_id, name, scopes) values ($1, $2, $3, $4, $5)",

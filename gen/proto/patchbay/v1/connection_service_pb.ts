@@ -75,7 +75,8 @@ export type CreateConnectionRequest = Message<"patchbay.v1.CreateConnectionReque
 
   /**
    * `none`, `api_key` or `oauth2`, a way that the integration knows: how calls authenticate to the third party. With
-   * `oauth2` the owner logs in there, at the answer's `authorization_url`. Unset leaves it to the configuration.
+   * `oauth2` the owner logs in there, at the answer's `authorization_url`; where the answer has none, a client of this
+   * installation gets the tokens. Unset leaves it to the configuration.
    *
    * @generated from field: optional string auth_method = 7 [json_name = "auth_method"];
    */

@@ -1,0 +1,36 @@
+import { Agent } from "undici";
+import { afterAll, expect, test } from "vitest";
+import { prepareConnection } from "../../src/connections/create.ts";
+import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { loadOperatorIntegration, operatorContract } from "../integrations/openapi/operator-contract.ts";
+
+const dispatcher = new Agent();
+afterAll(() => dispatcher.close());
+
+test("a connection by the operator's client waits for nobody, and goes nowhere but to the vendor", async () => {
+  const anywhere = operatorContract(
+    { flows: { clientCredentials: { tokenUrl: "https://login.example.com/token", scopes: {} } } },
+    { servers: [{ url: "{site}/v2", variables: { site: { default: "https://www.example.com" } } }] },
+  );
+  const acme = await loadOperatorIntegration(anywhere, dispatcher, {});
+  const prepare = (configuration: JsonObject, authMethod?: string) =>
+    prepareConnection(
+      "acc_1",
+      { serverType: "acme", configuration, authMethod },
+      new Map([["acme", acme]]),
+      createSchemaValidator(),
+    );
+  expect(prepare({}, "oauth2")).toMatchObject({
+    authMethod: "oauth2",
+    needsAuthorization: false,
+    statusReason: undefined,
+  });
+  expect(() => prepare({ site: "https://evil.example" }, "oauth2")).toThrow(
+    "Acme is reached by OAuth at its own address",
+  );
+  expect(prepare({ site: "https://own.example", api_token: "the-key" })).toMatchObject({
+    authMethod: "configured",
+    needsAuthorization: false,
+  });
+});

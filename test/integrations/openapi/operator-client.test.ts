@@ -1,0 +1,166 @@
+import type { Dispatcher } from "undici";
+import { expect, onTestFinished, test } from "vitest";
+import { authMethodsOf } from "../../../src/integrations/authentication.ts";
+import type { Integration, Target } from "../../../src/integrations/integration.ts";
+import { readContract } from "../../../src/integrations/openapi/contract.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
+import type { Vendor } from "../../support/vendor.ts";
+import {
+  loadOperatorIntegration,
+  OPERATOR_CLIENT,
+  operatorContract,
+  type SeenCall,
+  startOperatorVendor,
+} from "./operator-contract.ts";
+import { textOf } from "./subject.ts";
+
+const patient = () => ({ signal: AbortSignal.timeout(20_000) });
+
+function target(configuration: JsonObject = { site: "blue" }, connectionId = 1): Target {
+  return { accountId: "1", connectionId, keyVersion: 1, configuration, authMethod: "oauth2" };
+}
+
+interface Stage {
+  readonly vendor: Vendor;
+  readonly called: SeenCall[];
+  readonly dispatcher: Dispatcher;
+  readonly integration: Integration;
+  call(connectionId?: number): Promise<string>;
+}
+
+async function startStage(text = operatorContract()): Promise<Stage> {
+  const { vendor, called } = await startOperatorVendor();
+  const dispatcher = createGuardedDispatcher({ allow: [vendor.host] });
+  onTestFinished(async () => {
+    await dispatcher.destroy();
+    await vendor.close();
+  });
+  const integration = await loadOperatorIntegration(text, dispatcher, { baseUrl: vendor.origin });
+  const [tool] = await integration.listTools(target(), patient());
+  if (tool === undefined) throw new Error("there is no tool");
+  const call = async (id = 1) => textOf(await integration.callTool(target(undefined, id), tool, {}, patient()));
+  return { vendor, called, dispatcher, integration, call };
+}
+
+test("the operator's client gets a token for what the contract asks, at an address that holds the tenant", async () => {
+  const { integration, vendor, called } = await startStage();
+  expect(authMethodsOf(integration)).toEqual(["none", "api_key", "oauth2"]);
+  expect(integration.authorization).toBeUndefined();
+  expect(await integration.verify(target(), patient())).toEqual({ outcome: "verified" });
+  expect(called.map(({ subject }) => subject)).toEqual([OPERATOR_CLIENT.clientId]);
+  const [request] = vendor.tokenRequests;
+  expect(Object.fromEntries(request?.form ?? [])).toMatchObject({
+    grant_type: "client_credentials",
+    scope: "people.read people.write",
+    client_secret: OPERATOR_CLIENT.clientSecret,
+  });
+});
+
+test("calls at once ask for one token together, and connections never share one", async () => {
+  const { vendor, called, call } = await startStage();
+  await Promise.all([call(), call(), call()]);
+  expect(vendor.tokenRequests).toHaveLength(1);
+  await call(2);
+  expect(vendor.tokenRequests).toHaveLength(2);
+  expect(new Set(called.map(({ authorization }) => authorization)).size).toBe(2);
+});
+
+test("a refused token is replaced once, and the call made once more", async () => {
+  const { vendor, called, call } = await startStage();
+  await call();
+  vendor.expireTokens();
+  expect(await call()).toContain(OPERATOR_CLIENT.clientId);
+  expect(called.map(({ subject }) => subject !== undefined)).toEqual([true, false, true]);
+  vendor.serve = async (_request, response) => void response.writeHead(401).end();
+  const before = vendor.tokenRequests.length;
+  expect(await call()).toContain("401");
+  expect(vendor.tokenRequests).toHaveLength(before + 1);
+});
+
+test("no answer holds the token that was sent, nor the operator's secret", async () => {
+  const { vendor, call } = await startStage();
+  const text = await call();
+  expect(text).toContain("[redacted]");
+  vendor.expireTokens();
+  vendor.answerToken = (request, response) => {
+    response.writeHead(401, { "content-type": "application/json" });
+    const description = `no ${request.form.get("client_secret") ?? ""}`;
+    response.end(JSON.stringify({ error: "invalid_client", error_description: description }));
+    return true;
+  };
+  const refusal = await call();
+  expect(refusal).toContain("This installation's own client was not taken: ask its operator, or set an api_key.");
+  for (const secret of [...vendor.secrets, OPERATOR_CLIENT.clientSecret]) expect(text + refusal).not.toContain(secret);
+});
+
+test("a client that is refused says nothing about the connection, which is tried again", async () => {
+  const { vendor, integration } = await startStage();
+  vendor.answerToken = (_request, response) => {
+    response.writeHead(401, { "content-type": "application/json" }).end('{"error":"invalid_client"}');
+    return true;
+  };
+  expect(await integration.verify(target(), patient())).toMatchObject({ outcome: "retry" });
+  vendor.answerToken = undefined;
+  expect(await integration.verify(target(), patient())).toEqual({ outcome: "verified" });
+});
+
+test("its secret is never taken to an address that the caller names", async () => {
+  const anywhere = operatorContract(
+    {
+      flows: { clientCredentials: { tokenUrl: "{site}/token", scopes: {} } },
+    },
+    { servers: [{ url: "{site}/v2", variables: { site: { default: "https://www.example.com" } } }] },
+  );
+  const { integration, vendor, called } = await startStage(anywhere);
+  const elsewhere = { site: "https://evil.example" };
+  expect(() => integration.clientAuthorization?.checkDestination(elsewhere)).toThrow("at its own address alone");
+  expect(() => integration.clientAuthorization?.checkDestination({})).not.toThrow();
+  expect(await integration.verify(target(elsewhere), patient())).toMatchObject({
+    outcome: "retry",
+    reason: expect.stringContaining("at its own address alone") as string,
+  });
+  expect([vendor.tokenRequests, called]).toEqual([[], []]);
+});
+
+test("a tenant is one part of the address, and is asked for where the address holds one", async () => {
+  const inHost = operatorContract(
+    { flows: { clientCredentials: { tokenUrl: "https://{site}.login.example.com/token", scopes: {} } } },
+    { servers: [{ url: "https://{site}.example.com/v2" }] },
+  );
+  const { integration } = await startStage(inHost);
+  const check = (configuration: JsonObject) => () => integration.clientAuthorization?.checkDestination(configuration);
+  expect(check({ site: "blue" })).not.toThrow();
+  expect(check({ site: "evil.example/" })).toThrow("one part of a host name");
+  expect(check({})).toThrow("site is missing");
+});
+
+test("without the operator's client the key alone is left", async () => {
+  const dispatcher = createGuardedDispatcher({ allow: [] });
+  onTestFinished(() => dispatcher.destroy());
+  const integration = await loadOperatorIntegration(operatorContract(), dispatcher, { client: "none" });
+  expect([authMethodsOf(integration), integration.lacksClient]).toEqual([["none", "api_key"], true]);
+  expect(await integration.verify(target(), patient())).toMatchObject({
+    outcome: "retry",
+    reason: expect.stringContaining("no longer registered") as string,
+  });
+});
+
+test("a login comes first where a contract has both flows; one without its addresses is refused", () => {
+  const flows = {
+    clientCredentials: { tokenUrl: "https://login.example.com/token" },
+    authorizationCode: {
+      authorizationUrl: "https://login.example.com/authorize",
+      tokenUrl: "https://login.example.com/token",
+    },
+  };
+  const { ownerScheme, clientScheme } = readContract(operatorContract({ flows }));
+  expect([ownerScheme?.token.url, clientScheme]).toEqual(["https://login.example.com/token", undefined]);
+  const read = (scheme: JsonObject) => () => readContract(operatorContract(scheme));
+  expect(read({ flows: {} })).toThrow("without an authorization code or client credentials flow");
+  expect(read({ flows: { clientCredentials: {} } })).toThrow('without a "tokenUrl"');
+  expect(read({ flows: { clientCredentials: { tokenUrl: "http://login.example.com/token" } } })).toThrow(
+    "needs an https server for its tokens",
+  );
+  expect(read({ "x-patchbay-authorization": {} })).toThrow('needs "authentication" (basic or post)');
+});
