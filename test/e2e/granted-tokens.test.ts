@@ -119,6 +119,7 @@ describe("a connection whose owner logged in at its third party", () => {
     const id = await authorised();
     const session = await owner.open();
     const watch = watchRest(there.url, owner.token, id);
+    expect(await call(owner, session, id, "whoami")).toEqual({ isError: false, text: "Vera" });
     upstream.vendor.endGrants();
     const refused = await call(owner, session, id, "whoami");
     expect(refused.isError).toBe(true);
@@ -185,6 +186,7 @@ describe("a connection whose owner logged in at its third party", () => {
     upstream.vendor.givesRefreshTokens = false;
     const id = await authorised();
     const session = await owner.open();
+    expect(await call(owner, session, id, "whoami")).toEqual({ isError: false, text: "Vera" });
     upstream.vendor.expireTokens();
     expect((await call(owner, session, id, "whoami")).text).toMatch(/authorise the connection again/i);
     await statusBecomes(id, "needs_authorization");

@@ -32,6 +32,9 @@ describe("a lane", () => {
     lane.leave();
     lane.leave();
     expect([lane.enter(), lane.enter()]).toEqual([undefined, undefined]);
-    expect(lane.enter()).toBeInstanceOf(Promise);
+    const third = lane.enter();
+    expect(third).toBeInstanceOf(Promise);
+    lane.leave();
+    await third;
   });
 });

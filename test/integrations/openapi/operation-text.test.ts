@@ -5,7 +5,9 @@ import { parsePlan, printPlan } from "../../../src/integrations/openapi/operatio
 
 const FOLDER = new URL("../../../openapi/integrations/", import.meta.url);
 
-test.each(readdirSync(FOLDER))("every operation of %s is the same after it was kept", (file) => {
+const files = readdirSync(FOLDER).filter((name) => name.endsWith(".yaml"));
+
+test.each(files)("every operation of %s is the same after it was kept", (file) => {
   const { operations } = readContract(readFileSync(new URL(file, FOLDER), "utf8"));
   for (const operation of operations) expect(parsePlan(operation.tool, printPlan(operation))).toEqual(operation);
 });
