@@ -29,11 +29,17 @@ export interface Schema {
   contentSchema?: Schema;
 }
 
+/**
+ * The values in path, query or body of a kind of request, several where either will do. `*` is a value that no other
+ * example of the operation names.
+ */
+export type When = Record<string, string | string[]>;
+
 /** A worked example, inline or by reference. */
 export interface Example {
   $ref?: string;
-  /** The values in path, query or body of the requests that it answers. Absent where any request will do. */
-  "x-when"?: Record<string, string>;
+  /** The requests that it answers; any of several kinds. Absent where any request will do, or none but by `Prefer`. */
+  "x-when"?: When | When[];
   value?: JsonValue;
 }
 

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { decodeJwt } from "jose";
+import { decodeJwt, decodeProtectedHeader } from "jose";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
@@ -16,6 +16,14 @@ function answers(operationId: string): ReadonlyMap<string, JsonObject> {
   const examples = media.flatMap((each) => listExamples(document, each));
   if (examples.length === 0) throw new Error(`${operationId} answers nothing`);
   return new Map(examples.flatMap(([name, value]) => (isJsonObject(value) ? [[name, value] as const] : [])));
+}
+
+/** Those of them that answer requests without a wish; the others tell of the connections in other states. */
+function told(operationId: string): ReadonlyMap<string, JsonObject> {
+  const located = listOperations(document).find((each) => each.operation.operationId === operationId);
+  const examples = Object.values(located?.operation.responses["200"]?.content ?? {}).map((each) => each.examples ?? {});
+  const isTold = (name: string): boolean => examples.some((each) => each[name]?.["x-when"] !== undefined);
+  return new Map([...answers(operationId)].filter(([name]) => isTold(name)));
 }
 
 function answer(operationId: string, name: string): JsonObject {
@@ -48,7 +56,7 @@ function answersOrNone(operationId: string): Iterable<JsonObject> {
 
 test("each connection of the list can be read, in both shapes, and is the same in all", () => {
   expect(connections.map(({ id }) => id)).toEqual([1, 2, 3]);
-  const reads = [...answers("getConnection").values()];
+  const reads = [...told("getConnection").values()];
   const detailed = objects(answer("listConnections", "detailed")["data"]);
   const created = [...answers("createConnection").values()];
   for (const connection of connections) {
@@ -106,16 +114,28 @@ test("the tools are those of their connections, and what is off or waits is so e
   }
 });
 
+/** The day on which frontends look at the story. */
+const NOW = "2026-07-04T08:00:00.000Z";
+
+function hasEnded({ revoked_at: revoked, expires_at: end }: JsonObject): boolean {
+  return revoked !== undefined || (typeof end === "string" && end < NOW);
+}
+
 test("each client and each token of the lists can be read, and belongs where it says", () => {
-  for (const [list, read, key] of [
-    ["listOAuthClients", "getOAuthClient", "client_id"],
-    ["listPersonalAccessTokens", "getPersonalAccessToken", "id"],
+  for (const [list, all, read, key] of [
+    ["listOAuthClients", "with_revoked", "getOAuthClient", "client_id"],
+    ["listPersonalAccessTokens", "with_ended", "getPersonalAccessToken", "id"],
   ] as const) {
-    const listed = objects(answer(list, "some")["data"]);
+    const listed = objects(answer(list, all)["data"]);
     const byId = (one: JsonObject, other: JsonObject): number => String(one[key]).localeCompare(String(other[key]));
     const readable = [...answers(read).values()].map((each) => object(each["data"]));
     expect(readable.toSorted(byId)).toEqual(listed.toSorted(byId));
-    expect(answer(list, "some")["total_count"]).toBe(listed.length);
+    expect(answer(list, all)["total_count"]).toBe(listed.length);
+    const inUse = objects(answer(list, "some")["data"]);
+    expect(answer(list, "some")["total_count"]).toBe(inUse.length);
+    expect(inUse).toEqual(listed.filter((each) => !hasEnded(each)));
+    const created = listed.map((each) => String(each["created_at"]));
+    expect(created).toEqual(created.toSorted());
   }
   const clients = objects(answer("listOAuthClients", "some")["data"]);
   for (const { id, mcp_server_name: name, oauth2_client_id: client, oauth2_scopes: scopes } of connections) {
@@ -135,7 +155,9 @@ test("the calls went through the connections, by programs of the account, and us
   for (const call of calls) expect(programs).toContain(call["client_id"]);
   const pages = ["page", "next_page"].flatMap((name) => objects(answer("listCalls", name)["data"]));
   expect(pages).toEqual(calls);
-  for (const name of ["all", "by_tool", "by_connection_and_day"]) {
+  const counted = [...answers("getUsage").keys()].filter((name) => name !== "none" && !name.startsWith("of_"));
+  expect(counted).toContain("by_day");
+  for (const name of counted) {
     const groups = objects(answer("getUsage", name)["data"]);
     for (const [outcome, field] of [
       ["ok", "ok"],
@@ -165,9 +187,64 @@ test("nothing tells of a connection or an account that is not in the story", () 
       if (typeof each[name] === "string" && each[name].includes(".")) accounts.add(decodeJwt(each[name]).sub ?? null);
     }
   }
-  const [account] = objects(answer("listAccounts", "some")["data"]);
   // What concerns nobody's account in particular is said of the installation.
   accounts.delete("installation");
-  expect([...accounts]).toEqual([account?.["id"]]);
+  const known = objects(answer("listAccounts", "some")["data"]);
+  expect(known.map(({ id }) => id)).toEqual(expect.arrayContaining([...accounts]));
+  const account = known.find(({ email }) => email === "ada@example.com");
   expect(account?.["connection_count"]).toBe(connections.length);
+});
+
+test("the accounts of the list can be read, and the installation counts them", () => {
+  const listed = objects(answer("listAccounts", "some")["data"]);
+  const read = [...answers("getAccount").values()].map((each) => object(each["data"]));
+  expect(read).toHaveLength(listed.length);
+  expect(listed).toEqual(expect.arrayContaining(read));
+  for (const status of ["active", "disabled"]) {
+    expect(answer("listAccounts", status)["data"]).toEqual(listed.filter((each) => each["status"] === status));
+  }
+  expect(object(answer("getSystemStatus", "healthy")["data"])).toMatchObject({
+    accounts: listed.length,
+    disabled_accounts: listed.filter(({ status }) => status === "disabled").length,
+    connections: listed.reduce((sum, { connection_count: count }) => sum + Number(count), 0),
+  });
+});
+
+test("the audit log tells of what there is, newest first, and its pages and filters agree", () => {
+  const pages = ["some", "next_page"].flatMap((name) => objects(answer("listAuditEvents", name)["data"]));
+  const moments = pages.map((each) => String(each["occurred_at"]));
+  expect(moments).toEqual(moments.toSorted().reverse());
+  expect(answer("listAllAuditEvents", "of_ada")["data"]).toEqual(pages);
+  for (const name of ["created", "updated", "refused", "of_connections"]) {
+    const filtered = objects(answer("listAuditEvents", name)["data"]);
+    expect(filtered).not.toEqual([]);
+    expect(pages).toEqual(expect.arrayContaining(filtered));
+  }
+  const all = objects(answer("listAllAuditEvents", "some")["data"]);
+  const ids = new Map([
+    ["oauth_client", ofList("listOAuthClients", "client_id")],
+    ["personal_access_token", ofList("listPersonalAccessTokens", "id")],
+    ["account", ofList("listAccounts", "id")],
+    ["signing_key", ofList("listSigningKeys", "id")],
+  ]);
+  for (const { object_type: type, object_id: id } of [...pages, ...all]) {
+    const known = ids.get(String(type));
+    if (known !== undefined) expect(known).toContain(id);
+  }
+});
+
+function ofList(operationId: string, key: string): (JsonValue | undefined)[] {
+  return [...answers(operationId).values()].flatMap((each) => objects(each["data"]).map((one) => one[key]));
+}
+
+test("the keys that sign are published, and what is signed names one of them", () => {
+  const listed = objects(answer("listSigningKeys", "keys")["data"]).map(({ id }) => id);
+  const published = objects(answer("getSigningKeys", "keys")["keys"]).map(({ kid }) => kid);
+  expect(new Set(published)).toEqual(new Set(listed));
+  for (const each of successes.flatMap(within)) {
+    for (const name of ["token", "access_token"]) {
+      if (typeof each[name] === "string" && each[name].includes("."))
+        expect(listed).toContain(decodeProtectedHeader(each[name]).kid);
+    }
+  }
 });

@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/json.ts";
 import { type Child, startChild } from "../support/child-process.ts";
 import { freePort } from "../support/free-port.ts";
-import { type LocatedOperation, listExamples, listOperations, readDocument, resolve } from "../contract/document.ts";
+import {
+  type LocatedOperation,
+  type Operation,
+  type When,
+  listExamples,
+  listOperations,
+  readDocument,
+  resolve,
+} from "../contract/document.ts";
 
 const document = await readDocument();
 let mock: Child | undefined;
@@ -19,6 +27,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await mock?.end("SIGTERM");
 });
+
+/** What the first example of a success says of the requests that it is meant for: not every id has one. */
+function idsOfSuccess({ responses }: Operation): When {
+  const success = Object.entries(responses).find(([status]) => status.startsWith("2"))?.[1] ?? {};
+  const [media] = Object.values(resolve(document, success).content ?? {});
+  const whens = Object.values(media?.examples ?? {}).flatMap((each) => resolve(document, each)["x-when"] ?? []);
+  return whens[0] ?? {};
+}
 
 /** Asks the mock for one documented answer with a request that is right in every other way. */
 async function ask({ method, path, operation, parameters }: LocatedOperation, prefer: string): Promise<Response> {
@@ -40,6 +56,8 @@ async function ask({ method, path, operation, parameters }: LocatedOperation, pr
     body = isForm ? new URLSearchParams(value as Record<string, string>).toString() : JSON.stringify(value);
   }
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const [id] = [idsOfSuccess(operation)[name] ?? []].flat();
+    if (id !== undefined) return id;
     const { example } = parameters.find((each) => each.in === "path" && each.name === name) ?? {};
     return typeof example === "string" ? example : "";
   });
@@ -122,6 +140,49 @@ test("each connection answers with itself, in the shape that was asked for", asy
     const detailed = await fetch(`${origin}/api/v1/mcp-servers/${id}?view=detailed`, { headers: bearer });
     expect(await detailed.json()).toMatchObject({ connection: { connection_id: String(id) } });
   }
+});
+
+test.each([
+  ["/api/v1/oauth-clients?include_revoked=true", "/api/v1/oauth-clients/", "client_id"],
+  ["/api/v1/personal-access-tokens?include_ended=true", "/api/v1/personal-access-tokens/", "id"],
+  ["/api/v1/admin/accounts", "/api/v1/admin/accounts/", "id"],
+])("whatever %s lists can be read, and answers with itself", async (list, path, key) => {
+  const listed = (await (await fetch(origin + list, { headers: bearer })).json()) as { data: Record<string, string>[] };
+  expect(listed.data.length).toBeGreaterThan(2);
+  for (const one of listed.data) {
+    const read = await fetch(origin + path + (one[key] ?? ""), { headers: bearer });
+    expect(await read.json()).toEqual({ success: true, data: one });
+  }
+  expect((await fetch(`${origin}${path}nobody`, { headers: bearer })).status).toBe(404);
+});
+
+test.each([
+  ["POST", "/api/v1/mcp-servers/1/authorization", 400, "cannot be authorised by OAuth"],
+  ["GET", "/api/v1/mcp-servers/2/calls/811", 404, "call 811 is not kept"],
+  ["DELETE", "/api/v1/oauth-clients/conn_2_b8RkQ1nWf4ZsE6hJ", 409, "belongs to MCP server 2"],
+  ["POST", "/api/v1/oauth-clients/client_h1Wc6sUe9oPq3dKx7yTb0A/rotate-secret", 409, "has no secret"],
+  ["DELETE", "/api/v1/grants/grant_nobody", 404, "not found"],
+  ["DELETE", "/api/v1/admin/accounts/acc_Zk3vQ0cYwq8mV1xR5tN7Lg", 409, "Disable the account first"],
+  ["POST", "/api/v1/admin/accounts/acc_Ur7bX2mKq9sLd4wTz1VgHc/disable", 409, "your own account"],
+] as const)("%s %s is refused as the story has it", async (method, target, status, detail) => {
+  const response = await fetch(origin + target, { headers: bearer, method });
+  expect([response.status, await response.json()]).toEqual([
+    status,
+    { detail: expect.stringContaining(detail), code: expect.any(String) },
+  ]);
+});
+
+test.each([
+  ["/api/v1/calls?outcome=refused", ["810"]],
+  ["/api/v1/calls?server_id=1&outcome=refused", []],
+  ["/api/v1/audit-events?action=connection.create", ["4709", "4694", "4690"]],
+  ["/api/v1/audit-events?object_type=grant", []],
+  ["/api/v1/admin/audit-events?account_id=installation", ["4703"]],
+  ["/api/v1/admin/accounts?status=disabled", ["acc_Pf5nC8yRt3jWe6hQo0BkMa"]],
+  ["/api/v1/admin/accounts?query=nobody", []],
+])("%s lists what fits alone", async (target, ids) => {
+  const { data } = (await (await fetch(origin + target, { headers: bearer })).json()) as { data: { id: string }[] };
+  expect(data.map(({ id }) => id)).toEqual(ids);
 });
 
 test("an answer is made up on request", async () => {
