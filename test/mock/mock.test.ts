@@ -32,7 +32,9 @@ afterAll(async () => {
 function idsOfSuccess({ responses }: Operation): When {
   const success = Object.entries(responses).find(([status]) => status.startsWith("2"))?.[1] ?? {};
   const [media] = Object.values(resolve(document, success).content ?? {});
-  const whens = Object.values(media?.examples ?? {}).flatMap((each) => resolve(document, each)["x-when"] ?? []);
+  const whens = Object.values(media?.examples ?? {}).flatMap((each) =>
+    [resolve(document, each)["x-when"] ?? []].flat(),
+  );
   return whens[0] ?? {};
 }
 
