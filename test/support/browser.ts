@@ -63,6 +63,9 @@ export async function findAccessibilityFaults(page: Page): Promise<readonly stri
   const source = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
   // Through the debugger, which the page's own policy does not bind.
   await page.evaluate(source);
+  // What is fading in has the contrast of neither end. What never ends (a skeleton) is not waited for.
+  await page.evaluate(`Promise.allSettled(document.getAnimations()
+    .filter((each) => each.effect?.getComputedTiming().iterations !== Infinity).map((each) => each.finished))`);
   const { violations } = await page.evaluate<AxeResults>(
     `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })`,
   );
