@@ -7,6 +7,7 @@ import {
 } from "../../runtime/call-contents.ts";
 import type { SealedPlace, Sealer } from "../sealing.ts";
 import { transaction } from "../transaction.ts";
+import { toCallRow } from "./call-record.ts";
 import { CALL_COLUMNS, type CallRow, READABLE_CONTENTS, toKeptCall } from "./call-row.ts";
 import { runStatement } from "./run-statement.ts";
 
@@ -82,20 +83,8 @@ export function createCallContentsStore(deps: {
 }
 
 function toRow(sealer: Sealer, record: CallWithContents, id: number): object {
-  const { accountId } = record;
-  return {
-    account_id: accountId,
-    id,
-    connection_id: record.connectionId,
-    tool_name: record.toolName,
-    client_id: record.clientId,
-    started_at_ms: record.startedAt.getTime(),
-    duration_ms: record.durationMs,
-    outcome: record.outcome,
-    request_bytes: record.requestBytes,
-    response_bytes: record.responseBytes,
-    sealed: sealer.seal(record.contents, contentsPlace(accountId, id)).toString("base64"),
-  };
+  const sealed = sealer.seal(record.contents, contentsPlace(record.accountId, id)).toString("base64");
+  return { ...toCallRow(record), id, sealed };
 }
 
 interface ContentsRow extends CallRow {

@@ -28,13 +28,13 @@ const APPEND = {
 export function createCallRecordStore(pool: pg.Pool): CallRecordStore {
   return {
     async append(records) {
-      await runStatement(pool, { ...APPEND, values: [JSON.stringify(records.map(toRow))] });
+      await runStatement(pool, { ...APPEND, values: [JSON.stringify(records.map(toCallRow))] });
     },
   };
 }
 
 /** A row as JSON: that costs a seventh of what the driver takes for an array a column. */
-function toRow(record: CallRecord): object {
+export function toCallRow(record: CallRecord): object {
   return {
     account_id: record.accountId,
     connection_id: record.connectionId,

@@ -18,53 +18,29 @@ const CONTENTS = {
     select call_id from call_contents where account_id = $1 and connection_id = $2 and started_at < coalesce(
       (select keep_contents_since from connection where account_id = $1 and id = $2), 'infinity') limit ${CONTENTS_BATCH})`,
 };
-const EXPIRED_CONTENTS = {
-  name: "purge_expired_contents",
-  text: `delete from call_contents where (account_id, call_id) in (
-    select account_id, call_id from call_contents where kept_until < now() limit ${CONTENTS_BATCH} for update skip locked)`,
-};
 const PURGED = {
   name: "purge_done",
   text: "update connection_tombstone set purged_at = now() where account_id = $1 and connection_id = $2 and purged_at is null",
 };
-const EXPIRED_REVOCATIONS = {
-  name: "purge_revocations",
-  text: `delete from revocation where (account_id, kind, subject) in (
-    select account_id, kind, subject from revocation where expires_at < now() limit ${BATCH} for update skip locked)`,
-};
-const EXPIRED_PAYLOADS = {
-  name: "purge_oidc_payloads",
-  text: `delete from oidc_payload where (model, id) in (
-    select model, id from oidc_payload where expires_at < now() limit ${BATCH} for update skip locked)`,
-};
 
-const EXPIRED_LOGIN_SESSIONS = {
-  name: "purge_login_sessions",
-  text: `delete from login_session where (account_id, id) in (
-    select account_id, id from login_session where expires_at < now() limit ${BATCH} for update skip locked)`,
-};
-const EXPIRED_AUTHORIZATIONS = {
-  name: "purge_authorization_requests",
-  text: `delete from authorization_request where (account_id, id) in (
-    select account_id, id from authorization_request where expires_at < now() limit ${BATCH} for update skip locked)`,
-};
-const EXPIRED_LOGIN_FAILURES = {
-  name: "purge_login_failures",
-  text: `delete from login_failure where key in (
-    select key from login_failure where expire < extract(epoch from now()) * 1000 limit ${BATCH} for update skip locked)`,
-};
-const EXPIRED_IDEMPOTENCY_KEYS = {
-  name: "purge_idempotency_keys",
-  text: `delete from idempotency_key where (account_id, key) in (
-    select account_id, key from idempotency_key where expires_at < now() limit ${BATCH} for update skip locked)`,
-};
+/** Deletes rows whose time is over, but for those that another replica is deleting just now. */
+function expired(name: string, table: string, key: string, isOver: string, batch = BATCH) {
+  const text = `delete from ${table} where (${key}) in (
+    select ${key} from ${table} where ${isOver} limit ${batch} for update skip locked)`;
+  return { name, text, batch };
+}
 
-/** What no third party revoked in days of trying: nothing here uses it. */
-const ENDED_GRANTS = {
-  name: "purge_ended_grants",
-  text: `delete from connection_grant where (account_id, id) in (
-    select account_id, id from connection_grant where ended_at < now() - interval '3 days' limit ${BATCH} for update skip locked)`,
-};
+const EXPIRED = [
+  expired("purge_expired_contents", "call_contents", "account_id, call_id", "kept_until < now()", CONTENTS_BATCH),
+  expired("purge_revocations", "revocation", "account_id, kind, subject", "expires_at < now()"),
+  expired("purge_oidc_payloads", "oidc_payload", "model, id", "expires_at < now()"),
+  expired("purge_login_sessions", "login_session", "account_id, id", "expires_at < now()"),
+  expired("purge_authorization_requests", "authorization_request", "account_id, id", "expires_at < now()"),
+  expired("purge_login_failures", "login_failure", "key", "expire < extract(epoch from now()) * 1000"),
+  // What no third party revoked in days of trying: nothing here uses it.
+  expired("purge_ended_grants", "connection_grant", "account_id, id", "ended_at < now() - interval '3 days'"),
+  expired("purge_idempotency_keys", "idempotency_key", "account_id, key", "expires_at < now()"),
+];
 
 /** What goes for good, in batches. Safe to run twice, and on several replicas at once. */
 export interface Purge {
@@ -82,12 +58,12 @@ export interface Purge {
 /** Purging in PostgreSQL. */
 export function createPurge(pool: pg.Pool): Purge {
   async function untilEmpty(
-    statement: { name: string; text: string },
+    { name, text }: { name: string; text: string },
     values: readonly unknown[],
     batch = BATCH,
   ): Promise<void> {
     let deleted: number;
-    do deleted = (await runStatement(pool, { ...statement, values })).rowCount ?? 0;
+    do deleted = (await runStatement(pool, { name, text, values })).rowCount ?? 0;
     while (deleted === batch);
   }
 
@@ -102,14 +78,7 @@ export function createPurge(pool: pg.Pool): Purge {
     },
     contents: purgeContents,
     async expired() {
-      await untilEmpty(EXPIRED_CONTENTS, [], CONTENTS_BATCH);
-      await untilEmpty(EXPIRED_REVOCATIONS, []);
-      await untilEmpty(EXPIRED_PAYLOADS, []);
-      await untilEmpty(EXPIRED_LOGIN_SESSIONS, []);
-      await untilEmpty(EXPIRED_AUTHORIZATIONS, []);
-      await untilEmpty(EXPIRED_LOGIN_FAILURES, []);
-      await untilEmpty(ENDED_GRANTS, []);
-      await untilEmpty(EXPIRED_IDEMPOTENCY_KEYS, []);
+      for (const statement of EXPIRED) await untilEmpty(statement, [], statement.batch);
     },
   };
 }
