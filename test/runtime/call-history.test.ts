@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OPERATOR } from "../../src/auth/actor.ts";
 import { DomainError } from "../../src/domain-error.ts";
 import { createCallHistory } from "../../src/runtime/call-history.ts";
-import type { CallRecord, CallRecordStore } from "../../src/runtime/call-record.ts";
+import { CALL_OUTCOMES, type CallRecord, type CallRecordStore } from "../../src/runtime/call-record.ts";
 import { jsonSize } from "../../src/runtime/json-size.ts";
 import { createCallRecordStore } from "../../src/storage/stores/call-record.ts";
 import { createWorld, principal, type World } from "./world.ts";
@@ -78,6 +78,34 @@ describe("the history of calls", () => {
     history.record(recordOf(account, id));
     await history.flush();
     expect(await rowsOf(id)).toHaveLength(1_201);
+  });
+
+  it("keeps each call with what was its own, in the order in which they came", async () => {
+    const account = await world.createAccount();
+    const { id } = await world.connect(account, []);
+    const names = ["plain", 'a "quoted" one', "back\\slash", "{braces}, and a comma", "größe 🧰", ""];
+    const records = Array.from({ length: 40 }, (_, index) => ({
+      ...recordOf(account, id, names[index % names.length]),
+      clientId: `client ${index % 2}`,
+      outcome: CALL_OUTCOMES[index % CALL_OUTCOMES.length] ?? "ok",
+      startedAt: new Date(1_700_000_000_123 + (index % 4)),
+      durationMs: index,
+      requestBytes: index * 2,
+      responseBytes: index * 3,
+    }));
+    await createCallRecordStore(world.pool).append(records);
+    expect(await rowsOf(id)).toMatchObject(
+      records.map((record) => ({
+        account_id: account,
+        tool_name: record.toolName,
+        client_id: record.clientId,
+        outcome: record.outcome,
+        started_at: record.startedAt,
+        duration_ms: record.durationMs,
+        request_bytes: record.requestBytes,
+        response_bytes: record.responseBytes,
+      })),
+    );
   });
 
   it("waits for a database that is down, in bounds: what comes beyond them is lost", async () => {

@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { OPERATOR } from "../../src/auth/actor.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
+import { createAccountStore } from "../../src/storage/stores/account.ts";
+import { createAdministrationStore } from "../../src/storage/stores/administration.ts";
 import { createCallPartitions } from "../../src/storage/stores/call-partitions.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
 
 const NOW = new Date("2026-07-10T12:00:00Z");
 
@@ -63,6 +67,13 @@ test("a call that came before its day had a partition is moved there", async () 
   ]);
 });
 
+async function isAnyoneWaiting(): Promise<boolean> {
+  const { rowCount } = await database.pool.query(
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return rowCount === 1;
+}
+
 test("a day goes once all of it is older than what is kept, wherever its calls lie", async () => {
   const history = createCallPartitions(database.pool, 2);
   await record("2026-07-01T00:00:00Z");
@@ -86,9 +97,27 @@ test("replicas that renew at once do it once, and calls are written meanwhile", 
   expect(await kept()).toHaveLength(3);
 });
 
-test("the calls of an account go with it", async () => {
-  await createCallPartitions(database.pool, 30).renew(NOW);
+test("the calls of an account go with it, also those that were being written", async () => {
+  const { pool } = database;
+  await pool.query(
+    `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
+      values ('acc', 1, 'bamboohr', 'One', 'read', '{}', 'verified', 'c')`,
+  );
+  await pool.query("update account set disabled_at = now()");
+  await createCallPartitions(pool, 30).renew(NOW);
   await record("2026-07-10T08:00:00Z", "2026-01-01T08:00:00Z");
-  await database.pool.query("delete from account");
+  const writer = await pool.connect();
+  // What a statement that writes the history holds until it is committed.
+  await writer.query("begin");
+  await writer.query("select from connection for key share");
+  await writer.query(
+    `insert into call_record (account_id, connection_id, tool_name, client_id, started_at, duration_ms, outcome, request_bytes, response_bytes)
+      select account_id, connection_id, tool_name, client_id, started_at, 1, 'ok', 0, 0 from call_record`,
+  );
+  const purged = createAdministrationStore(pool, createAccountStore(pool), async () => {}).purge("acc", OPERATOR);
+  await until(isAnyoneWaiting, { what: "the purge waits for the writer" });
+  await writer.query("commit");
+  writer.release();
+  expect(await purged).toBe("purged");
   expect(await kept()).toEqual([]);
 });

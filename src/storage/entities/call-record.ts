@@ -1,18 +1,11 @@
 import { defineEntity } from "@mikro-orm/core";
-import { AccountEntity } from "./account.ts";
 
 /** One call of one tool: who, when, how long, how it ended; no arguments and no results. */
 export const CallRecordEntity = defineEntity({
   name: "CallRecord",
   tableName: "call_record",
   properties: (p) => ({
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("call_record_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: p.text().primary(),
     startedAt: p.datetime().primary(),
     id: p.bigint("number").primary().autoincrement().generated("identity"),
     connectionId: p.integer(),

@@ -27,6 +27,7 @@ import { ExtendConnectionAuthorization } from "./0027-extend-connection-authoriz
 import { CreateAuthorizationRequest } from "./0028-create-authorization-request.ts";
 import { CreateConnectionGrant } from "./0029-create-connection-grant.ts";
 import { CreateCallContents } from "./0030-create-call-contents.ts";
+import { FreeCallRecord } from "./0031-free-call-record.ts";
 import { IndexSealedVersion } from "./0022-index-sealed-version.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
@@ -61,6 +62,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0028_create_authorization_request": CreateAuthorizationRequest,
   "0029_create_connection_grant": CreateConnectionGrant,
   "0030_create_call_contents": CreateCallContents,
+  "0031_free_call_record": FreeCallRecord,
 };
 
 /** Every migration with its class, in the order of running. */

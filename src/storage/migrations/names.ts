@@ -34,4 +34,5 @@ export const MIGRATION_NAMES = [
   "0028_create_authorization_request",
   "0029_create_connection_grant",
   "0030_create_call_contents",
+  "0031_free_call_record",
 ] as const;

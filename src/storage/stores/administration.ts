@@ -141,6 +141,8 @@ export function createAdministrationStore(
         await revokeGrants(client, id, undefined, enqueueRevocation);
         const deleted = await client.query("delete from account where id = $1 and disabled_at is not null", [id]);
         if (deleted.rowCount === 0) return "active";
+        // What was still being written when the account's connections went is there now, or never will be.
+        await client.query("delete from call_record where account_id = $1", [id]);
         await client.query("select set_config('patchbay.purge', 'on', true)");
         await client.query("delete from audit_event where account_id = $1", [id]);
         await client.query(FORGET_PERSON, [id]);
