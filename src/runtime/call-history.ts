@@ -45,8 +45,9 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
     timer.unref();
   }
 
-  async function writeAll(): Promise<void> {
-    while (waiting.length > 0) {
+  /** Writes batches for as long as so many records wait. */
+  async function writeWhile(least: number): Promise<void> {
+    while (waiting.length >= least) {
       const batch = waiting.slice(0, BATCH);
       waiting = waiting.slice(BATCH);
       try {
@@ -68,11 +69,16 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
     dropped = 0;
   }
 
-  function flush(): Promise<void> {
-    writing ??= writeAll().finally(() => {
+  function write(least: number): Promise<void> {
+    writing = writeWhile(least).finally(() => {
       writing = undefined;
     });
     return writing;
+  }
+
+  async function flush(): Promise<void> {
+    while (writing !== undefined) await writing;
+    if (waiting.length > 0) await write(1);
   }
 
   return {
@@ -82,8 +88,8 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
         return;
       }
       waiting.push(record);
-      // While a flush runs it takes this record along.
-      if (waiting.length === BATCH) void flush();
+      // Whole batches alone: what came while the last one was written would be many small ones, each with a commit of its own.
+      if (waiting.length === BATCH && writing === undefined) void write(BATCH);
       else schedule();
     },
 

@@ -80,6 +80,18 @@ describe("the history of calls", () => {
     expect(await rowsOf(id)).toHaveLength(1_201);
   });
 
+  it("goes on in whole batches, not in what came while one was written, until somebody asks for all of it", async () => {
+    const sizes: number[] = [];
+    const store: CallRecordStore = { append: async (records) => void sizes.push(records.length) };
+    const history = createCallHistory({ store, log });
+    for (let count = 0; count < 1_100; count += 1) history.record(recordOf("acc", 1));
+    await new Promise(setImmediate);
+    expect(sizes).toEqual([500, 500]);
+    await Promise.all([history.flush(), history.flush()]);
+    expect(sizes).toEqual([500, 500, 100]);
+    await history.close();
+  });
+
   it("keeps each call with what was its own, in the order in which they came", async () => {
     const account = await world.createAccount();
     const { id } = await world.connect(account, []);
