@@ -3,9 +3,10 @@ import { DomainError } from "../domain-error.ts";
 import type { Question, QuestionAnswer } from "../integrations/features.ts";
 import type { Catalog } from "../integrations/integration.ts";
 import type { JsonObject } from "../json.ts";
+import { createTimeLimit } from "../time-limit.ts";
 import { CALL_TIMEOUT_MS, MAX_CALLS_IN_FLIGHT } from "./call-tool.ts";
 import { createCallSlots } from "./call-slots.ts";
-import { withDeadline, type Outcome } from "./deadline.ts";
+import { following, withDeadline, type Outcome } from "./deadline.ts";
 import { RpcError } from "./rpc-error.ts";
 import type { RelayOptions } from "./upstream-features.ts";
 import type { Source } from "./upstream-view.ts";
@@ -30,6 +31,7 @@ export interface UpstreamAskerDeps {
 export function createUpstreamAsker(deps: UpstreamAskerDeps): UpstreamAsker {
   const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
   const slots = createCallSlots(MAX_CALLS_IN_FLIGHT);
+  const deadline = createTimeLimit(timeoutMs);
 
   return {
     async ask({ connection }, question, options) {
@@ -42,8 +44,10 @@ export function createUpstreamAsker(deps: UpstreamAskerDeps): UpstreamAsker {
         throw new DomainError("exhausted", reason, { retryAfterSeconds: 1 });
       }
       try {
-        const outcome = await withDeadline(options.signal, timeoutMs, async (signal) =>
-          features.ask(await deps.connections.target(connection), question, { ...options, signal }),
+        const outcome = await following(options.signal, (controller) =>
+          withDeadline(controller, deadline, async (signal) =>
+            features.ask(await deps.connections.target(connection), question, { ...options, signal }),
+          ),
         );
         return conclude(outcome, question, connection.name, options.signal);
       } finally {

@@ -6,6 +6,7 @@ import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { Relay } from "../integrations/relay.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
 import { roundNumbers, type JsonObject } from "../json.ts";
+import { createTimeLimit } from "../time-limit.ts";
 import type { CallHistory } from "./call-history.ts";
 import type { ContentsKeeper } from "./contents-keeper.ts";
 import type { CallOutcome, CallRecord } from "./call-record.ts";
@@ -27,8 +28,8 @@ export interface ToolCall {
   readonly args: JsonObject;
   /** The client on whose behalf it goes out. */
   readonly clientId: string;
-  /** Aborted when the caller goes away. */
-  readonly signal: AbortSignal | undefined;
+  /** Aborted by whoever ends the call early: its caller or its deadline. */
+  readonly controller: AbortController;
   /** What the caller wants to hear on the way. */
   readonly relay?: Relay | undefined;
 }
@@ -63,6 +64,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
   const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
   const maxInFlight = deps.maxInFlight ?? MAX_CALLS_IN_FLIGHT;
   const slots = createCallSlots(maxInFlight);
+  const deadline = createTimeLimit(timeoutMs);
 
   function record(call: ToolCall, startedAt: number, outcome: CallOutcome, result: CallResult | undefined): void {
     const { connection, tool } = call.offer;
@@ -114,7 +116,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       }
       case "cancelled":
         record(call, startedAt, "cancelled", undefined);
-        throw callCancelled(call.signal?.reason);
+        throw callCancelled(call.controller.signal.reason);
       case "failed":
         record(call, startedAt, "upstream_error", undefined);
         if (outcome.error instanceof DomainError) throw outcome.error;
@@ -152,7 +154,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       try {
         if (admission.kind === "open") return refuse(call, circuitRefusal(connection.name, admission.nextAttemptAt));
         const startedAt = Date.now();
-        const outcome = await withDeadline(call.signal, timeoutMs, (signal) => send(integration, call, signal));
+        const outcome = await withDeadline(call.controller, deadline, (signal) => send(integration, call, signal));
         ending = endingOf(outcome);
         return conclude(call, startedAt, outcome);
       } finally {

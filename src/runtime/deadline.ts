@@ -1,3 +1,5 @@
+import type { TimeLimit } from "../time-limit.ts";
+
 /** How work under a deadline ended other than by itself. */
 export type Interruption = "timed_out" | "cancelled";
 
@@ -7,38 +9,39 @@ export type Outcome<Result> =
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: Interruption };
 
+/** What the deadline aborts work with. */
+const TIMED_OUT = new Error("The deadline has passed.");
+
 /**
- * Runs work for at most `timeoutMs` and for as long as the caller waits; never rejects.
+ * Runs work until the limit is reached or somebody else aborts its controller; never rejects.
  *
- * The work's own signal is aborted when either ends, and its outcome is then decided, whether it heeds the signal or not.
- * (One timer and one controller: `AbortSignal.timeout` and `AbortSignal.any` cost a third of a call.)
+ * Once aborted, the outcome is decided, whether the work heeds the signal or not. (One controller for all who may end it, and
+ * no timer of its own: `AbortSignal.timeout` and `AbortSignal.any` cost a third of a call.)
  */
 export function withDeadline<Result>(
-  caller: AbortSignal | undefined,
-  timeoutMs: number,
+  controller: AbortController,
+  limit: TimeLimit,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Outcome<Result>> {
+  const { signal } = controller;
   return new Promise((resolve) => {
-    if (caller?.aborted === true) {
+    if (signal.aborted) {
       resolve({ kind: "cancelled" });
       return;
     }
-    const controller = new AbortController();
+    const stop = limit.start(() => controller.abort(TIMED_OUT));
     const settle = (outcome: Outcome<Result>): void => {
-      clearTimeout(timer);
-      caller?.removeEventListener("abort", cancel);
+      stop();
       resolve(outcome);
     };
-    const interrupt = (kind: Interruption): void => {
-      settle({ kind });
-      controller.abort();
-    };
-    const cancel = (): void => interrupt("cancelled");
-    const timer = setTimeout(() => interrupt("timed_out"), timeoutMs);
-    caller?.addEventListener("abort", cancel, { once: true });
+    signal.addEventListener(
+      "abort",
+      () => settle({ kind: signal.reason === TIMED_OUT ? "timed_out" : "cancelled" }),
+      ONCE,
+    );
     let running: Promise<Result>;
     try {
-      running = work(controller.signal);
+      running = work(signal);
     } catch (error) {
       settle({ kind: "failed", error });
       return;
@@ -48,4 +51,22 @@ export function withDeadline<Result>(
       (error: unknown) => settle({ kind: "failed", error }),
     );
   });
+}
+
+const ONCE = { once: true };
+
+/** Runs work with a controller of its own, which is aborted when the signal is. */
+export async function following<Result>(
+  signal: AbortSignal | undefined,
+  work: (controller: AbortController) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(signal?.reason);
+  if (signal?.aborted === true) abort();
+  signal?.addEventListener("abort", abort, ONCE);
+  try {
+    return await work(controller);
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
 }

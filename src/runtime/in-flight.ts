@@ -28,7 +28,7 @@ export class RequestCancelled extends Error {
 
 /** The requests of sessions that are being answered on this replica. */
 export interface InFlight {
-  /** Notes a request; its signal aborts when the session cancels it, on whichever replica. `requestId` is JSON. */
+  /** Notes a request; it is aborted when the session cancels it, on whichever replica. `requestId` is JSON. */
   begin(sessionId: string, requestId: string): FlyingRequest;
   /** Cancels a request of the session here, or has the other replicas look for it. One that has ended is left alone. */
   cancel(sessionId: string, requestId: string): void;
@@ -38,7 +38,7 @@ export interface InFlight {
 
 /** A request on its way. */
 export interface FlyingRequest {
-  readonly signal: AbortSignal;
+  readonly controller: AbortController;
   /** Must be called once when it is answered. */
   readonly end: () => void;
 }
@@ -76,7 +76,7 @@ export function createInFlight(deps: {
   return {
     begin(sessionId, requestId) {
       const controller = new AbortController();
-      return { signal: controller.signal, end: flying.add({ sessionId, requestId, controller }) };
+      return { controller, end: flying.add({ sessionId, requestId, controller }) };
     },
 
     cancel(sessionId, requestId) {

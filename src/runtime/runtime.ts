@@ -1,6 +1,7 @@
 import type { Principal } from "../auth/principal.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
+import { following } from "./deadline.ts";
 import { negotiateProtocolVersion, RUNTIME_CAPABILITIES, type Introduction, type OpenedSession } from "./initialize.ts";
 import type { ToolPage } from "./list-tools.ts";
 import { RpcError } from "./rpc-error.ts";
@@ -48,7 +49,7 @@ export function createRuntime({ sessions, tools, serverInfo }: RuntimeDeps): Run
       const found = sessions.require(principal, sessionId);
       const session = found instanceof Promise ? await found : found;
       try {
-        return await tools.call(principal, session, name, args, { signal });
+        return await following(signal, (controller) => tools.call(principal, session, name, args, { controller }));
       } catch (thrown) {
         // Only MCP clients know what to do with an upstream's own error.
         if (thrown instanceof RpcError) return errorResult(thrown.message);

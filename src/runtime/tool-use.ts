@@ -21,7 +21,8 @@ const CALLING_PATIENCE_MS = 2_000;
 
 /** How one call is made. */
 export interface UseOptions {
-  readonly signal?: AbortSignal | undefined;
+  /** Aborted by whoever ends the call early: its caller or its deadline. */
+  readonly controller: AbortController;
   readonly relay?: Relay | undefined;
   /** Looks at the tool once the name is settled, before anything else; what it throws ends the call. */
   readonly inspect?: ((offer: OfferedTool) => void) | undefined;
@@ -158,7 +159,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     },
 
     async call(principal, session, name, args, options) {
-      const { signal, relay, inspect } = options;
+      const { controller, relay, inspect } = options;
       if (name === "") throw invalid("name", "name is required: the name of the tool to call.");
       const seen = views.of(principal, CALLING_PATIENCE_MS);
       const view = seen instanceof Promise ? await seen : seen;
@@ -179,7 +180,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
         const isRemembered = await remember(session, offer, bare, refusal === undefined);
         if (!isRemembered) throw unknownTool(name);
       }
-      const call = { offer, args, clientId: principal.clientId, signal, relay };
+      const call = { offer, args, clientId: principal.clientId, controller, relay };
       if (refusal === undefined) return caller.dispatch(call);
       caller.recordRefusal(call, refusal);
       return refusal;

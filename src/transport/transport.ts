@@ -15,6 +15,7 @@ import { OAuthClientService } from "../../gen/proto/patchbay/v1/oauth_client_ser
 import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
+import { createTimeLimit } from "../time-limit.ts";
 import { serveRpc, type ServedRpc } from "./calls.ts";
 import { createRpcHandler } from "./connect/face.ts";
 import { createCors } from "./cors.ts";
@@ -30,7 +31,6 @@ import type { Exchange, HeaderFields } from "./http/exchange.ts";
 import { createLane, type Lane, type LaneLimits } from "./lane.ts";
 import { createMcpFace, type McpDomain } from "./mcp/face.ts";
 import type { Log } from "./log.ts";
-import { createRequestClock } from "./request-clock.ts";
 import { answerDetail, refuseMethod } from "./rest/answer.ts";
 import { readBindings } from "./rest/binding.ts";
 import { createRestHandler } from "./rest/face.ts";
@@ -117,7 +117,7 @@ export function createTransport(deps: TransportDeps): Transport {
       rates,
       clientAddress: addressOf,
     }),
-    clock: createRequestClock(limits.requestTimeMs),
+    timeLimit: createTimeLimit(limits.requestTimeMs),
     log,
     shutdownSignal: shutdown.signal,
     fastPath: deps.fastPath ?? true,
@@ -186,7 +186,6 @@ export function createTransport(deps: TransportDeps): Transport {
     endStreams: () => {
       deps.mcp?.openStreams.close();
       shutdown.abort(new ConnectError("The server is stopping. Connect again.", Code.Unavailable));
-      faceDeps.clock.stop();
     },
   };
 }

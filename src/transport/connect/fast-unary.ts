@@ -5,12 +5,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { CallContext } from "../call-context.ts";
 import { callUnary, type ServedRpc } from "../calls.ts";
 import { invalid, type DomainError } from "../../domain-error.ts";
+import type { TimeLimit } from "../../time-limit.ts";
 import { toConnectError, toFault } from "../fault.ts";
 import type { Gate } from "../gate/gate.ts";
 import { ConnectionLost, type Exchange } from "../http/exchange.ts";
 import { BUSY } from "../lane.ts";
 import type { Log } from "../log.ts";
-import type { RequestClock } from "../request-clock.ts";
 import type { FastProtocol } from "./fast-protocol.ts";
 import { createBinaryWriter, type BinaryMessageWriter } from "./write-binary.ts";
 
@@ -20,7 +20,7 @@ const RECURSION_LIMIT = 400;
 /** What the fast path needs. */
 export interface FastDeps {
   readonly gate: Gate;
-  readonly clock: RequestClock;
+  readonly timeLimit: TimeLimit;
   readonly log: Log;
 }
 
@@ -39,7 +39,7 @@ export function createFastHandler(rpc: ServedRpc, protocol: FastProtocol, deps: 
       const reason = context?.endReason ?? thrown;
       protocol.fail(exchange, toConnectError(toFault(reason, rpc, deps.log)), context);
     };
-    const stopClock = deps.clock.start(() => {
+    const stopLimit = deps.timeLimit.start(() => {
       const tooLate = new ConnectError("The request took too long.", Code.DeadlineExceeded);
       context?.end(tooLate);
       fail(tooLate);
@@ -56,7 +56,7 @@ export function createFastHandler(rpc: ServedRpc, protocol: FastProtocol, deps: 
     } catch (thrown) {
       fail(thrown);
     } finally {
-      stopClock();
+      stopLimit();
       context?.end();
     }
   };

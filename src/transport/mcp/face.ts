@@ -11,12 +11,12 @@ import type { Sessions } from "../../runtime/sessions.ts";
 import type { ToolChanges } from "../../runtime/tool-changes.ts";
 import type { ToolUse } from "../../runtime/tool-use.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream-features.ts";
+import type { TimeLimit } from "../../time-limit.ts";
 import type { Access, Gate } from "../gate/gate.ts";
 import { ConnectionLost, type Exchange, type HeaderFields } from "../http/exchange.ts";
 import { MAX_JSON_DEPTH } from "../inspect.ts";
 import type { Lane } from "../lane.ts";
 import type { Log } from "../log.ts";
-import type { RequestClock } from "../request-clock.ts";
 import { JSON_HEADERS } from "../rest/answer.ts";
 import { readJsonBytes } from "../rest/read-body.ts";
 import { endpointPath, metadataUrl, readMcpAddress } from "./address.ts";
@@ -53,7 +53,7 @@ export interface McpFaceDeps {
   readonly corsOrigins: readonly string[];
   readonly trustProxy: boolean;
   readonly gate: Gate;
-  readonly clock: RequestClock;
+  readonly timeLimit: TimeLimit;
   /** Bounds the requests that wait for third parties. */
   readonly lane: Lane;
   readonly log: Log;
@@ -125,7 +125,7 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
 
   async function serve(exchange: Exchange, access: Access, connectionId: number | undefined): Promise<void> {
     let body: JsonValue | undefined;
-    const stopClock = deps.clock.start(() => {
+    const stopLimit = deps.timeLimit.start(() => {
       answerFault(exchange, body, new RpcFault(CODES.server, "The request took too long.", { httpStatus: 504 }));
     });
     try {
@@ -142,7 +142,7 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
       const accepted = readAccept(exchange.headers.accept);
       const admitted = { exchange, bearer: found, principal, accepted };
       if (method === "GET") {
-        stopClock();
+        stopLimit();
         await legacy.get(admitted);
       } else if (method === "DELETE") {
         await legacy.delete(admitted);
@@ -157,7 +157,7 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
       if (thrown instanceof ConnectionLost || !exchange.isOpen) return;
       answerFault(exchange, body, requestFault(thrown, log));
     } finally {
-      stopClock();
+      stopLimit();
     }
   }
 

@@ -108,7 +108,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
         principal: admitted.principal,
         session,
         params,
-        signal: flying.signal,
+        controller: flying.controller,
         relay: createRelay(params, session.logLevel ?? "all", reply),
         inspect: undefined,
         // What the client said in `initialize` does not matter: nothing is passed on to it.

@@ -19,7 +19,7 @@ export interface RpcCall {
   readonly session: Session | undefined;
   readonly params: JsonObject;
   /** Aborted when nobody awaits the answer any more. */
-  readonly signal: AbortSignal;
+  readonly controller: AbortController;
   readonly relay: Relay;
   /** Looks at a tool before it is called. */
   readonly inspect: ((offer: OfferedTool) => void) | undefined;
@@ -54,29 +54,38 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       printer.print(await tools.list(principal, session, optionalText(params, "cursor")), session !== undefined),
 
     "tools/call": async (call) => {
-      const { principal, session, params, signal, relay, inspect } = call;
+      const { principal, session, params, controller, relay, inspect } = call;
       const name = requiredText(params, "name");
       const args = optionalObject(params, "arguments") ?? {};
       try {
-        return fromCallResult(await tools.call(principal, session, name, args, { signal, relay, inspect }));
+        return fromCallResult(await tools.call(principal, session, name, args, { controller, relay, inspect }));
       } catch (thrown) {
         return fromCallResult(askedTooMuch(thrown, call));
       }
     },
 
-    "resources/list": offered("resources", "resources/list", async ({ principal, params, signal, relay }) =>
-      cacheable(await features.listResources(principal, optionalText(params, "cursor"), { ...relay, signal })),
+    "resources/list": offered(
+      "resources",
+      "resources/list",
+      async ({ principal, params, controller: { signal }, relay }) =>
+        cacheable(await features.listResources(principal, optionalText(params, "cursor"), { ...relay, signal })),
     ),
     "resources/templates/list": offered(
       "resources",
       "resources/templates/list",
-      async ({ principal, params, signal, relay }) =>
+      async ({ principal, params, controller: { signal }, relay }) =>
         cacheable(
           await features.listResourceTemplates(principal, optionalText(params, "cursor"), { ...relay, signal }),
         ),
     ),
     "resources/read": offered("resources", "resources/read", async (call) => {
-      const { principal, session, params, signal, relay } = call;
+      const {
+        principal,
+        session,
+        params,
+        controller: { signal },
+        relay,
+      } = call;
       const uri = requiredText(params, "uri");
       try {
         return cacheable(await features.readResource(principal, uri, { ...relay, signal }));
@@ -84,17 +93,17 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
         throw nameMissing(thrown, uri, session === undefined ? CODES.invalidParams : CODES.resourceNotFound);
       }
     }),
-    "prompts/list": offered("prompts", "prompts/list", async ({ principal, params, signal, relay }) =>
+    "prompts/list": offered("prompts", "prompts/list", async ({ principal, params, controller: { signal }, relay }) =>
       cacheable(await features.listPrompts(principal, optionalText(params, "cursor"), { ...relay, signal })),
     ),
-    "prompts/get": offered("prompts", "prompts/get", async ({ principal, params, signal, relay }) => {
+    "prompts/get": offered("prompts", "prompts/get", async ({ principal, params, controller: { signal }, relay }) => {
       const args = optionalObject(params, "arguments");
       return toResult(await features.getPrompt(principal, requiredText(params, "name"), args, { ...relay, signal }));
     }),
     "completion/complete": offered(
       "completions",
       "completion/complete",
-      async ({ principal, params, signal, relay }) => {
+      async ({ principal, params, controller: { signal }, relay }) => {
         const { _meta: _, ...rest } = params;
         return toResult(await features.complete(principal, rest, { ...relay, signal }));
       },

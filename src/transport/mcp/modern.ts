@@ -13,6 +13,8 @@ import type { Admitted, Serving } from "./serving.ts";
 const SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId";
 const MAX_URIS = 1_000;
 
+const HUNG_UP = new Error("The client hung up.");
+
 /** Serves 2026-07-28: every request stands alone. */
 export interface ModernEra {
   /** Answers one message. Rejects with what is wrong before it was carried out. */
@@ -40,18 +42,18 @@ export function createModernEra(serving: Serving): ModernEra {
   ): Promise<void> {
     const { exchange, principal } = admitted;
     const { id, params } = request;
-    // Hanging up is how a client of this era cancels.
-    const hungUp = new AbortController();
+    const controller = new AbortController();
     let isAnswered = false;
+    // Hanging up is how a client of this era cancels.
     exchange.onClose(() => {
-      if (!isAnswered) hungUp.abort(new Error("The client hung up."));
+      if (!isAnswered) controller.abort(HUNG_UP);
     });
     try {
       const result = await call({
         principal,
         session: undefined,
         params,
-        signal: hungUp.signal,
+        controller,
         relay: createRelay(params, readLogLevel(envelope.logLevel) ?? "none", reply),
         inspect: ({ tool }) => {
           const args = params.arguments;
@@ -64,7 +66,7 @@ export function createModernEra(serving: Serving): ModernEra {
       reply.finish(resultText(id, print(result)));
     } catch (thrown) {
       isAnswered = true;
-      if (hungUp.signal.aborted) return;
+      if (controller.signal.reason === HUNG_UP) return;
       const fault = methodFault(thrown, log);
       reply.finish(errorText(id, fault), fault.httpStatus);
     }

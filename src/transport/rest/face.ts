@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { TimeLimit } from "../../time-limit.ts";
 import { CallContext } from "../call-context.ts";
 import { callUnary, REST } from "../calls.ts";
 import { toFault, type Fault } from "../fault.ts";
@@ -6,7 +7,6 @@ import type { Gate } from "../gate/gate.ts";
 import { ConnectionLost, type Exchange } from "../http/exchange.ts";
 import { BUSY } from "../lane.ts";
 import type { Log } from "../log.ts";
-import type { RequestClock } from "../request-clock.ts";
 import { answerFault } from "./answer.ts";
 import type { Binding, PathParameters } from "./binding.ts";
 import { answerEvents, EVENT_STREAM_HEADERS } from "./event-stream.ts";
@@ -20,7 +20,7 @@ export type RestHandler = (exchange: Exchange, parameters: PathParameters, query
 /** What REST needs. */
 export interface RestDeps {
   readonly gate: Gate;
-  readonly clock: RequestClock;
+  readonly timeLimit: TimeLimit;
   readonly log: Log;
   /** Aborts when the server stops, which ends streams. */
   readonly shutdownSignal: AbortSignal;
@@ -36,7 +36,7 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
 
   return async (exchange, parameters, query) => {
     let context: CallContext | undefined;
-    const stopClock = deps.clock.start(() => {
+    const stopLimit = deps.timeLimit.start(() => {
       const tooLate = new ConnectError("The request took too long.", Code.DeadlineExceeded);
       context?.end(tooLate);
       answerFault(exchange, faultOf(tooLate));
@@ -53,7 +53,7 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
         return;
       }
       if (isStream) {
-        stopClock();
+        stopLimit();
         await answerEvents(binding, exchange, message, endedBy(deps.shutdownSignal, context), write, faultOf);
         return;
       }
@@ -64,7 +64,7 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
       if (!(thrown instanceof ConnectionLost) && exchange.isOpen)
         answerFault(exchange, faultOf(context?.endReason ?? thrown));
     } finally {
-      stopClock();
+      stopLimit();
       context?.end();
     }
   };
