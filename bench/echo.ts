@@ -13,9 +13,14 @@ export const ECHO_TOOLS = Array.from({ length: 20 }, (_, index) => ({
   annotations: { readOnlyHint: index % 2 === 0 },
 }));
 
+/** What each of them is told. */
+export interface EchoArguments {
+  readonly message?: unknown;
+}
+
 /** What each of them answers. */
-export function echo(args: Readonly<Record<string, unknown>> | undefined): {
+export function echo(args: EchoArguments | undefined): {
   content: { type: "text"; text: string }[];
 } {
-  return { content: [{ type: "text", text: `Echo: ${String(args?.["message"] ?? "")}` }] };
+  return { content: [{ type: "text", text: `Echo: ${String(args?.message ?? "")}` }] };
 }

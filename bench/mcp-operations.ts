@@ -16,18 +16,23 @@ const EXPECTED = { call: "Echo: hello", list: "tool_19" };
 const GOALS = { sdk: 5, echo: 0.35 };
 const P99_GOAL_MS = 15;
 
+/** Where the SDK makes a server for every request. */
+const SDK_ENTRY = { path: "/per-request", token: undefined };
+
 /** Numbers of connections, and what they add to a name. */
 const WIDTHS = [
   { suffix: "", connections: undefined },
   { suffix: "-1", connections: 1 },
 ] as const;
 
-/** The bare JSON-RPC server that is the upstream too, and the SDK's own server in both eras. */
+/** The bare JSON-RPC server that is the upstream too, and the SDK's own: its HTTP entry in both eras, and its sessions. */
 export function listMcpFloors({ sdk }: McpArena, upstream: Subject, options: BenchOptions): readonly Contestant[] {
   const echo = sessionRequests({ path: "/mcp", token: undefined }, "none");
   return [
     ...widths("echo", upstream, echo, options),
-    ...ERAS.flatMap((era) => widths(`sdk-${era}`, sdk.subject, sdkRequests(era, sdk.sessionId), options)),
+    ...widths("sdk-entry-session", sdk.subject, sessionRequests(SDK_ENTRY, "none"), options),
+    ...widths("sdk-entry-stateless", sdk.subject, statelessRequests(SDK_ENTRY), options),
+    ...widths("sdk-sessions", sdk.subject, sessionRequests({ path: "/mcp", token: undefined }, sdk.sessionId), options),
   ];
 }
 
@@ -59,7 +64,8 @@ function operations(
       ...contestant,
       ...(!what.endsWith("-1") && { p99GoalMs: P99_GOAL_MS }),
       against: [
-        { floor: `sdk-${era}${what}`, ...(hasGoal && { goal: GOALS.sdk }) },
+        { floor: `sdk-entry-${era}${what}`, ...(hasGoal && { goal: GOALS.sdk }) },
+        ...(era === "session" ? [{ floor: `sdk-sessions${what}`, ...(hasGoal && { goal: GOALS.sdk }) }] : []),
         { floor: `echo${what}`, ...(hasGoal && { goal: GOALS.echo }) },
       ],
     };
@@ -80,10 +86,4 @@ function widths(name: string, subject: Subject, requests: McpRequests, options: 
 function requestsOf(era: Era, { token, sessionId }: McpTenant): McpRequests {
   const recipient = { path: "/mcp", token };
   return era === "session" ? sessionRequests(recipient, sessionId) : statelessRequests(recipient);
-}
-
-function sdkRequests(era: Era, sessionId: string): McpRequests {
-  return era === "session"
-    ? sessionRequests({ path: "/mcp", token: undefined }, sessionId)
-    : statelessRequests({ path: "/stateless", token: undefined });
 }

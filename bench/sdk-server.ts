@@ -1,20 +1,25 @@
-/* eslint-disable @typescript-eslint/no-deprecated -- the era with sessions is measured too. */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from "@modelcontextprotocol/node";
-import { createMcpHandler, Server } from "@modelcontextprotocol/server";
-import { echo, ECHO_TOOLS } from "./echo.ts";
+import { createMcpHandler, fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
+import { echo, ECHO_TOOLS, type EchoArguments } from "./echo.ts";
 
-// The SDK's own server at its fastest: its low-level class, JSON answers, no token, no check of arguments.
-function createEcho(): Server {
-  const server = new Server({ name: "sdk", version: "1" }, { capabilities: { tools: {} } });
-  server.setRequestHandler("tools/list", () => ({ tools: ECHO_TOOLS }));
-  server.setRequestHandler("tools/call", ({ params }) => echo(params.arguments));
+const TOOLS = ECHO_TOOLS.map(({ name, inputSchema, ...rest }) => ({
+  name,
+  config: { ...rest, inputSchema: fromJsonSchema<EchoArguments>(inputSchema) },
+}));
+
+// The SDK's own server, as its documentation builds it: `McpServer`, which checks arguments as we do; no token.
+function createEcho(): McpServer {
+  const server = new McpServer({ name: "sdk", version: "1" });
+  for (const { name, config } of TOOLS) server.registerTool(name, config, echo);
   return server;
 }
 
+/** A server for every session, at its fastest: answers are JSON. */
 const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
-const stateless = toNodeHandler(createMcpHandler(createEcho, { legacy: "reject" }));
+/** Its HTTP entry: a server for every request, of either era. */
+const perRequest = toNodeHandler(createMcpHandler(createEcho));
 
 async function openSession(): Promise<NodeStreamableHTTPServerTransport> {
   const transport = new NodeStreamableHTTPServerTransport({
@@ -28,9 +33,9 @@ async function openSession(): Promise<NodeStreamableHTTPServerTransport> {
 
 const server = createServer((request, response) => {
   const failed = (error: unknown): void => void response.writeHead(500).end(String(error));
-  if (request.url === "/stateless") {
+  if (request.url === "/per-request") {
     // Its type has no place for a request without a method, which no server ever hands out.
-    stateless(request as Parameters<typeof stateless>[0], response).catch(failed);
+    perRequest(request as Parameters<typeof perRequest>[0], response).catch(failed);
     return;
   }
   const known = sessions.get(String(request.headers["mcp-session-id"]));

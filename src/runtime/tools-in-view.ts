@@ -68,17 +68,13 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
     maxSize: MAX_CACHED_TOOLS,
     sizeCalculation: ({ lists }) => lists.reduce((sum, list) => sum + list.length, 1),
   });
-  const scopeWords = new WeakMap<ReadonlySet<string>, string>();
+  const keys = new WeakMap<Principal, string>();
   const awaited = new WeakMap<Connection, AwaitedList>();
 
-  function keyOf({ accountId, connectionId, connectionIds, grantId, scopes }: Principal): string {
-    let words = scopeWords.get(scopes);
-    if (words === undefined) {
-      words = [...scopes].sort().join(" ");
-      scopeWords.set(scopes, words);
-    }
-    // What a grant reaches never changes.
-    return `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId} ${words}`;
+  function keyOf(principal: Principal): string {
+    const key = keys.get(principal) ?? printKey(principal);
+    keys.set(principal, key);
+    return key;
   }
 
   /** The list of a connection, or an empty one while its upstream keeps everybody waiting longer than they would. */
@@ -141,6 +137,11 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
       return connections.then((loaded) => fromConnections(principal, patienceMs, loaded));
     },
   };
+}
+
+function printKey({ accountId, connectionId, connectionIds, grantId, scopes }: Principal): string {
+  // What a grant reaches never changes.
+  return `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId} ${[...scopes].sort().join(" ")}`;
 }
 
 async function withinMs(waitMs: number, list: Promise<ToolList>): Promise<ToolList> {
