@@ -85,5 +85,5 @@ function line([what, value, goal, isMet]: Line): string {
 }
 
 function row([first = "", second = "", ...others]: readonly string[]): string {
-  return first.padEnd(30) + second.padEnd(24) + others.map((cell) => cell.padStart(12)).join("");
+  return first.padEnd(36) + second.padEnd(28) + others.map((cell) => cell.padStart(12)).join("");
 }
