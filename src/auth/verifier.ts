@@ -1,5 +1,6 @@
 import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
+import { atMost } from "../at-most.ts";
 import { DomainError } from "../domain-error.ts";
 import type { GrantStore } from "./grants.ts";
 import { createHeaderDigest } from "./header-digest.ts";
@@ -102,7 +103,7 @@ export function createTokenVerifier(deps: {
   readonly now?: () => number;
 }): TokenVerifier {
   const now = deps.now ?? Date.now;
-  const cache = new LRUCache<string, Principal>({ max: CACHED_TOKENS, perf: { now } });
+  const cache = new LRUCache<string, Principal>({ ...atMost(CACHED_TOKENS), perf: { now } });
   const digest = createHeaderDigest();
 
   async function readToken(token: string): Promise<{ principal: Principal; purpose: KeyPurpose }> {

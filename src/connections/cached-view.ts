@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../at-most.ts";
 import type { Target } from "../integrations/integration.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
@@ -17,10 +18,10 @@ const OPENED_MS = 60_000;
  */
 export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFeed }): ConnectionView {
   const { store, feed } = deps;
-  const accounts = new LRUCache<string, readonly Connection[]>({ max: MAX_ACCOUNTS });
+  const accounts = new LRUCache<string, readonly Connection[]>(atMost(MAX_ACCOUNTS));
   // Not `max`, which would claim the memory for all of them at once.
-  const sealed = new LRUCache<string, Uint8Array>({ maxSize: MAX_SECRETS, sizeCalculation: () => 1 });
-  const targets = new LRUCache<Connection, Target>({ max: MAX_OPENED, ttl: OPENED_MS, ttlAutopurge: true });
+  const sealed = new LRUCache<string, Uint8Array>(atMost(MAX_SECRETS));
+  const targets = new LRUCache<Connection, Target>({ ...atMost(MAX_OPENED), ttl: OPENED_MS, ttlAutopurge: true });
   /** Grows with every change heard, so that a list read before a change is not kept after it. */
   let heard = 0;
 

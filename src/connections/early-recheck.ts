@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../at-most.ts";
 import type { Connection } from "./connection.ts";
 import type { VerificationJob } from "./verification.ts";
 
@@ -25,7 +26,7 @@ export function createEarlyRecheck({
   onError,
   now = Date.now,
 }: EarlyRecheckDeps): (connection: Connection) => void {
-  const rechecked = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  const rechecked = new LRUCache<string, number>(atMost(MAX_REMEMBERED));
   return ({ accountId, id, keyVersion, verificationStatus }) => {
     if (verificationStatus !== "verified") return;
     const key = `${id}/${keyVersion}`;

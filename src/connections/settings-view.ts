@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../at-most.ts";
 import type { AccountSettings, AccountSettingsStore } from "./account-settings.ts";
 
 /** Changes of settings from every replica. */
@@ -27,7 +28,7 @@ export function createSettingsView(deps: {
   readonly feed: SettingsFeed;
 }): SettingsView {
   const { store, feed } = deps;
-  const known = new LRUCache<string, AccountSettings>({ max: MAX_ACCOUNTS });
+  const known = new LRUCache<string, AccountSettings>(atMost(MAX_ACCOUNTS));
   /** Grows with every change heard, so that what was read before a change is not kept after it. */
   let heard = 0;
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
+import { atMost } from "../at-most.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
@@ -50,7 +51,7 @@ const NOTHING: KnownList = { digest: "", definitions: [], ids: [], isFleeting: f
 
 /** The tools of connections: from the contract for `fixed` integrations, from the upstream's last answer otherwise. */
 export function createToolLists(deps: ToolListDeps): ConnectionTools {
-  const known = new LRUCache<number, Entry>({ max: MAX_LISTS });
+  const known = new LRUCache<number, Entry>(atMost(MAX_LISTS));
   const loading = new Map<number, Promise<KnownList>>();
   /** Connections whose list is to be fetched although it is fresh. */
   const outdated = new Set<number>();
@@ -60,7 +61,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   /** The same with every tool switched on: most connections switch none off. */
   const allEnabled = new WeakMap<KnownList, readonly ConnectionTool[]>();
   /** What a connection last had, for when it cannot be asked for. */
-  const lastShared = new LRUCache<number, { configuration: JsonObject; list: KnownList }>({ max: MAX_LISTS });
+  const lastShared = new LRUCache<number, { configuration: JsonObject; list: KnownList }>(atMost(MAX_LISTS));
   const built = new WeakMap<Connection, { list: KnownList; tools: readonly ConnectionTool[] }>();
 
   deps.feed.onChange(({ connectionId, event }) => {

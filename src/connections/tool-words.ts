@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { stemmer } from "stemmer";
+import { atMost } from "../at-most.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
 import { isJsonObject } from "../json.ts";
 
@@ -43,7 +44,7 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 
 /** A reader that remembers what it has read. English is stemmed; words of other languages are found as they are or begin. */
 export function createWordReader(): WordReader {
-  const stems = new LRUCache<string, string>({ max: MAX_STEMS });
+  const stems = new LRUCache<string, string>(atMost(MAX_STEMS));
   const known = new WeakMap<ToolDefinition, ToolWords>();
   const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 

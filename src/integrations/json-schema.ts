@@ -4,6 +4,7 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { LRUCache } from "lru-cache";
+import { atMost } from "../at-most.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { describeErrors } from "./json-schema-message.ts";
 import { linearPattern } from "./linear-pattern.ts";
@@ -32,8 +33,8 @@ export interface SchemaValidator {
  */
 export function createSchemaValidator(options: { maxCompiled?: number } = {}): SchemaValidator {
   const max = options.maxCompiled ?? MAX_COMPILED;
-  const byIdentity = new LRUCache<JsonObject, Check>({ max });
-  const byDigest = new LRUCache<string, Check>({ max });
+  const byIdentity = new LRUCache<JsonObject, Check>(atMost(max));
+  const byDigest = new LRUCache<string, Check>(atMost(max));
 
   function checkFor(schema: JsonObject): Check {
     const known = byIdentity.get(schema);

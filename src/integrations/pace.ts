@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../at-most.ts";
 import type { JsonObject } from "../json.ts";
 import { errorResult, type CallResult } from "./tool.ts";
 
@@ -45,9 +46,9 @@ const MAX_COUNTED = 5_000;
 
 /** Makes the pace of an integration's connections. `now` is milliseconds since 1970. */
 export function createPace({ now = Date.now }: { readonly now?: () => number } = {}): Pace {
-  const holds = new LRUCache<number, { readonly keyVersion: number; readonly untilMs: number }>({ max: MAX_HELD });
+  const holds = new LRUCache<number, { readonly keyVersion: number; readonly untilMs: number }>(atMost(MAX_HELD));
   /** When requests were or will be sent, oldest first; as many as can matter. */
-  const sent = new LRUCache<string, number[]>({ max: MAX_COUNTED });
+  const sent = new LRUCache<string, number[]>(atMost(MAX_COUNTED));
 
   function heldUntil({ connectionId, keyVersion }: PacedConnection): number {
     const hold = holds.get(connectionId);

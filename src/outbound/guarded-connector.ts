@@ -2,6 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction, Socket } from "node:net";
 import { LRUCache } from "lru-cache";
 import { buildConnector } from "undici";
+import { atMost } from "../at-most.ts";
 import { OutboundRefused } from "../integrations/outbound-refused.ts";
 import type { AllowList } from "./allow-list.ts";
 import { judgeAddress, judgeDestination, type Destination } from "./destination.ts";
@@ -25,7 +26,7 @@ export function createGuardedConnector({
   lookup = systemLookup,
 }: GuardedConnectorOptions): buildConnector.connector {
   // A look-up hears the name alone; whether an address is permitted depends on the port. So each port has its connector.
-  const connectors = new LRUCache<string, buildConnector.connector>({ max: 100 });
+  const connectors = new LRUCache<string, buildConnector.connector>(atMost(100));
 
   const connectorFor = (destination: Destination): buildConnector.connector => {
     const key = `${destination.permitted} ${destination.port}`;

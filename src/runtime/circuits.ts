@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../at-most.ts";
 
 /** Failures in a row, all within the window, that open a circuit. */
 const FAILURES = 5;
@@ -46,7 +47,7 @@ interface Trouble {
 
 /** Makes the circuits. `now` is milliseconds since 1970. */
 export function createCircuits({ now = Date.now }: { readonly now?: () => number } = {}): Circuits {
-  const troubles = new LRUCache<number, Trouble>({ max: MAX_REMEMBERED });
+  const troubles = new LRUCache<number, Trouble>(atMost(MAX_REMEMBERED));
 
   function troubleOf({ id, keyVersion }: CircuitKey): Trouble | undefined {
     const trouble = troubles.get(id);

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../at-most.ts";
 import type { Principal } from "../auth/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Log } from "./log.ts";
@@ -64,7 +65,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     maxSize: MAX_WEIGHT,
     sizeCalculation: ({ session }) => SESSION_WEIGHT + session.bareNameOwners.size,
   });
-  const forgottenAt = new LRUCache<string, number>({ max: MAX_FORGOTTEN });
+  const forgottenAt = new LRUCache<string, number>(atMost(MAX_FORGOTTEN));
 
   async function read(accountId: string, id: string, known: Entry | undefined): Promise<Entry | undefined> {
     const readAt = performance.now();

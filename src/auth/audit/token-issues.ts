@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../../at-most.ts";
 import type { Origin } from "../actor.ts";
 import type { AuditOutcome, AuditRecorder } from "./audit-event.ts";
 
@@ -25,7 +26,7 @@ export function createTokenIssues(deps: {
   readonly recorder: AuditRecorder;
   readonly onError: (error: unknown) => void;
 }): RecordTokenIssue {
-  const recent = new LRUCache<string, true>({ max: REMEMBERED, ttl: HOUR_MS });
+  const recent = new LRUCache<string, true>({ ...atMost(REMEMBERED), ttl: HOUR_MS });
   return ({ accountId, clientId, outcome, address, userAgent }) => {
     const key = `${outcome} ${clientId} ${address}`;
     if (recent.has(key)) return;

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../../at-most.ts";
 import type { Actor } from "../../auth/actor.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { Connection } from "../connection.ts";
@@ -56,7 +57,7 @@ interface Settled {
  */
 export function createInForce(deps: InForceDeps): InForce {
   const sets = new LRUCache<string, ToolPins>({ maxSize: MAX_NAMES, sizeCalculation: ({ size }) => size + 1 });
-  const definitions = new LRUCache<string, ToolDefinition>({ maxSize: MAX_DEFINITIONS, sizeCalculation: () => 1 });
+  const definitions = new LRUCache<string, ToolDefinition>(atMost(MAX_DEFINITIONS));
   /** By the list that is offered, and the digest of the pins. */
   const judgements = new WeakMap<KnownList, Map<string, Judgement>>();
   /** By the list that is offered, and what is in force of it instead: connections whose pins differ elsewhere share it. */

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../../at-most.ts";
 import type { Target } from "../integration.ts";
 import { orAborted } from "../or-aborted.ts";
 
@@ -45,7 +46,7 @@ interface Kept {
 
 /** Makes the memory of tokens: per connection and version of its key, so that none outlives what it was got with. */
 export function createAccessTokens({ now = Date.now }: { readonly now?: () => number } = {}): AccessTokens {
-  const connections = new LRUCache<number, Kept>({ max: MAX_CONNECTIONS });
+  const connections = new LRUCache<number, Kept>(atMost(MAX_CONNECTIONS));
 
   function keptFor({ connectionId, keyVersion }: Target): Kept {
     const known = connections.get(connectionId);

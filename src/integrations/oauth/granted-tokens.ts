@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { atMost } from "../../at-most.ts";
 import { NOT_YET_AUTHORIZED } from "../../connections/auth-method.ts";
 import type { AuthorizationNeed } from "../../connections/connection-store.ts";
 import type { Target } from "../integration.ts";
@@ -82,7 +83,7 @@ interface State {
 /** Makes them: in memory for the calls, in the database for all replicas. */
 export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
   const { store, slots, now = Date.now } = deps;
-  const states = new LRUCache<number, State>({ max: MAX_CONNECTIONS });
+  const states = new LRUCache<number, State>(atMost(MAX_CONNECTIONS));
 
   function stateOf({ connectionId, keyVersion }: Target): State {
     const known = states.get(connectionId);

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Dispatcher } from "undici";
+import { atMost } from "../../at-most.ts";
 import type { JsonObject } from "../../json.ts";
 import { orAborted } from "../or-aborted.ts";
 import type { Operation } from "../openapi/operation.ts";
@@ -59,11 +60,11 @@ const PURGE_MS = 3_600_000;
 export function createDocuments(deps: DocumentsDeps): Documents {
   const { store, log } = deps;
   const cache = createDocumentCache(deps.converter);
-  const sources = new LRUCache<string, { readonly digest: string }>({ max: MAX_SOURCES, ttl: SOURCE_FRESH_MS });
-  const failures = new LRUCache<string, DocumentFailure>({ max: MAX_SOURCES, ttl: SOURCE_FRESH_MS });
-  const touched = new LRUCache<string, true>({ max: MAX_SOURCES, ttl: TOUCH_MS });
+  const sources = new LRUCache<string, { readonly digest: string }>({ ...atMost(MAX_SOURCES), ttl: SOURCE_FRESH_MS });
+  const failures = new LRUCache<string, DocumentFailure>({ ...atMost(MAX_SOURCES), ttl: SOURCE_FRESH_MS });
+  const touched = new LRUCache<string, true>({ ...atMost(MAX_SOURCES), ttl: TOUCH_MS });
   /** Operations that are in force somewhere and no longer in their document. */
-  const earlier = new LRUCache<string, Operation>({ maxSize: MAX_EARLIER, sizeCalculation: () => 1 });
+  const earlier = new LRUCache<string, Operation>(atMost(MAX_EARLIER));
   const fetching = new Map<string, Promise<LoadedDocument>>();
 
   let nextPurgeMs = 0;

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
+import { atMost } from "../../at-most.ts";
 import type { ToolNames } from "../../connections/tool-list-store.ts";
 import { runStatement } from "./run-statement.ts";
 
@@ -16,7 +17,7 @@ const ADD = {
 /** Interned tool names in PostgreSQL. A name's id never changes, so memory never goes stale. */
 export function createToolNames(pool: pg.Pool): ToolNames {
   // Not `max`, which would claim the memory for all of them at once.
-  const known = new LRUCache<string, number>({ maxSize: MAX_NAMES, sizeCalculation: () => 1 });
+  const known = new LRUCache<string, number>(atMost(MAX_NAMES));
 
   async function find(names: readonly string[]): Promise<void> {
     const { rows } = await runStatement<{ id: number; name: string }>(pool, { ...FIND, values: [names] });

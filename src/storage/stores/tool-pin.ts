@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
+import { atMost } from "../../at-most.ts";
 import type { Connection } from "../../connections/connection.ts";
 import type { KeptPins, PinsToKeep, PinStore } from "../../connections/pins/pin-store.ts";
 import { transaction } from "../transaction.ts";
@@ -48,7 +49,7 @@ const HOLD_NEWS = { name: "connection_hold_changed_pins", text: hold(true) };
 
 /** Pins in PostgreSQL. A connection costs no row: its own names the pins that it shares with all that hold the same. */
 export function createPinStore(pool: pg.Pool): PinStore {
-  const written = new LRUCache<string, true>({ max: MAX_WRITTEN, ttl: WRITTEN_MS });
+  const written = new LRUCache<string, true>({ ...atMost(MAX_WRITTEN), ttl: WRITTEN_MS });
 
   async function update(runner: pg.Pool | pg.PoolClient, connection: Connection, kept: PinsToKeep) {
     const { accountId, id, toolPins, keyVersion } = connection;
