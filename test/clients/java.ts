@@ -57,7 +57,9 @@ export const JAVA: Language = {
     await mkdir(classes);
     const path = `${join(folder, "lib")}/*`;
     const sources = globSync("**/*.java", { cwd: join(folder, "java") });
-    await runTool("javac", ["-nowarn", "-cp", path, "-d", classes, ...sources], { folder: join(folder, "java") });
+    await runTool("javac", ["-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", classes, ...sources], {
+      folder: join(folder, "java"),
+    });
     return [{ example: "Story.java", command: "java", args: ["-cp", [classes, path].join(delimiter), "Story"] }];
   },
 };
