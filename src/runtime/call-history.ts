@@ -39,15 +39,19 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
     if (timer !== undefined || isClosed) return;
     timer = setTimeout(() => {
       timer = undefined;
-      void flush();
+      if (writing === undefined) void write(waiting.length);
+      else schedule();
     }, FLUSH_AFTER_MS);
     // Records alone do not keep a process alive; `close` writes them.
     timer.unref();
   }
 
-  /** Writes batches for as long as so many records wait. */
-  async function writeWhile(least: number): Promise<void> {
-    while (waiting.length >= least) {
+  /**
+   * Writes as many records as are owed, and then whole batches alone: what comes while one is written would else be many
+   * small ones, each with a commit of its own.
+   */
+  async function writeBatches(owed: number): Promise<void> {
+    for (let left = owed; left > 0 || waiting.length >= BATCH; left -= BATCH) {
       const batch = waiting.slice(0, BATCH);
       waiting = waiting.slice(BATCH);
       try {
@@ -69,8 +73,8 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
     dropped = 0;
   }
 
-  function write(least: number): Promise<void> {
-    writing = writeWhile(least).finally(() => {
+  function write(owed: number): Promise<void> {
+    writing = writeBatches(owed).finally(() => {
       writing = undefined;
     });
     return writing;
@@ -78,7 +82,7 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
 
   async function flush(): Promise<void> {
     while (writing !== undefined) await writing;
-    if (waiting.length > 0) await write(1);
+    if (waiting.length > 0) await write(waiting.length);
   }
 
   return {
@@ -88,8 +92,7 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
         return;
       }
       waiting.push(record);
-      // Whole batches alone: what came while the last one was written would be many small ones, each with a commit of its own.
-      if (waiting.length === BATCH && writing === undefined) void write(BATCH);
+      if (waiting.length === BATCH && writing === undefined) void write(0);
       else schedule();
     },
 

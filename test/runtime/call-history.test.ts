@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { OPERATOR } from "../../src/auth/actor.ts";
 import { DomainError } from "../../src/domain-error.ts";
 import { createCallHistory } from "../../src/runtime/call-history.ts";
@@ -90,6 +90,46 @@ describe("the history of calls", () => {
     await Promise.all([history.flush(), history.flush()]);
     expect(sizes).toEqual([500, 500, 100]);
     await history.close();
+  });
+
+  it("writes once a second what waited then, and tries once a second while the database is away", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const sizes: number[] = [];
+      let appending = Promise.withResolvers<undefined>();
+      const store: CallRecordStore = {
+        append: (records) => {
+          sizes.push(records.length);
+          appending = Promise.withResolvers();
+          return appending.promise;
+        },
+      };
+      const history = createCallHistory({ store, log });
+      const record = (count: number): void => {
+        for (let each = 0; each < count; each += 1) history.record(recordOf("acc", 1));
+      };
+      record(10);
+      await vi.advanceTimersByTimeAsync(1_000);
+      record(20);
+      appending.resolve(undefined);
+      await vi.advanceTimersByTimeAsync(999);
+      expect(sizes).toEqual([10]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(sizes).toEqual([10, 20]);
+      for (let second = 0; second < 10; second += 1) {
+        record(1);
+        await vi.advanceTimersByTimeAsync(1_000);
+      }
+      appending.reject(new DomainError("unavailable", "The database cannot be reached."));
+      await vi.advanceTimersByTimeAsync(0);
+      expect(sizes).toEqual([10, 20]);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(sizes).toEqual([10, 20, 30]);
+      appending.resolve(undefined);
+      await history.close();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("keeps each call with what was its own, in the order in which they came", async () => {
