@@ -44,8 +44,7 @@ export interface McpIntegrationDeps {
 
 /** Any remote MCP server over Streamable HTTP. `close` ends the sessions with all upstreams. */
 export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { close(): void } {
-  // The deadline of a call comes first and has the better words for its end.
-  const { timeoutMs = 32_000, sessionIdleMs = 10 * 60_000 } = deps;
+  const { timeoutMs = 30_000, sessionIdleMs = 10 * 60_000 } = deps;
   const requester = createRequester(deps);
   const pace = createPace();
   const sessions = createSessions(requester, { tokens: deps.tokens, openTimeoutMs: timeoutMs, idleMs: sessionIdleMs });

@@ -18,8 +18,8 @@ import { serverAddress } from "./server-address.ts";
 import { unsendable } from "./unsendable.ts";
 import { failureResult, refusal } from "./upstream-error.ts";
 
-/** DESIGN §8 «upstream answer». The deadline of the call, which comes first, has the better words for its end. */
-const DEFAULT_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: 32_000 };
+/** DESIGN §8 «upstream answer». */
+const DEFAULT_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: 30_000 };
 
 /** Calls an operation with arguments that fit its schema. Throws only when `signal` aborts. */
 export async function callOperation(
