@@ -19,7 +19,6 @@ const OPENED_MS = 60_000;
 export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFeed }): ConnectionView {
   const { store, feed } = deps;
   const accounts = new LRUCache<string, readonly Connection[]>(atMost(MAX_ACCOUNTS));
-  // Not `max`, which would claim the memory for all of them at once.
   const sealed = new LRUCache<string, Uint8Array>(atMost(MAX_SECRETS));
   const targets = new LRUCache<Connection, Target>({ ...atMost(MAX_OPENED), ttl: OPENED_MS, ttlAutopurge: true });
   /** Grows with every change heard, so that a list read before a change is not kept after it. */

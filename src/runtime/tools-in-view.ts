@@ -72,7 +72,9 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
   const awaited = new WeakMap<Connection, AwaitedList>();
 
   function keyOf(principal: Principal): string {
-    const key = keys.get(principal) ?? printKey(principal);
+    const known = keys.get(principal);
+    if (known !== undefined) return known;
+    const key = printKey(principal);
     keys.set(principal, key);
     return key;
   }

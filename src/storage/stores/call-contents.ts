@@ -7,7 +7,7 @@ import {
 } from "../../runtime/call-contents.ts";
 import type { SealedPlace, Sealer } from "../sealing.ts";
 import { transaction } from "../transaction.ts";
-import { toCallRow } from "./call-record.ts";
+import { toKindRow } from "./call-record.ts";
 import { CALL_COLUMNS, type CallRow, READABLE_CONTENTS, toKeptCall } from "./call-row.ts";
 import { runStatement } from "./run-statement.ts";
 
@@ -84,7 +84,15 @@ export function createCallContentsStore(deps: {
 
 function toRow(sealer: Sealer, record: CallWithContents, id: number): object {
   const sealed = sealer.seal(record.contents, contentsPlace(record.accountId, id)).toString("base64");
-  return { ...toCallRow(record), id, sealed };
+  return {
+    ...toKindRow(record),
+    id,
+    started_at_ms: record.startedAt.getTime(),
+    duration_ms: record.durationMs,
+    request_bytes: record.requestBytes,
+    response_bytes: record.responseBytes,
+    sealed,
+  };
 }
 
 interface ContentsRow extends CallRow {

@@ -44,7 +44,9 @@ function toValues(records: readonly CallRecord[]): readonly string[] {
   const numbers = records.map((record) => {
     const { accountId, connectionId, clientId, outcome, toolName } = record;
     const key = `${accountId} ${connectionId} ${clientId} ${outcome} ${toolName}`;
-    const kind = kinds.get(key) ?? { number: kinds.size, ...toKindRow(record) };
+    const known = kinds.get(key);
+    if (known !== undefined) return known.number;
+    const kind = { number: kinds.size, ...toKindRow(record) };
     kinds.set(key, kind);
     return kind.number;
   });
@@ -62,23 +64,13 @@ function toArray(numbers: readonly number[]): string {
   return `{${numbers.join(",")}}`;
 }
 
-function toKindRow(record: CallRecord): object {
+/** What calls may have in common, as a row of JSON. */
+export function toKindRow(record: CallRecord): object {
   return {
     account_id: record.accountId,
     connection_id: record.connectionId,
     tool_name: record.toolName,
     client_id: record.clientId,
     outcome: record.outcome,
-  };
-}
-
-/** A record as a row of JSON. */
-export function toCallRow(record: CallRecord): object {
-  return {
-    ...toKindRow(record),
-    started_at_ms: record.startedAt.getTime(),
-    duration_ms: record.durationMs,
-    request_bytes: record.requestBytes,
-    response_bytes: record.responseBytes,
   };
 }

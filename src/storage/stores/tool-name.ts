@@ -16,7 +16,6 @@ const ADD = {
 
 /** Interned tool names in PostgreSQL. A name's id never changes, so memory never goes stale. */
 export function createToolNames(pool: pg.Pool): ToolNames {
-  // Not `max`, which would claim the memory for all of them at once.
   const known = new LRUCache<string, number>(atMost(MAX_NAMES));
 
   async function find(names: readonly string[]): Promise<void> {
