@@ -1,4 +1,4 @@
-import { createApp } from "../src/app.ts";
+import { createApp } from "../src/app/app.ts";
 import { readConfig } from "../src/config.ts";
 import { createLog } from "../src/log.ts";
 import { LOCAL_INTEGRATION } from "./local-integration.ts";

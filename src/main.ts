@@ -19,7 +19,7 @@ async function serve(config: Config): Promise<number> {
   const log = createLog(config.logLevel);
   if (isPrimaryOf(config.workers)) return superviseWorkers(config.workers, log);
   // Loaded here, because the primary of workers and the command line need none of it.
-  const { createApp } = await import("./app.ts");
+  const { createApp } = await import("./app/app.ts");
   const app = await createApp(config, log);
   const stop = new Promise<void>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
@@ -37,7 +37,7 @@ async function serve(config: Config): Promise<number> {
 
 async function command(config: Config): Promise<number> {
   const log = createLog("warn");
-  const { openFoundation } = await import("./composition/foundation.ts");
+  const { openFoundation } = await import("./app/foundation.ts");
   const { runCommand } = await import("./transport/cli/run-command.ts");
   return runCommand(args, {
     openServices: () => openFoundation(config, log, 2),

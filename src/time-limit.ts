@@ -1,4 +1,4 @@
-import { createRing } from "./ring.ts";
+import { createRing } from "./linked-list.ts";
 
 /** Ends what takes too long. One coarse timer serves all of it: a timer each costs more than much of what it would end. */
 export interface TimeLimit {

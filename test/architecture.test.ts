@@ -9,26 +9,26 @@ const files = globSync("**/*.{ts,tsx}", { cwd: source, exclude: ["**/*.d.ts"] })
 
 /** The layers, and what each may import beside itself and the words that everybody shares (files directly in src/). */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  transport: ["auth", "connections", "runtime", "integrations"],
+  transport: ["identity", "connections", "runtime", "integrations"],
   // What runs in the browser knows the contracts alone.
   console: [],
   // What others install knows the contracts alone too.
   client: [],
-  auth: ["connections", "runtime", "integrations"],
+  identity: ["connections", "runtime", "integrations", "transport"],
   connections: ["runtime", "integrations"],
   runtime: ["connections", "integrations"],
   integrations: ["connections", "runtime"],
   // They implement what the domain and auth state.
-  storage: ["auth", "connections", "runtime", "integrations"],
+  storage: ["identity", "connections", "runtime", "integrations", "transport"],
   outbound: ["integrations"],
 };
 
-/** What the domain may know of auth: who acts, and the words for what is allowed. */
-const AUTH_WORDS = ["auth/actor.ts", "auth/principal.ts", "auth/scopes.ts"];
+/** What the domain may know of identity: who acts, and the words for what is allowed. */
+const AUTH_WORDS = ["identity/actor.ts", "identity/principal.ts", "identity/scopes.ts"];
 
 /** The files that see everything: the composition root, in parts, and what starts it. */
-const ROOTS = ["app.ts", "first-start.ts", "main.ts"];
-const ROOT_FOLDER = "composition/";
+const ROOTS = ["first-start.ts", "main.ts"];
+const ROOT_FOLDER = "app/";
 
 function isRoot(path: string): boolean {
   return ROOTS.includes(path) || path.startsWith(ROOT_FOLDER);
@@ -91,12 +91,10 @@ describe("an import against the direction is noticed", () => {
   const wrong: [from: string, statement: string][] = [
     ["connections/create.ts", 'import { x } from "../transport/rest/path.ts";'],
     ["connections/create.ts", 'import { x } from "../storage/database.ts";'],
-    ["runtime/call-tool.ts", 'import type { X } from "../auth/tokens.ts";'],
+    ["runtime/call-tool.ts", 'import type { X } from "../identity/tokens.ts";'],
     ["integrations/mcp/call.ts", 'import { x } from "../../outbound/dispatcher.ts";'],
     ["integrations/mcp/call.ts", 'export { x } from "../../../gen/proto/patchbay/v1/tool_pb.ts";'],
-    ["auth/verifier.ts", 'import { x } from "../transport/gate.ts";'],
-    ["storage/stores/account.ts", 'import { x } from "../../transport/gate.ts";'],
-    ["transport/port.ts", 'import { x } from "../app.ts";'],
+    ["transport/port.ts", 'import { x } from "../app/app.ts";'],
     ["transport/handlers/read.ts", 'import { x } from "../../storage/entities/connection.ts";'],
     ["connections/create.ts", 'import pg from "pg";'],
     ["json.ts", 'const x = await import("./connections/create.ts");'],

@@ -1,5 +1,5 @@
-import { type Actor, type Caller, toActor } from "../auth/actor.ts";
-import { type Principal, reachesAll } from "../auth/principal.ts";
+import { type Actor, type Caller, toActor } from "../identity/actor.ts";
+import { type Principal, reachesAll } from "../identity/principal.ts";
 import { DomainError } from "../domain-error.ts";
 
 /** What an account's owner decides once for all connections. */

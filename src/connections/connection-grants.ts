@@ -1,4 +1,4 @@
-import type { Actor } from "../auth/actor.ts";
+import type { Actor } from "../identity/actor.ts";
 import type { AuthorizationTerms } from "../integrations/oauth/authorization.ts";
 import type { JsonObject } from "../json.ts";
 import type { KeptTokens } from "../integrations/oauth/grant.ts";

@@ -1,4 +1,4 @@
-import type { Actor } from "../auth/actor.ts";
+import type { Actor } from "../identity/actor.ts";
 import type { AuthorizedBy } from "../integrations/authentication.ts";
 import type { JsonObject } from "../json.ts";
 import type { CreatedConnection, CreateKey } from "./create-once.ts";

@@ -1,4 +1,4 @@
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../identity/principal.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
 import type { Connection } from "./connection.ts";
 

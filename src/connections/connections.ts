@@ -1,5 +1,5 @@
-import { type Caller, toActor } from "../auth/actor.ts";
-import { mayMakeCredentials, type Principal, reaches, reachesAll } from "../auth/principal.ts";
+import { type Caller, toActor } from "../identity/actor.ts";
+import { mayMakeCredentials, type Principal, reaches, reachesAll } from "../identity/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";

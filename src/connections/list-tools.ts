@@ -1,4 +1,4 @@
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../identity/principal.ts";
 import { DomainError, invalid } from "../domain-error.ts";
 import type { Connection } from "./connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "./connection-tools.ts";

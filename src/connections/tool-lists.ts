@@ -11,7 +11,7 @@ import type { ConnectionStore } from "./connection-store.ts";
 import type { ConnectionTool, ConnectionTools } from "./connection-tools.ts";
 import type { ConnectionView } from "./connection-view.ts";
 import type { KnownList } from "./known-list.ts";
-import type { InForce } from "./pins/in-force.ts";
+import type { InForce } from "./definitions/current-tools.ts";
 import type { StoredToolList, ToolListStore, ToolNames } from "./tool-list-store.ts";
 
 const MAX_LISTS = 10_000;

@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
-import { type Principal, reachesAll } from "../auth/principal.ts";
+import { type Principal, reachesAll } from "../identity/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import { getIntegration } from "../integrations/browse-catalog.ts";
 import type { Catalog, Integration, Target, Verification } from "../integrations/integration.ts";

@@ -1,4 +1,4 @@
-import { type Principal, reaches, reachesAll } from "../auth/principal.ts";
+import { type Principal, reaches, reachesAll } from "../identity/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";

@@ -1,13 +1,18 @@
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../identity/principal.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
-import { following } from "./deadline.ts";
-import { negotiateProtocolVersion, RUNTIME_CAPABILITIES, type Introduction, type OpenedSession } from "./initialize.ts";
-import type { ToolPage } from "./list-tools.ts";
+import { following } from "./calls/deadline.ts";
+import {
+  negotiateProtocolVersion,
+  RUNTIME_CAPABILITIES,
+  type Introduction,
+  type OpenedSession,
+} from "./sessions/initialize.ts";
+import type { ToolPage } from "./tools/list-tools.ts";
 import { RpcError } from "./rpc-error.ts";
-import { parseClientInfo, type Peer } from "./session.ts";
-import type { Sessions } from "./sessions.ts";
-import type { ToolUse } from "./tool-use.ts";
+import { parseClientInfo, type Peer } from "./sessions/session.ts";
+import type { Sessions } from "./sessions/sessions.ts";
+import type { ToolUse } from "./calls/tool-use.ts";
 
 /** What an agent's client can do over REST and RPC. */
 export interface Runtime {

@@ -1,10 +1,10 @@
 import type { SealedPlace } from "./sealing.ts";
-import { flowPlace } from "./stores/authorization-request.ts";
-import { secretsPlace } from "./stores/connection-row.ts";
-import { grantPlace } from "./stores/sealed-grant.ts";
-import { contentsPlace } from "./stores/call-contents.ts";
-import { signingKeyPlace } from "./stores/signing-key.ts";
-import { upstreamClientPlace } from "./stores/upstream-client.ts";
+import { flowPlace } from "./stores/connections/authorization-request.ts";
+import { secretsPlace } from "./stores/connections/connection-row.ts";
+import { grantPlace } from "./stores/connections/sealed-grant.ts";
+import { contentsPlace } from "./stores/calls/call-contents.ts";
+import { signingKeyPlace } from "./stores/identity/signing-key.ts";
+import { upstreamClientPlace } from "./stores/integrations/upstream-client.ts";
 
 /** A column that holds sealed secrets. */
 export interface SealedColumn {

@@ -16,26 +16,26 @@ import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 import { createTimeLimit } from "../time-limit.ts";
-import { serveRpc, type ServedRpc } from "./calls.ts";
-import { createRpcHandler } from "./connect/face.ts";
-import { createCors } from "./cors.ts";
+import { serveRpc, type ServedRpc } from "./rpc/calls.ts";
+import { createRpcHandler } from "./rpc/connect/protocol-handler.ts";
+import { createCors } from "./http/cors.ts";
 import { clientAddress } from "./gate/client-address.ts";
-import { hasDoubledHeader } from "./gate/doubled-header.ts";
+import { hasDoubledHeader } from "./gate/duplicate-header.ts";
 import { createFailureLimit, FAILURE_LIMITS, type FailureLimits } from "./gate/failure-limit.ts";
 import { createGate, type Verifier } from "./gate/gate.ts";
 import { createRates, RATE_LIMITS, type RateLimits } from "./gate/rates.ts";
-import { createHealthService } from "./health/grpc-health.ts";
-import { answerProbe } from "./health/probes.ts";
-import { createReflectionService } from "./health/reflection.ts";
+import { createHealthService } from "./rpc/grpc-health.ts";
+import { answerProbe } from "./http/probes.ts";
+import { createReflectionService } from "./rpc/reflection.ts";
 import type { Exchange, HeaderFields } from "./http/exchange.ts";
-import { createLane, type Lane, type LaneLimits } from "./lane.ts";
-import { createMcpFace, type McpDomain } from "./mcp/face.ts";
-import type { Log } from "./log.ts";
-import { answerDetail, refuseMethod } from "./rest/answer.ts";
-import { readBindings } from "./rest/binding.ts";
-import { createRestHandler } from "./rest/face.ts";
-import { createNodeRoutes, createRestRouter, type NodeRoute } from "./router.ts";
-import { readRpc } from "./rpc.ts";
+import { createLane, type Lane, type LaneLimits } from "./gate/concurrency-limiter.ts";
+import { createMcpFace, type McpDomain } from "./mcp/protocol-handler.ts";
+import type { Log } from "./http/log.ts";
+import { answerDetail, refuseMethod } from "./http/answer.ts";
+import { readBindings } from "./rpc/rest/binding.ts";
+import { createRestHandler } from "./rpc/rest/protocol-handler.ts";
+import { createNodeRoutes, createRestRouter, type NodeRoute } from "./http/router.ts";
+import { readRpc } from "./rpc/rpc.ts";
 
 /** What bounds the requests of one replica (DESIGN §8, NOTES «Overload»). */
 export interface TransportLimits {

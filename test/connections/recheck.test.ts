@@ -4,7 +4,7 @@ import { createEarlyRecheck } from "../../src/connections/early-recheck.ts";
 import { createVerification, type VerificationJob } from "../../src/connections/verification.ts";
 import { createWatch } from "../../src/connections/watch.ts";
 import { errorResult } from "../../src/integrations/tool.ts";
-import { createDueVerifications, type DueConnection } from "../../src/storage/stores/due-verification.ts";
+import { createDueVerifications, type DueConnection } from "../../src/storage/stores/connections/due-verification.ts";
 import { createWorld, principal, type World } from "../runtime/world.ts";
 
 let world: World;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Principal } from "../../src/auth/principal.ts";
+import type { Principal } from "../../src/identity/principal.ts";
 import { createTrials } from "../../src/connections/trials.ts";
 import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
 

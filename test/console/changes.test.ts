@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { findAccessibilityFaults } from "../support/browser.ts";
 import { type ConsoleStage, startStage } from "./console.ts";
 import { furnish, type Furnished } from "./furnish.ts";
-import type { Person } from "../auth/login/site.ts";
+import type { Person } from "../identity/login/site.ts";
 
 let stage: ConsoleStage;
 let person: Person;

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { collectComplaints, type HeadlessBrowser, startBrowser } from "../support/browser.ts";
 import { type Prism, startPrismMock } from "../support/prism.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
-import { type Person, type Site, startSite } from "../auth/login/site.ts";
+import { type Person, type Site, startSite } from "../identity/login/site.ts";
 
 /** The service with BambooHR's contract and a remote MCP server behind it, and a browser in front of it. */
 export interface ConsoleStage {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/json.ts";
-import type { Person } from "../auth/login/site.ts";
+import type { Person } from "../identity/login/site.ts";
 import { EVERYDAY_SCOPES } from "../support/accounts.ts";
 import { createFace } from "../support/clients.ts";
 import { createOwner, type Owner } from "../support/owner.ts";

@@ -1,6 +1,6 @@
 // Fails when a contract breaks a promise of the last landed one, or promises something that is not yet on record.
 import { readDocument } from "./document.ts";
-import { compareWithLanded } from "./landed.ts";
+import { compareWithLanded } from "./baseline.ts";
 
 const { broken, isRecorded } = compareWithLanded(await readDocument());
 for (const line of broken) console.error(line);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { AUDIT_ACTIONS, AUDIT_OBJECTS } from "../../src/auth/audit/audit-event.ts";
-import { SCOPES } from "../../src/auth/scopes.ts";
+import { AUDIT_ACTIONS, AUDIT_OBJECTS } from "../../src/identity/audit/audit-event.ts";
+import { SCOPES } from "../../src/identity/scopes.ts";
 import { ERROR_REASONS } from "../../src/error-reason.ts";
 import { listOperations, plain, readDocument, type Schema } from "./document.ts";
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
-import { type CodeClient, redeem } from "../auth/code-flow.ts";
+import { type CodeClient, redeem } from "../transport/oauth/code-flow.ts";
 import { createFace, createFaces } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createFormBrowser } from "../support/form-browser.ts";
 import { type Decider, grantAccess } from "../support/grant-access.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { type Service, startService } from "../support/service.ts";
-import { attempt } from "../auth/code-flow.ts";
+import { attempt } from "../transport/oauth/code-flow.ts";
 
 const REDIRECT = "http://127.0.0.1:33418/callback";
 

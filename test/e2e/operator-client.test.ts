@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import type { Dispatcher } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { createGuardedDispatcher } from "../../src/outbound/guarded-dispatcher.ts";
 import type { JsonObject } from "../../src/json.ts";

@@ -1,42 +1,45 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
-import { type Caller, OPERATOR } from "../../src/auth/actor.ts";
-import type { Principal } from "../../src/auth/principal.ts";
-import type { Scope } from "../../src/auth/scopes.ts";
+import { type Caller, OPERATOR } from "../../src/identity/actor.ts";
+import type { Principal } from "../../src/identity/principal.ts";
+import type { Scope } from "../../src/identity/scopes.ts";
 import { createCachedView } from "../../src/connections/cached-view.ts";
 import type { Connection } from "../../src/connections/connection.ts";
-import { createInForce } from "../../src/connections/pins/in-force.ts";
+import { createInForce } from "../../src/connections/definitions/current-tools.ts";
 import { createToolLists } from "../../src/connections/tool-lists.ts";
 import type { UpstreamNews } from "../../src/integrations/features.ts";
 import type { Integration, Verification } from "../../src/integrations/integration.ts";
-import { createToolRanking } from "../../src/connections/rank-tools.ts";
+import { createToolRanking } from "../../src/runtime/search/rank-tools.ts";
 import { createSettingsView } from "../../src/connections/settings-view.ts";
 import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
 import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
-import { createCallHistory } from "../../src/runtime/call-history.ts";
-import { createContentsKeeper } from "../../src/runtime/contents-keeper.ts";
-import { createCircuits } from "../../src/runtime/circuits.ts";
-import { createToolCaller } from "../../src/runtime/call-tool.ts";
-import { createManyTools } from "../../src/runtime/many-tools.ts";
+import { createCallHistory } from "../../src/runtime/calls/call-history.ts";
+import { createContentsKeeper } from "../../src/runtime/calls/contents-keeper.ts";
+import { createCircuits } from "../../src/runtime/calls/circuits.ts";
+import { createToolCaller } from "../../src/runtime/calls/call-tool.ts";
+import { createManyTools } from "../../src/runtime/tools/many-tools.ts";
 import { createRuntime } from "../../src/runtime/runtime.ts";
-import { createSessions } from "../../src/runtime/sessions.ts";
-import { createToolChanges } from "../../src/runtime/tool-changes.ts";
-import { createToolUse } from "../../src/runtime/tool-use.ts";
-import { createToolViews } from "../../src/runtime/tools-in-view.ts";
+import { createSessions } from "../../src/runtime/sessions/sessions.ts";
+import { createToolChanges } from "../../src/runtime/tools/tool-changes.ts";
+import { createToolUse } from "../../src/runtime/calls/tool-use.ts";
+import { createToolViews } from "../../src/runtime/tools/tools-in-view.ts";
 import { openDatabase } from "../../src/storage/database.ts";
 import { createListener } from "../../src/storage/listener.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
-import { createAccountSettingsStore, createSettingsFeed } from "../../src/storage/stores/account-settings.ts";
-import { createCallContentsStore } from "../../src/storage/stores/call-contents.ts";
-import { createCallRecordStore } from "../../src/storage/stores/call-record.ts";
-import { createChangeFeed } from "../../src/storage/stores/connection-event.ts";
-import { createConnectionStore } from "../../src/storage/stores/connection.ts";
-import { createSessionStore } from "../../src/storage/stores/session.ts";
-import { createToolListStore } from "../../src/storage/stores/tool-list.ts";
-import { createPinStore } from "../../src/storage/stores/tool-pin.ts";
-import { createToolNames } from "../../src/storage/stores/tool-name.ts";
+import {
+  createAccountSettingsStore,
+  createSettingsFeed,
+} from "../../src/storage/stores/connections/account-settings.ts";
+import { createCallContentsStore } from "../../src/storage/stores/calls/call-contents.ts";
+import { createCallRecordStore } from "../../src/storage/stores/calls/call-record.ts";
+import { createChangeFeed } from "../../src/storage/stores/connections/connection-event.ts";
+import { createConnectionStore } from "../../src/storage/stores/connections/connection.ts";
+import { createSessionStore } from "../../src/storage/stores/sessions/session.ts";
+import { createToolListStore } from "../../src/storage/stores/tools/tool-list.ts";
+import { createPinStore } from "../../src/storage/stores/tools/accepted-definitions.ts";
+import { createToolNames } from "../../src/storage/stores/tools/tool-name.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 /** A call that reached the third party. */

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { OPERATOR } from "../../src/auth/actor.ts";
+import { OPERATOR } from "../../src/identity/actor.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
-import { createAccountStore } from "../../src/storage/stores/account.ts";
-import { createAdministrationStore } from "../../src/storage/stores/administration.ts";
-import { createCallPartitions } from "../../src/storage/stores/call-partitions.ts";
+import { createAccountStore } from "../../src/storage/stores/identity/account.ts";
+import { createAdministrationStore } from "../../src/storage/stores/identity/administration.ts";
+import { createCallPartitions } from "../../src/storage/stores/calls/call-partitions.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 

@@ -5,9 +5,9 @@ import type { AuthorizationTerms } from "../../src/integrations/oauth/authorizat
 import type { KeptTokens } from "../../src/integrations/oauth/grant.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
-import { createGrantStore } from "../../src/storage/stores/connection-grant.ts";
-import { sealGrant } from "../../src/storage/stores/sealed-grant.ts";
-import { createUpstreamClientStore } from "../../src/storage/stores/upstream-client.ts";
+import { createGrantStore } from "../../src/storage/stores/connections/connection-grant.ts";
+import { sealGrant } from "../../src/storage/stores/connections/sealed-grant.ts";
+import { createUpstreamClientStore } from "../../src/storage/stores/integrations/upstream-client.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 

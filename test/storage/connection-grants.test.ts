@@ -1,20 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { OPERATOR } from "../../src/auth/actor.ts";
+import { OPERATOR } from "../../src/identity/actor.ts";
 import type { Connection } from "../../src/connections/connection.ts";
 import type { ConnectionGrants, EndedGrants, NewGrant } from "../../src/connections/connection-grants.ts";
 import type { ConnectionStore } from "../../src/connections/connection-store.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
-import { createAccountStore } from "../../src/storage/stores/account.ts";
-import { createAdministrationStore } from "../../src/storage/stores/administration.ts";
-import { createConnectionStore } from "../../src/storage/stores/connection.ts";
-import { createGrantStore } from "../../src/storage/stores/connection-grant.ts";
+import { createAccountStore } from "../../src/storage/stores/identity/account.ts";
+import { createAdministrationStore } from "../../src/storage/stores/identity/administration.ts";
+import { createConnectionStore } from "../../src/storage/stores/connections/connection.ts";
+import { createGrantStore } from "../../src/storage/stores/connections/connection-grant.ts";
 import {
   createConnectionGrants,
   createEndedGrants,
   revokeGrants,
-} from "../../src/storage/stores/connection-grant-write.ts";
+} from "../../src/storage/stores/connections/connection-grant-write.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { OPERATOR } from "../../src/auth/actor.ts";
+import { OPERATOR } from "../../src/identity/actor.ts";
 import type { Connection } from "../../src/connections/connection.ts";
 import type { ConnectionStore, NewConnection } from "../../src/connections/connection-store.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
-import { createConnectionStore } from "../../src/storage/stores/connection.ts";
-import { createToolListStore } from "../../src/storage/stores/tool-list.ts";
-import { createToolNames } from "../../src/storage/stores/tool-name.ts";
-import { createPurge } from "../../src/storage/stores/purge.ts";
+import { createConnectionStore } from "../../src/storage/stores/connections/connection.ts";
+import { createToolListStore } from "../../src/storage/stores/tools/tool-list.ts";
+import { createToolNames } from "../../src/storage/stores/tools/tool-name.ts";
+import { createPurge } from "../../src/storage/stores/connections/purge.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;

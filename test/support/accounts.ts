@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { pino } from "pino";
-import type { Grants } from "../../src/auth/grants.ts";
+import type { Grants } from "../../src/identity/grants.ts";
 import { readConfig } from "../../src/config.ts";
-import { openFoundation } from "../../src/composition/foundation.ts";
+import { openFoundation } from "../../src/app/foundation.ts";
 
 /** Every scope but mgmt.admin. */
 export const EVERYDAY_SCOPES = "mgmt.read mgmt.write mcp.read mcp.write";

@@ -1,4 +1,4 @@
-import type { Caller } from "../../auth/actor.ts";
+import type { Caller } from "../../identity/actor.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import type { ConnectionStore } from "../connection-store.ts";

@@ -1,4 +1,4 @@
-import type { Actor } from "../../auth/actor.ts";
+import type { Actor } from "../../identity/actor.ts";
 import { DomainError } from "../../domain-error.ts";
 import { authorizationRequest } from "../../integrations/oauth/authorization-request.ts";
 import type { OwnerAuthorization } from "../../integrations/oauth/authorization.ts";

@@ -4,9 +4,9 @@ import { type Challenge, readChallenge } from "../oauth/challenge.ts";
 import { TokenFailure } from "../oauth/token-failure.ts";
 import type { Reach } from "../oauth/fetch-metadata.ts";
 import { endpointOf } from "./endpoint.ts";
-import { CLIENT_INFO, HANDSHAKE_VERSIONS, STATELESS_VERSION } from "./session.ts";
+import { CLIENT_INFO, HANDSHAKE_VERSIONS, STATELESS_VERSION } from "./sessions/session.ts";
 import { mirrorHeaders, requestMeta } from "./stateless.ts";
-import { transportFailure } from "./transport-failure.ts";
+import { transportFailure } from "./failures/transport-failure.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
 const LIST = "tools/list";

@@ -4,7 +4,7 @@ import { readChallenge } from "../oauth/challenge.ts";
 import type { GrantedTokens } from "../oauth/granted-tokens.ts";
 import { TokenFailure, type TokenFailureKind } from "../oauth/token-failure.ts";
 import type { Answer } from "./exchange.ts";
-import { UpstreamFailure } from "./upstream-failure.ts";
+import { UpstreamFailure } from "./failures/upstream-failure.ts";
 
 /** Tokens that are sent, and may be repeated by whoever was sent them. */
 const REMEMBERED = 2;

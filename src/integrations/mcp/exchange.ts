@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { AnswerRefused } from "./answer-refused.ts";
+import { AnswerRefused } from "./failures/answer-refused.ts";
 import { createEventStreamReader, type StreamEvent } from "./event-stream.ts";
 
 /** The largest answer that is read, in bytes; a stream counts as one answer. */

@@ -2,8 +2,8 @@ import type { Logger } from "pino";
 import { LOG_LEVELS, type LogLevel } from "../relay.ts";
 import type { CallOptions } from "../integration.ts";
 import type { Requester } from "./request.ts";
-import type { Session } from "./session.ts";
-import { UpstreamFailure } from "./upstream-failure.ts";
+import type { Session } from "./sessions/session.ts";
+import { UpstreamFailure } from "./failures/upstream-failure.ts";
 
 /** Makes upstreams with sessions speak as much as the most curious caller of the session wants; others hear less of it. */
 export interface LogLevels {

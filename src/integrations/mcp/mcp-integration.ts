@@ -7,23 +7,23 @@ import { RpcError } from "../../runtime/rpc-error.ts";
 import type { Integration, Target } from "../integration.ts";
 import type { OwnerAuthorization } from "../oauth/authorization.ts";
 import type { GrantedTokens } from "../oauth/granted-tokens.ts";
-import { createPace, heldBack, LONGEST_WAIT_MS, NO_LIMITS, UNTOLD_WAIT_MS } from "../pace.ts";
+import { createPace, heldBack, LONGEST_WAIT_MS, NO_LIMITS, UNTOLD_WAIT_MS } from "../upstream-rate-limiter.ts";
 import { errorResult, type UpstreamFault } from "../tool.ts";
-import { MISSING_CAPABILITY } from "./answer-failure.ts";
+import { MISSING_CAPABILITY } from "./failures/answer-failure.ts";
 import { readCallResult } from "./call-result.ts";
 import { checkConfiguration, CONFIGURATION_SCHEMA, SECRET_PROPERTIES } from "./configuration.ts";
 import { endpointFor, endpointOf } from "./endpoint.ts";
-import { createFeatures } from "./features.ts";
-import { listTools } from "./list-tools.ts";
-import { createListStreams } from "./list-streams.ts";
+import { createFeatures } from "./lists/features.ts";
+import { listTools } from "./lists/list-tools.ts";
+import { createListStreams } from "./sessions/list-streams.ts";
 import { createLogLevels } from "./log-level.ts";
-import { openSession } from "./open-session.ts";
+import { openSession } from "./sessions/open-session.ts";
 import { createRequester } from "./request.ts";
-import type { Session } from "./session.ts";
-import { createSessions } from "./sessions.ts";
+import type { Session } from "./sessions/session.ts";
+import { createSessions } from "./sessions/sessions.ts";
 import { argumentHeaders } from "./stateless.ts";
-import { UpstreamFailure } from "./upstream-failure.ts";
-import { createWatcher } from "./watch-upstream.ts";
+import { UpstreamFailure } from "./failures/upstream-failure.ts";
+import { createWatcher } from "./sessions/watch-upstream.ts";
 
 /** What the integration needs from outside. */
 export interface McpIntegrationDeps {

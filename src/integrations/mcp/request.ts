@@ -2,16 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { Logger } from "pino";
 import { isJsonObject, printJson, type JsonObject } from "../../json.ts";
-import { answerFailure } from "./answer-failure.ts";
+import { answerFailure } from "./failures/answer-failure.ts";
 import { exchange, type Answer, type ExchangeRequest } from "./exchange.ts";
 import { errorOf, messagesIn, responseAmong } from "./json-rpc.ts";
 import type { UpstreamNews } from "../features.ts";
 import type { Relay } from "../relay.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./sessions/session.ts";
 import { mirrorHeaders, requestMeta } from "./stateless.ts";
-import { createStreamListener } from "./stream-listener.ts";
-import { transportFailure } from "./transport-failure.ts";
-import { UpstreamFailure } from "./upstream-failure.ts";
+import { createStreamListener } from "./sessions/stream-listener.ts";
+import { transportFailure } from "./failures/transport-failure.ts";
+import { UpstreamFailure } from "./failures/upstream-failure.ts";
 
 /** How often a stream that ended early is resumed for one request. */
 const MAX_RESUMES = 5;

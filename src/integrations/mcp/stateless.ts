@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Relay } from "../relay.ts";
-import { CLIENT_INFO, STATELESS_VERSION } from "./session.ts";
+import { CLIENT_INFO, STATELESS_VERSION } from "./sessions/session.ts";
 
 /** What every request of the 2026-07-28 revision says of itself in `params._meta`. */
 const REQUEST_META: JsonObject = {

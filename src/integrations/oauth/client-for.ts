@@ -4,7 +4,7 @@ import {
   ResponseBodyError,
 } from "oauth4webapi";
 import { isJsonObject, parseJson } from "../../json.ts";
-import { clip } from "../openapi/upstream-error.ts";
+import { clip } from "../openapi/results/upstream-error.ts";
 import type { UpstreamClient } from "./authorization.ts";
 import { CALLBACK_PATH, clientDocumentUrl, clientMetadata } from "./client-document.ts";
 import type { Reach } from "./fetch-metadata.ts";

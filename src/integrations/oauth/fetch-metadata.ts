@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { isJsonObject, type JsonObject, parseJson } from "../../json.ts";
 import type { ExchangeLimits } from "../exchange.ts";
-import { reasonFor } from "../openapi/upstream-error.ts";
+import { reasonFor } from "../openapi/results/upstream-error.ts";
 import { createFetch, NoAnswer } from "./outbound-fetch.ts";
 import { TokenFailure } from "./token-failure.ts";
 

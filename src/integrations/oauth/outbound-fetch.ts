@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { exchange, type ExchangeLimits, type Failure } from "../exchange.ts";
-import { decompress } from "../openapi/decompress.ts";
+import { decompress } from "../openapi/results/decompress.ts";
 
 /** No whole answer came. */
 export class NoAnswer extends Error {

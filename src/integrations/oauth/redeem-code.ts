@@ -5,7 +5,7 @@ import {
   validateAuthResponse,
 } from "oauth4webapi";
 import type { Dispatcher } from "undici";
-import { clip } from "../openapi/upstream-error.ts";
+import { clip } from "../openapi/results/upstream-error.ts";
 import type { AuthorizationProof, AuthorizationTerms, IssuedTokens } from "./authorization.ts";
 import { TokenFailure } from "./token-failure.ts";
 import { askForTokens, type Request, requestFor } from "./token-request.ts";

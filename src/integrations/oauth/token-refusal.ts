@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../json.ts";
-import { clip, reasonFor } from "../openapi/upstream-error.ts";
+import { clip, reasonFor } from "../openapi/results/upstream-error.ts";
 import { retryAfterMs } from "../retry-after.ts";
 import { createScrubber, type Scrubber } from "../scrub.ts";
 import { NoAnswer } from "./outbound-fetch.ts";

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../json.ts";
 import { asDocument, objectOf, OpenApiError, parseRoot, textOf } from "../openapi/document.ts";
 import type { CredentialPlan, Operation } from "../openapi/operation.ts";
 import { operationsOf } from "../openapi/operations.ts";
-import { schemesOf } from "../openapi/security.ts";
+import { schemesOf } from "../openapi/security/security.ts";
 
 /** More operations than any document known; each costs some tens of kilobytes. */
 const MAX_OPERATIONS = 5_000;

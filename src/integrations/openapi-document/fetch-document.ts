@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { OutboundRefused } from "../outbound-refused.ts";
-import { decompress } from "../openapi/decompress.ts";
+import { decompress } from "../openapi/results/decompress.ts";
 import { exchange, type ExchangeLimits, type Failure } from "../exchange.ts";
 import { DocumentFailure } from "./document-failure.ts";
 

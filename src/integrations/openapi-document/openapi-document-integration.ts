@@ -3,7 +3,7 @@ import { DomainError, invalid } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Integration, Target, Verification } from "../integration.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
-import { createPace } from "../pace.ts";
+import { createPace } from "../upstream-rate-limiter.ts";
 import { callOperation } from "../openapi/call.ts";
 import type { CallContext, CallOutcome } from "../openapi/call-context.ts";
 import type { Operation } from "../openapi/operation.ts";

@@ -2,9 +2,9 @@ import type { Dispatcher } from "undici";
 import type { ExchangeLimits } from "../exchange.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";
 import type { GrantedTokens } from "../oauth/granted-tokens.ts";
-import type { Pace } from "../pace.ts";
+import type { Pace } from "../upstream-rate-limiter.ts";
 import type { CallResult } from "../tool.ts";
-import type { ErrorAnswers } from "./error-answers.ts";
+import type { ErrorAnswers } from "./results/error-answers.ts";
 
 /** The tokens that owners' logins brought, or the operator's client got, as far as calls need them. */
 export type OwnerTokens = Pick<GrantedTokens, "current" | "renewed" | "forget">;

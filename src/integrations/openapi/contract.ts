@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { arrayOf, objectOf, OpenApiError, parseDocument, textOf } from "./document.ts";
-import { errorAnswersOf, type ErrorAnswers } from "./error-answers.ts";
+import { errorAnswersOf, type ErrorAnswers } from "./results/error-answers.ts";
 import type { Operation, ServerPlan } from "./operation.ts";
 import { operationsOf } from "./operations.ts";
-import { type ClientScheme, type OwnerScheme, oauthSchemesOf } from "./owner-scheme.ts";
+import { type ClientScheme, type OwnerScheme, oauthSchemesOf } from "./security/owner-scheme.ts";
 
 /**
  * A third party as its contract describes it: an OpenAPI document whose root carries `x-patchbay-integration`:

@@ -9,11 +9,11 @@ import type { ExchangeLimits } from "../exchange.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import type { OwnerAuthorization } from "../oauth/authorization.ts";
 import type { ConfiguredClient } from "../oauth/client-for.ts";
-import { createPace, type Pace } from "../pace.ts";
+import { createPace, type Pace } from "../upstream-rate-limiter.ts";
 import type { Operation } from "./operation.ts";
-import { type OperatorAuthorization, operatorAuthorization, type OperatorClient } from "./operator-client.ts";
-import { contractAuthorization } from "./owner-authorization.ts";
-import { serverAddress, tokenAddress } from "./server-address.ts";
+import { type OperatorAuthorization, operatorAuthorization, type OperatorClient } from "./security/operator-client.ts";
+import { contractAuthorization } from "./security/owner-authorization.ts";
+import { serverAddress, tokenAddress } from "./requests/server-address.ts";
 
 /** What an integration needs of the world. */
 export interface OpenApiIntegrationOptions {

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../json.ts";
-import type { RateLimit } from "../pace.ts";
+import type { RateLimit } from "../upstream-rate-limiter.ts";
 import type { ToolDefinition } from "../tool.ts";
 
 /** Where an argument goes in the request and how it is written there (OpenAPI «Parameter Object»). */

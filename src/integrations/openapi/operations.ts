@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { ToolDefinition, ToolHints } from "../tool.ts";
-import { acceptOf, outputSchemaOf } from "./answers.ts";
-import { credentialsOf, requirementsOf } from "./security.ts";
+import { acceptOf, outputSchemaOf } from "./results/answers.ts";
+import { credentialsOf, requirementsOf } from "./security/security.ts";
 import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./document.ts";
-import { inputOf } from "./input.ts";
+import { inputOf } from "./schema/input.ts";
 import type { Operation } from "./operation.ts";
 import { createOperationDigests } from "./operation-digest.ts";
-import { rateLimitsOf } from "./rate-limits.ts";
-import { createSchemaConverter } from "./schema.ts";
-import { serverOf } from "./server-plan.ts";
+import { rateLimitsOf } from "./results/rate-limits.ts";
+import { createSchemaConverter } from "./schema/schema.ts";
+import { serverOf } from "./requests/server-plan.ts";
 import { toolNames, type NamedOperation } from "./tool-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"] as const;

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { addressGroup } from "../../auth/oauth/peer.ts";
+import { addressGroup } from "../http/peer.ts";
 import type { Exchange } from "../http/exchange.ts";
 
 /** What a caller's requests are counted by: the peer's address, or behind a trusted proxy the last hop that it wrote. */

@@ -1,9 +1,9 @@
-import type { Principal } from "../../auth/principal.ts";
-import { satisfies } from "../../auth/scopes.ts";
+import type { Principal } from "../../identity/principal.ts";
+import { satisfies } from "../../identity/scopes.ts";
 import { DomainError } from "../../domain-error.ts";
-import { TransportError } from "../fault.ts";
+import { TransportError } from "../http/fault.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Rpc } from "../rpc.ts";
+import type { Rpc } from "../rpc/rpc.ts";
 import type { FailureLimit } from "./failure-limit.ts";
 import type { Rates } from "./rates.ts";
 

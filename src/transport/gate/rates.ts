@@ -1,6 +1,6 @@
 import type { Exchange, HeaderFields } from "../http/exchange.ts";
-import { errorBody, JSON_HEADERS } from "../rest/answer.ts";
-import { TransportError } from "../fault.ts";
+import { errorBody, JSON_HEADERS } from "../http/answer.ts";
+import { TransportError } from "../http/fault.ts";
 import { createRateLimit, type RateQuota } from "./rate-limit.ts";
 
 /** How often one caller may ask, in requests a minute and replica; 0 switches a limit off. */

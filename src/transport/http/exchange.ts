@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { TransportError } from "../fault.ts";
+import { TransportError } from "./fault.ts";
 
 /** The body of a request without one. */
 export const EMPTY_BODY: Buffer = Buffer.alloc(0);

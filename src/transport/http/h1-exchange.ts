@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { TurnEnd } from "./turn-end.ts";
+import type { TurnEnd } from "./write-batching.ts";
 import { collectBody, EMPTY_BODY, bodyTooLarge, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
 
 /** What an unread body may still bring after its answer before the connection is cut, in bytes. */

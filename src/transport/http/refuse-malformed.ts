@@ -1,5 +1,5 @@
 import type { ErrorReason } from "../../error-reason.ts";
-import { errorBody } from "../rest/answer.ts";
+import { errorBody } from "./answer.ts";
 
 /** What a caller hears whose headers are past the limit. */
 export const HEADERS_TOO_LARGE = "The request headers are too large.";

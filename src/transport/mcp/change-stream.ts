@@ -1,13 +1,13 @@
-import type { Principal } from "../../auth/principal.ts";
+import type { Principal } from "../../identity/principal.ts";
 import type { Notification } from "../../integrations/relay.ts";
 import type { JsonObject } from "../../json.ts";
-import type { AttendedStream, OpenStreams } from "../../runtime/open-streams.ts";
-import type { Session } from "../../runtime/session.ts";
-import type { ToolChanges } from "../../runtime/tool-changes.ts";
-import type { Interest, UpstreamFeatures } from "../../runtime/upstream-features.ts";
+import type { AttendedStream, OpenStreams } from "../../runtime/sessions/open-streams.ts";
+import type { Session } from "../../runtime/sessions/session.ts";
+import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
+import type { Interest, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { notificationText } from "./message.ts";
-import { createOutbox } from "./outbox.ts";
+import { createOutbox } from "./send-queue.ts";
 import { eventText, EVENT_STREAM_HEADERS } from "./reply.ts";
 
 /** A stream on which a client hears of changes, of either era. */

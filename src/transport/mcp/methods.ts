@@ -1,13 +1,13 @@
-import type { Principal } from "../../auth/principal.ts";
+import type { Principal } from "../../identity/principal.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { Relay } from "../../integrations/relay.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { RpcError } from "../../runtime/rpc-error.ts";
-import type { Session } from "../../runtime/session.ts";
-import type { ToolUse } from "../../runtime/tool-use.ts";
-import type { OfferedTool } from "../../runtime/tools-in-view.ts";
-import type { UpstreamCapabilities, UpstreamFeatures } from "../../runtime/upstream-features.ts";
+import type { Session } from "../../runtime/sessions/session.ts";
+import type { ToolUse } from "../../runtime/calls/tool-use.ts";
+import type { OfferedTool } from "../../runtime/tools/tools-in-view.ts";
+import type { UpstreamCapabilities, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import { toResult, type RpcResult } from "./result.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
 import { createToolPrinter } from "./tool-text.ts";

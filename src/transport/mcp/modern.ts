@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { Interest } from "../../runtime/upstream-features.ts";
+import type { Interest } from "../../runtime/upstream/upstream-features.ts";
 import { type Envelope, MODERN_VERSION, readEnvelope } from "./envelope.ts";
 import { errorText, notificationText, resultText, type RpcNotification, type RpcRequest } from "./message.ts";
 import { invalidParams, methodNotFound, type RpcMethod } from "./methods.ts";

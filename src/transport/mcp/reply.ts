@@ -1,5 +1,5 @@
 import type { Exchange, HeaderFields, Outlet } from "../http/exchange.ts";
-import { JSON_HEADERS } from "../rest/answer.ts";
+import { JSON_HEADERS } from "../http/answer.ts";
 
 /** What every event stream carries. */
 export const EVENT_STREAM_HEADERS: HeaderFields = {

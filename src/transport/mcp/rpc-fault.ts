@@ -1,10 +1,10 @@
 import { DomainError, type ErrorKind } from "../../domain-error.ts";
 import type { JsonValue } from "../../json.ts";
 import { RpcError } from "../../runtime/rpc-error.ts";
-import { ERROR_TABLE } from "../error-table.ts";
-import { TransportError } from "../fault.ts";
+import { ERROR_TABLE } from "../http/error-table.ts";
+import { TransportError } from "../http/fault.ts";
 import type { HeaderFields } from "../http/exchange.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../http/log.ts";
 
 /** JSON-RPC's and MCP's error codes. */
 export const CODES = {

@@ -1,10 +1,10 @@
-import type { Principal } from "../../auth/principal.ts";
-import type { Peer } from "../../runtime/session.ts";
-import type { InFlight } from "../../runtime/in-flight.ts";
-import type { Sessions } from "../../runtime/sessions.ts";
-import type { UpstreamFeatures } from "../../runtime/upstream-features.ts";
+import type { Principal } from "../../identity/principal.ts";
+import type { Peer } from "../../runtime/sessions/session.ts";
+import type { InFlight } from "../../runtime/calls/in-flight.ts";
+import type { Sessions } from "../../runtime/sessions/sessions.ts";
+import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../http/log.ts";
 import type { ChangeStreams } from "./change-stream.ts";
 import type { RpcMethod } from "./methods.ts";
 import type { Accepted } from "./reply.ts";

@@ -8,7 +8,7 @@ import type { AuthorizationTerms } from "../../../src/integrations/oauth/authori
 import type { JsonObject } from "../../../src/json.ts";
 import { openDatabase, type Database } from "../../../src/storage/database.ts";
 import { createSealer } from "../../../src/storage/sealing.ts";
-import { createUpstreamClientStore } from "../../../src/storage/stores/upstream-client.ts";
+import { createUpstreamClientStore } from "../../../src/storage/stores/integrations/upstream-client.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import {
   authorise,

@@ -12,8 +12,8 @@ import { createRenewalSlots } from "../../../src/integrations/oauth/renewal-slot
 import type { CallResult, ToolDefinition } from "../../../src/integrations/tool.ts";
 import { openDatabase, type Database } from "../../../src/storage/database.ts";
 import { createSealer } from "../../../src/storage/sealing.ts";
-import { createGrantStore } from "../../../src/storage/stores/connection-grant.ts";
-import { sealGrant } from "../../../src/storage/stores/sealed-grant.ts";
+import { createGrantStore } from "../../../src/storage/stores/connections/connection-grant.ts";
+import { sealGrant } from "../../../src/storage/stores/connections/sealed-grant.ts";
 import { until } from "../../support/until.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { failureOf, obtain, startSubject, type Subject, termsOf } from "./support.ts";

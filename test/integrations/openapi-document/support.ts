@@ -9,7 +9,7 @@ import type { Integration, Target } from "../../../src/integrations/integration.
 import type { CallResult } from "../../../src/integrations/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { type Database, openDatabase } from "../../../src/storage/database.ts";
-import { createDocumentStore } from "../../../src/storage/stores/openapi-document.ts";
+import { createDocumentStore } from "../../../src/storage/stores/integrations/openapi-document.ts";
 import { createTestDatabase } from "../../support/database.ts";
 
 /** A request that reached the site. */

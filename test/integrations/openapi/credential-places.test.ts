@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
-import { serverAddress } from "../../../src/integrations/openapi/server-address.ts";
+import { serverAddress } from "../../../src/integrations/openapi/requests/server-address.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { createSubject, textOf } from "./subject.ts";
 import { json } from "./upstream.ts";

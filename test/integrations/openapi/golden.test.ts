@@ -8,7 +8,7 @@ import type { Integration, Target } from "../../../src/integrations/integration.
 import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import { createOpenApiIntegration } from "../../../src/integrations/openapi/openapi-integration.ts";
-import { createPace } from "../../../src/integrations/pace.ts";
+import { createPace } from "../../../src/integrations/upstream-rate-limiter.ts";
 import type { ToolDefinition } from "../../../src/integrations/tool.ts";
 import { isJsonObject, type JsonObject } from "../../../src/json.ts";
 import { argumentsOf } from "./arbitrary.ts";

@@ -5,7 +5,7 @@ import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import { parseDocument, type OpenApiDocument } from "../../../src/integrations/openapi/document.ts";
 import type { Operation } from "../../../src/integrations/openapi/operation.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
-import { buildRequest, UnsendableArgument } from "../../../src/integrations/openapi/request.ts";
+import { buildRequest, UnsendableArgument } from "../../../src/integrations/openapi/requests/request.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { argumentsOf } from "./arbitrary.ts";
 import { hasReferenceClient, ourRequest, referenceRequest } from "./reference-client.ts";

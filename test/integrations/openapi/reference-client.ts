@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { followReference, objectOf, type OpenApiDocument } from "../../../src/integrations/openapi/document.ts";
 import type { Operation } from "../../../src/integrations/openapi/operation.ts";
-import type { OutgoingRequest } from "../../../src/integrations/openapi/request.ts";
+import type { OutgoingRequest } from "../../../src/integrations/openapi/requests/request.ts";
 import type { JsonObject, JsonValue } from "../../../src/json.ts";
 
 const NAME = "swagger-client";

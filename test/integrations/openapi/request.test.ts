@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { parseDocument } from "../../../src/integrations/openapi/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
-import { buildRequest, type OutgoingRequest } from "../../../src/integrations/openapi/request.ts";
-import { serverAddress } from "../../../src/integrations/openapi/server-address.ts";
+import { buildRequest, type OutgoingRequest } from "../../../src/integrations/openapi/requests/request.ts";
+import { serverAddress } from "../../../src/integrations/openapi/requests/server-address.ts";
 import type { JsonObject, JsonValue } from "../../../src/json.ts";
 
 const SERVER = { origin: "https://api.test", basePath: "/v1" };

@@ -1,12 +1,12 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SEALED_COLUMNS } from "../../../src/storage/sealed-columns.ts";
-import { ensureFirstAccount } from "../../../src/auth/bootstrap.ts";
-import { verifyPassword } from "../../../src/auth/password.ts";
-import { createAccountStore } from "../../../src/storage/stores/account.ts";
+import { ensureFirstAccount } from "../../../src/identity/bootstrap.ts";
+import { verifyPassword } from "../../../src/identity/password.ts";
+import { createAccountStore } from "../../../src/storage/stores/identity/account.ts";
 import type { CommandDeps } from "../../../src/transport/cli/command.ts";
 import { runCommand } from "../../../src/transport/cli/run-command.ts";
-import { insertConnection, type Installation, type Replica, startInstallation } from "../../auth/installation.ts";
+import { insertConnection, type Installation, type Replica, startInstallation } from "../oauth/installation.ts";
 
 let installation: Installation;
 let replica: Replica;

@@ -1,10 +1,10 @@
-import { createPort, type Port, type PortLimits } from "../../../src/transport/port.ts";
+import { createPort, type Port, type PortLimits } from "../../../src/transport/http/port.ts";
 import { createTransport, type TransportDeps } from "../../../src/transport/transport.ts";
 import { DomainError, invalid } from "../../../src/domain-error.ts";
-import type { Principal } from "../../../src/auth/principal.ts";
-import { isScope } from "../../../src/auth/scopes.ts";
-import type { Log } from "../../../src/transport/log.ts";
-import { principalOf } from "../../../src/transport/principal.ts";
+import type { Principal } from "../../../src/identity/principal.ts";
+import { isScope } from "../../../src/identity/scopes.ts";
+import type { Log } from "../../../src/transport/http/log.ts";
+import { principalOf } from "../../../src/transport/rpc/principal.ts";
 
 const CONNECTION = {
   id: 7,

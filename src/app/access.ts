@@ -1,0 +1,37 @@
+import { applyAtOnce } from "../identity/grants.ts";
+import { createOwnClients } from "../identity/own-clients.ts";
+import { createOwnGrants } from "../identity/own-grants.ts";
+import { createOwnTokens } from "../identity/own-tokens.ts";
+import type { Revocations } from "../identity/revocations.ts";
+import type { Config } from "../config.ts";
+import type { Foundation } from "./foundation.ts";
+import type { CallerOf } from "../transport/rpc/caller.ts";
+import { createGrantHandlers } from "../transport/rpc/handlers/grants.ts";
+import { createOAuthClientHandlers } from "../transport/rpc/handlers/oauth-clients.ts";
+import { createPersonalAccessTokenHandlers } from "../transport/rpc/handlers/personal-access-tokens.ts";
+import type { TransportDeps } from "../transport/transport.ts";
+
+/** The handlers of what acts for accounts: clients, tokens, grants. */
+export type AccessHandlers = Pick<TransportDeps["implementations"], "oauthClient" | "personalAccessToken" | "grant">;
+
+/** Builds the resources of access and what serves them. */
+export function composeAccess(
+  config: Config,
+  foundation: Foundation,
+  revocations: Pick<Revocations, "add">,
+  callerOf: CallerOf,
+): AccessHandlers {
+  const { pepper, keys, accountStore: accounts } = foundation;
+  const clients = createOwnClients({ store: foundation.clientStore, accounts, pepper });
+  const tokens = createOwnTokens({
+    store: foundation.personalAccessTokenStore,
+    accounts,
+    keys,
+    issuer: config.publicUrl,
+  });
+  return {
+    oauthClient: createOAuthClientHandlers(clients, callerOf),
+    grant: createGrantHandlers(createOwnGrants({ store: applyAtOnce(foundation.grantStore, revocations) }), callerOf),
+    personalAccessToken: createPersonalAccessTokenHandlers(tokens, callerOf),
+  };
+}

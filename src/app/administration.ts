@@ -1,0 +1,48 @@
+import { createAuditLog } from "../identity/audit/audit-log.ts";
+import { createAdministration } from "../identity/administration.ts";
+import type { Revocations } from "../identity/revocations.ts";
+import { createAdministrationStore } from "../storage/stores/identity/administration.ts";
+import { createAuditReader } from "../storage/stores/identity/audit-reader.ts";
+import { readInstallationStatus } from "../storage/stores/identity/system-status.ts";
+import type { Jobs } from "../storage/jobs.ts";
+import type { CallerOf } from "../transport/rpc/caller.ts";
+import { createAdministrationHandlers } from "../transport/rpc/handlers/administration.ts";
+import { createAuditHandlers } from "../transport/rpc/handlers/audit.ts";
+import type { TransportDeps } from "../transport/transport.ts";
+import type { Foundation } from "./foundation.ts";
+import { createEnqueueRevocation } from "./granted-tokens.ts";
+
+/** The handlers for who runs the installation, and of the audit log. */
+export type AdministrationHandlers = Pick<TransportDeps["implementations"], "admin" | "audit">;
+
+/** Builds administration and the audit log's reading. */
+export function composeAdministration(deps: {
+  readonly foundation: Foundation;
+  readonly jobs: Jobs;
+  readonly revocations: Pick<Revocations, "add">;
+  readonly version: string;
+  readonly isListenerHealthy: () => boolean;
+  readonly callerOf: CallerOf;
+}): AdministrationHandlers {
+  const { foundation, revocations, version, isListenerHealthy, callerOf } = deps;
+  const { pool } = foundation.database;
+  const administration = createAdministration({
+    store: createAdministrationStore(pool, foundation.accountStore, createEnqueueRevocation(deps.jobs)),
+    onEnd: (accountId) => {
+      revocations.add({ kind: "account", subject: accountId, before: undefined });
+    },
+  });
+  return {
+    admin: createAdministrationHandlers({
+      administration,
+      keyRotation: foundation.keyRotation,
+      readStatus: async () => ({
+        ...(await readInstallationStatus(pool)),
+        version,
+        isListenerHealthy: isListenerHealthy(),
+      }),
+      callerOf,
+    }),
+    audit: createAuditHandlers(createAuditLog({ reader: createAuditReader(pool) })),
+  };
+}

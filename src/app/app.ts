@@ -1,0 +1,297 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Logger } from "pino";
+import { ensureFirstAccount, type FirstAccount } from "../identity/bootstrap.ts";
+import { createRechecks, fromVerificationJob, startBackground, VERIFY_QUEUE } from "./background.ts";
+import { composeAdministration } from "./administration.ts";
+import { composeAccess } from "./access.ts";
+import { composeAuth } from "./auth.ts";
+import { composeAuthorizationServer } from "./authorization-server.ts";
+import { composeConnectionAuthorization } from "./connection-authorization.ts";
+import { composeConnectionStore } from "./connection-store.ts";
+import { composeDocumentation } from "./documentation.ts";
+import { composeHistory } from "./history.ts";
+import { composeLogin } from "./login.ts";
+import { composeGrantedTokens, composeRevocation } from "./granted-tokens.ts";
+import { composeIntegrations } from "./integrations.ts";
+import { composeToolPins } from "./tool-pins.ts";
+import { composeToolDiscovery } from "./tool-discovery.ts";
+import type { Config } from "../config.ts";
+import { createCachedView } from "../connections/cached-view.ts";
+import type { ConnectionEvent } from "../connections/change-feed.ts";
+import { createConnections } from "../connections/connections.ts";
+import { createToolChangeReview } from "../connections/definitions/tool-change-review.ts";
+import { createToolLists } from "../connections/tool-lists.ts";
+import { createTrials } from "../connections/trials.ts";
+import { createVerification } from "../connections/verification.ts";
+import { createWatch } from "../connections/watch.ts";
+import { openFoundation } from "./foundation.ts";
+import type { Integration } from "../integrations/integration.ts";
+import { createSchemaValidator } from "../integrations/json-schema.ts";
+import { createCircuits } from "../runtime/calls/circuits.ts";
+import { createToolCaller } from "../runtime/calls/call-tool.ts";
+import { createInFlight } from "../runtime/calls/in-flight.ts";
+import { createManyTools } from "../runtime/tools/many-tools.ts";
+import { createOpenStreams } from "../runtime/sessions/open-streams.ts";
+import { createRuntime } from "../runtime/runtime.ts";
+import { createSessions } from "../runtime/sessions/sessions.ts";
+import { createToolChanges } from "../runtime/tools/tool-changes.ts";
+import { createToolUse } from "../runtime/calls/tool-use.ts";
+import { createToolViews } from "../runtime/tools/tools-in-view.ts";
+import { createUpstreamFeatures } from "../runtime/upstream/upstream-features-in-view.ts";
+import { createJobs } from "../storage/jobs.ts";
+import { createListener } from "../storage/listener.ts";
+import { createCancellationFeed } from "../storage/stores/sessions/cancellation.ts";
+import { createChangeFeed } from "../storage/stores/connections/connection-event.ts";
+import { createOfferFeed } from "../storage/stores/sessions/offer-change.ts";
+import { createPurge } from "../storage/stores/connections/purge.ts";
+import { createSessionStore } from "../storage/stores/sessions/session.ts";
+import { createToolListStore } from "../storage/stores/tools/tool-list.ts";
+import { createToolNames } from "../storage/stores/tools/tool-name.ts";
+import { createAccountSettingsHandlers } from "../transport/rpc/handlers/account-settings.ts";
+import { createConsoleRoutes } from "../transport/pages/console.ts";
+import { createCallerOf } from "../transport/rpc/caller.ts";
+import { createConnectionHandlers } from "../transport/rpc/handlers/connections.ts";
+import { createHistoryHandlers } from "../transport/rpc/handlers/history.ts";
+import { createIntegrationHandlers } from "../transport/rpc/handlers/integrations.ts";
+import { createRuntimeHandlers } from "../transport/rpc/handlers/runtime.ts";
+import { createToolHandlers } from "../transport/rpc/handlers/tools.ts";
+import { createPort } from "../transport/http/port.ts";
+import { errorBody } from "../transport/http/answer.ts";
+import type { NodeRoute } from "../transport/http/router.ts";
+import { RATE_LIMITS } from "../transport/gate/rates.ts";
+import { createTransport } from "../transport/transport.ts";
+
+/** The service, built and not yet listening. */
+export interface App {
+  /** Resolves once requests are answered. `firstAccount` is there on the very first start alone. */
+  listen(): Promise<{ readonly firstAccount: FirstAccount | undefined }>;
+  /** Drains what is in flight, then closes everything. */
+  close(): Promise<void>;
+}
+
+const POOL_SIZE = 20;
+const DRAIN_MS = 10_000;
+
+/**
+ * Builds every object of the service by hand, in the order of their needs. Whoever runs it inside a program of their own can
+ * have it serve `additional` integrations, whose words no other has.
+ */
+export async function createApp(config: Config, log: Logger, additional: readonly Integration[] = []): Promise<App> {
+  // Whatever a later step throws, what is open by then is closed again: a start that fails must end.
+  await using building = new AsyncDisposableStack();
+  const foundation = await openFoundation(config, log, POOL_SIZE);
+  building.defer(() => foundation.close());
+  const { database } = foundation;
+  const { pool } = database;
+  const listener = createListener({ url: foundation.listenUrl, log });
+  building.defer(() => listener.close());
+  const jobs = createJobs({ pool, log, listener });
+  const feed = await createChangeFeed(listener);
+
+  const login = composeLogin(config, foundation, log);
+  const auth = await composeAuth(config, foundation, listener, log);
+  building.defer(() => auth.close());
+  const { revocations, verifier, isHonoured } = auth;
+  const oauthServer = composeAuthorizationServer(config, foundation, login, auth, log);
+  const { store, enqueueVerification } = composeConnectionStore(config, foundation, jobs);
+  const grantedTokens = await composeGrantedTokens(config, foundation, store);
+  building.defer(() => grantedTokens.close());
+  const integrations = await composeIntegrations(config, foundation, feed, log, additional, grantedTokens);
+  building.defer(() => {
+    integrations.close();
+  });
+  const { catalog } = integrations;
+  const validator = createSchemaValidator();
+
+  const view = createCachedView({ store, feed });
+  const toolPins = composeToolPins({ pool, connections: store, log });
+  const tools = createToolLists({
+    catalog,
+    view,
+    connections: store,
+    lists: createToolListStore(pool),
+    names: createToolNames(pool),
+    feed,
+    inForce: toolPins.inForce,
+    log,
+  });
+  const verify = createVerification({
+    catalog,
+    connections: store,
+    view,
+    tools,
+    schedule: (job, startAfterSeconds) => jobs.send(VERIFY_QUEUE, fromVerificationJob(job), { startAfterSeconds }),
+  });
+  const watch = createWatch({ connections: store, feed, isValid: isHonoured });
+
+  const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
+  feed.onChange(({ accountId, event }) => {
+    if (event === "deleted" || event === "updated") sessions.forgetAccount(accountId);
+  });
+  const onChange = ({ accountId, connectionId, event }: ConnectionEvent): void => {
+    view.forget(accountId);
+    sessions.forgetAccount(accountId);
+    if (event === "deleted") revocations.add({ kind: "connection", subject: String(connectionId), before: undefined });
+  };
+  const authorization = composeConnectionAuthorization(config, foundation, login, {
+    ...{ catalog, connections: store, view, onChange, jobs, log },
+    enqueueVerification,
+  });
+  const { addresses } = authorization;
+  const connections = createConnections({ catalog, validator, store, view, tools, addresses, onChange });
+  const { inForce } = toolPins;
+  const review = createToolChangeReview({ catalog, connections, store, tools, inForce, onChange });
+  const discovery = await composeToolDiscovery({ pool, listener, connections: view, tools });
+  const { historyDays } = config;
+  const history = composeHistory({
+    pool,
+    sealer: foundation.sealer,
+    historyDays,
+    connections: store,
+    view,
+    catalog,
+    log,
+  });
+  building.defer(() => history.close());
+  const serverInfo = { name: "patchbay", version: await ownVersion() };
+  const rechecks = createRechecks({ pool, jobs, log });
+  const toolUse = createToolUse({
+    manyTools: createManyTools({ settings: discovery.settingsView, ranking: discovery.ranking, validator }),
+    sessions,
+    views: createToolViews({ connections: view, tools }),
+    caller: createToolCaller({
+      connections: view,
+      catalog,
+      validator,
+      history: history.history,
+      contents: history.contents,
+      circuits: createCircuits(),
+      onRefusedKey: rechecks.early,
+    }),
+  });
+  const runtime = createRuntime({ sessions, tools: toolUse, serverInfo });
+  const toolChanges = createToolChanges({ tools: toolUse, feed, settingsFeed: discovery.settingsFeed, log });
+  building.defer(() => {
+    toolChanges.close();
+  });
+  const callerOf = createCallerOf(config.trustProxy);
+  let ready = false;
+  const transport = createTransport({
+    implementations: {
+      connection: createConnectionHandlers({
+        connections,
+        authorize: authorization.authorize,
+        watch,
+        catalog,
+        toolChanges: review,
+        callerOf,
+      }),
+      integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
+      history: createHistoryHandlers(history.pastCalls),
+      runtime: createRuntimeHandlers(runtime),
+      tool: createToolHandlers(discovery.search),
+      accountSettings: createAccountSettingsHandlers(discovery.settings, callerOf),
+      ...composeAccess(config, foundation, revocations, callerOf),
+      ...composeAdministration({
+        foundation,
+        jobs,
+        revocations,
+        version: serverInfo.version,
+        isListenerHealthy: () => listener.isHealthy(),
+        callerOf,
+      }),
+    },
+    mcp: {
+      connections: view,
+      sessions,
+      tools: toolUse,
+      inFlight: createInFlight({ feed: await createCancellationFeed(pool, listener), log }),
+      openStreams: createOpenStreams({ sessions, connections: view, isHonoured, log }),
+      toolChanges,
+      features: createUpstreamFeatures({
+        connections: view,
+        catalog,
+        feed,
+        offerFeed: await createOfferFeed(pool, listener),
+        log,
+      }),
+      serverInfo,
+    },
+    verifier,
+    publicUrl: config.publicUrl,
+    corsOrigins: config.corsOrigins,
+    limits: { rates: { ...RATE_LIMITS, ...config.rateLimits } },
+    trustProxy: config.trustProxy,
+    log,
+    extraRoutes: [
+      ...login.routes,
+      ...["/oauth2/*", "/.well-known/*"].map((path): NodeRoute => ({
+        path,
+        handle: (request, response) => {
+          if (oauthServer.handle(request, response)) return;
+          response
+            .writeHead(404, { "content-type": "application/json" })
+            .end(errorBody("ROUTE_NOT_FOUND", "Not found."));
+        },
+      })),
+      ...authorization.routes,
+      ...composeDocumentation(config.publicUrl),
+      ...createConsoleRoutes(fileURLToPath(new URL("../console/dist", import.meta.url))),
+    ],
+    isReady: () => ready && listener.isHealthy(),
+  });
+  const port = createPort({
+    host: config.host,
+    port: config.port,
+    handler: transport.handler,
+    ...(config.tls === undefined ? {} : { tls: await readTls(config.tls) }),
+  });
+  let stopSweep = (): void => {};
+  const built = building.move();
+
+  return {
+    async listen() {
+      stopSweep = await startBackground({
+        jobs,
+        verify,
+        purge: createPurge(pool),
+        revokeGrants: composeRevocation(foundation, catalog, log),
+        refreshDocuments: async () => {
+          await integrations.refreshDocuments((url) => toolPins.lookAtPinned(tools, url));
+          await toolPins.purge();
+        },
+        renewHistory: () => history.renew(),
+        recheckKeys: rechecks.due,
+        endIdleSessions: () => sessions.endIdle(),
+        maintainKeys: () => foundation.keyRotation.maintain(),
+        log,
+      });
+      await port.listen();
+      // Only now: its password is shown once, so it must not be made by a start that fails.
+      const firstAccount = await ensureFirstAccount(foundation);
+      ready = true;
+      return { firstAccount };
+    },
+    async close() {
+      ready = false;
+      stopSweep();
+      transport.endStreams();
+      await port.close(DRAIN_MS);
+      await jobs.close();
+      await built.disposeAsync();
+    },
+  };
+}
+
+async function readTls({ certFile, keyFile }: NonNullable<Config["tls"]>): Promise<{ cert: Buffer; key: Buffer }> {
+  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
+  return { cert, key };
+}
+
+async function ownVersion(): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
+  return typeof manifest === "object" && manifest !== null && "version" in manifest
+    ? String(manifest.version)
+    : "0.0.0";
+}

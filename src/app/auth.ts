@@ -1,0 +1,48 @@
+import type { Logger } from "pino";
+import type { Principal } from "../identity/principal.ts";
+import { createRevocations, type Revocations } from "../identity/revocations.ts";
+import { createTokenVerifier, type TokenVerifier } from "../identity/verifier.ts";
+import type { Config } from "../config.ts";
+import type { Foundation } from "./foundation.ts";
+import { composeLastUse } from "./last-use.ts";
+import type { Listener } from "../storage/listener.ts";
+import { createRevocationStore } from "../storage/stores/identity/revocation.ts";
+
+/** Who may do what: tokens verified and revoked. */
+export interface Auth {
+  readonly revocations: Revocations;
+  readonly verifier: TokenVerifier;
+  /** Whether a principal's token still holds: neither expired nor revoked. */
+  readonly isHonoured: (principal: Principal) => Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Builds the auth part; resolves once the revocations in force are known. */
+export async function composeAuth(
+  config: Config,
+  foundation: Foundation,
+  listener: Listener,
+  log: Logger,
+): Promise<Auth> {
+  const { keys, personalAccessTokenStore, grantStore } = foundation;
+  const revocations = createRevocations({ store: createRevocationStore(foundation.database.pool), listener });
+  const lastUse = composeLastUse(personalAccessTokenStore, log);
+  await Promise.all([revocations.start(), keys.follow(listener)]);
+  return {
+    revocations,
+    verifier: createTokenVerifier({
+      issuer: config.publicUrl,
+      keys,
+      revocations,
+      personalAccessTokens: lastUse,
+      grants: grantStore,
+    }),
+    isHonoured: async (principal) =>
+      (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) &&
+      !(await revocations.isRevoked(principal)),
+    async close() {
+      revocations.close();
+      await lastUse.close();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { Logger } from "pino";
+import { applyAtOnce } from "../identity/grants.ts";
+import { createTokenIssues } from "../identity/audit/token-issues.ts";
+import { createOAuthServer, type OAuthServer } from "../transport/oauth/server.ts";
+import type { Revocations } from "../identity/revocations.ts";
+import type { TokenVerifier } from "../identity/verifier.ts";
+import type { Config } from "../config.ts";
+import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
+import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";
+import { createPayloadStore } from "../storage/stores/identity/oidc-payload.ts";
+import { createOwnConnections } from "../storage/stores/identity/own-connections.ts";
+import { revoke } from "../storage/stores/identity/revocation.ts";
+import type { Foundation } from "./foundation.ts";
+import type { Login } from "./login.ts";
+
+/** Seconds and bytes that a client's document may take; it is small, and somebody waits for it. */
+const DOCUMENT_LIMITS = { connectTimeoutMs: 2_500, headersTimeoutMs: 2_500, maxResponseBytes: 64 * 1_024 };
+
+/** Builds the authorization server. */
+export function composeAuthorizationServer(
+  config: Config,
+  foundation: Foundation,
+  { sessions, csrf }: Pick<Login, "sessions" | "csrf">,
+  { verifier, revocations }: { readonly verifier: TokenVerifier; readonly revocations: Revocations },
+  log: Logger,
+): OAuthServer {
+  const { pool } = foundation.database;
+  return createOAuthServer({
+    issuer: config.publicUrl,
+    pepper: foundation.pepper,
+    clients: foundation.clientStore,
+    grants: applyAtOnce(foundation.grantStore, revocations),
+    payloads: createPayloadStore(pool),
+    keys: foundation.keys,
+    verifier,
+    sessions,
+    csrf,
+    connections: createOwnConnections(pool),
+    dispatcher: createGuardedDispatcher({ allow: config.outboundAllow, ...DOCUMENT_LIMITS }),
+    revokeAccessToken: async (accountId, tokenId) => {
+      await revoke(pool, { accountId, kind: "token", subject: tokenId });
+      revocations.add({ kind: "token", subject: tokenId, before: undefined });
+    },
+    recordIssue: createTokenIssues({
+      recorder: createAuditRecorder(pool),
+      onError: (error) => {
+        log.error({ err: error }, "a token that was issued could not be written into the audit log");
+      },
+    }),
+    registration: config.dynamicRegistration,
+    trustProxy: config.trustProxy,
+    onError: (error) => {
+      log.error({ err: error }, "the authorization server failed");
+    },
+  });
+}

@@ -1,0 +1,93 @@
+import type pg from "pg";
+import type { Logger } from "pino";
+import { clientDocumentRoute } from "../transport/pages/serve-client-document.ts";
+import { createAuthorizationRoutes } from "../transport/pages/serve-authorizations.ts";
+import { hashSecret } from "../identity/hash-secret.ts";
+import { createPageServer } from "../transport/pages/page-routes.ts";
+import type { Config } from "../config.ts";
+import {
+  type AuthorizeConnection,
+  createAuthorizeConnection,
+} from "../connections/authorization/authorize-connection.ts";
+import { createAuthorizationFlow } from "../connections/authorization/flow.ts";
+import {
+  type AuthorizationAddresses,
+  createAuthorizationAddresses,
+  createAuthorizationSecrets,
+} from "../connections/authorization/tickets.ts";
+import type { ConnectionEvent } from "../connections/change-feed.ts";
+import type { Connection } from "../connections/connection.ts";
+import type { ConnectionStore } from "../connections/connection-store.ts";
+import type { ConnectionView } from "../connections/connection-view.ts";
+import type { Catalog } from "../integrations/integration.ts";
+import { CALLBACK_PATH } from "../integrations/oauth/client-document.ts";
+import type { Jobs } from "../storage/jobs.ts";
+import { createAuthorizationStore } from "../storage/stores/connections/authorization-request.ts";
+import { createConnectionGrants } from "../storage/stores/connections/connection-grant-write.ts";
+import { createUpstreamClientStore } from "../storage/stores/integrations/upstream-client.ts";
+import type { NodeRoute } from "../transport/http/router.ts";
+import type { Foundation } from "./foundation.ts";
+import { createEnqueueRevocation } from "./granted-tokens.ts";
+import type { Login } from "./login.ts";
+
+/** How owners authorise connections by logging in at third parties. */
+export interface ConnectionAuthorization {
+  readonly addresses: AuthorizationAddresses;
+  readonly authorize: AuthorizeConnection;
+  /** The pages, the callback, and the document that says who we are. */
+  readonly routes: readonly NodeRoute[];
+}
+
+/** Builds it. */
+export function composeConnectionAuthorization(
+  config: Config,
+  { database: { pool }, sealer, pepper }: Foundation,
+  login: Login,
+  deps: {
+    readonly catalog: Catalog;
+    readonly connections: ConnectionStore;
+    readonly view: ConnectionView;
+    readonly enqueueVerification: (client: pg.PoolClient, connection: Connection) => Promise<void>;
+    readonly onChange: (event: ConnectionEvent) => void;
+    readonly jobs: Jobs;
+    readonly log: Logger;
+  },
+): ConnectionAuthorization {
+  const { catalog, connections, view, enqueueVerification, onChange, log } = deps;
+  const { publicUrl, trustProxy } = config;
+  const secrets = createAuthorizationSecrets({ publicUrl, hashSecret: (secret) => hashSecret(pepper, secret) });
+  const authorizations = createAuthorizationStore({ pool, sealer });
+  const addresses = createAuthorizationAddresses({ authorizations, secrets });
+  const grants = createConnectionGrants({
+    pool,
+    sealer,
+    enqueueVerification,
+    enqueueRevocation: createEnqueueRevocation(deps.jobs),
+  });
+  const flow = createAuthorizationFlow({
+    catalog,
+    connections,
+    view,
+    authorizations,
+    secrets,
+    grants,
+    redirectUri: publicUrl + CALLBACK_PATH,
+    clients: createUpstreamClientStore({ pool, sealer }),
+    onChange,
+  });
+  const pages = [
+    clientDocumentRoute(publicUrl),
+    ...createAuthorizationRoutes({ sessions: login.sessions, csrf: login.csrf, flow, trustProxy }),
+  ];
+  const server = createPageServer({
+    routes: pages,
+    onError: (error) => {
+      log.error({ err: error }, "a page of an authorization failed");
+    },
+  });
+  return {
+    addresses,
+    authorize: createAuthorizeConnection({ catalog, connections, addresses }),
+    routes: pages.map(({ path }) => ({ path, handle: (request, response) => server.handle(request, response) })),
+  };
+}

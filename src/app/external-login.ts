@@ -1,0 +1,59 @@
+import type pg from "pg";
+import { createCookies } from "../transport/pages/cookies.ts";
+import type { Csrf } from "../transport/pages/csrf.ts";
+import { createExternalFlows } from "../identity/login/external-flow.ts";
+import { createExternalProvider } from "../identity/login/external-provider.ts";
+import { createLogInExternally } from "../identity/login/log-in-externally.ts";
+import type { RecordLogin } from "../identity/login/login-events.ts";
+import type { LoginSessions } from "../identity/login/login-sessions.ts";
+import type { PageRoute } from "../transport/pages/page-routes.ts";
+import { createExternalRoutes, EXTERNAL_CALLBACK_PATH } from "../transport/pages/serve-external.ts";
+import type { Config } from "../config.ts";
+import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
+import { createGuardedFetch } from "../outbound/guarded-fetch.ts";
+import { createExternalIdentityStore } from "../storage/stores/identity/external-identity.ts";
+
+/** Logging in through the operator's OpenID provider. */
+export interface ExternalLogin {
+  readonly name: string;
+  readonly isLinked: (accountId: string) => Promise<boolean>;
+  readonly routes: readonly PageRoute[];
+}
+
+const LIMITS = { maxBytes: 1024 * 1024, timeoutMs: 10_000 };
+
+/** Builds it where it is configured. The provider's own host may be private: it is the operator who names it. */
+export function composeExternalLogin(
+  { oidc, publicUrl, outboundAllow, trustProxy }: Config,
+  deps: {
+    readonly pool: pg.Pool;
+    readonly pepper: Uint8Array;
+    readonly sessions: LoginSessions;
+    readonly csrf: Csrf;
+    readonly record: RecordLogin;
+  },
+): ExternalLogin | undefined {
+  if (oidc === undefined) return undefined;
+  const { hostname, port, protocol } = new URL(oidc.issuer);
+  const authority = `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
+  const dispatcher = createGuardedDispatcher({ allow: [...outboundAllow, authority] });
+  const provider = createExternalProvider({
+    ...oidc,
+    redirectUri: publicUrl + EXTERNAL_CALLBACK_PATH,
+    fetch: createGuardedFetch(dispatcher, LIMITS),
+  });
+  const identities = createExternalIdentityStore(deps.pool);
+  return {
+    name: provider.name,
+    isLinked: (accountId) => identities.isLinked(accountId, provider.issuer),
+    routes: createExternalRoutes({
+      ...deps,
+      publicUrl,
+      trustProxy,
+      provider,
+      identities,
+      flows: createExternalFlows({ cookies: createCookies(publicUrl), pepper: deps.pepper }),
+      logIn: createLogInExternally({ identities, createsAccounts: oidc.createsAccounts }),
+    }),
+  };
+}

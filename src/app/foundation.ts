@@ -1,0 +1,103 @@
+import type { Logger } from "pino";
+import { type Accounts, createAccounts } from "../identity/accounts.ts";
+import { rewrapEvent } from "../identity/audit/rewrap-event.ts";
+import { type Clients, createClients } from "../identity/clients.ts";
+import { createGrants, type Grants } from "../identity/grants.ts";
+import { createKeyRotation, type KeyRotation } from "../identity/key-rotation.ts";
+import { createPersonalAccessTokens, type PersonalAccessTokens } from "../identity/personal-access-tokens.ts";
+import type { RewrapSecrets } from "../identity/rewrap-secrets.ts";
+import { loadSigningKeys, type SigningKeys } from "../identity/signing-keys.ts";
+import type { Config } from "../config.ts";
+import { type Database, openDatabase } from "../storage/database.ts";
+import { startEmbeddedPostgres } from "../storage/embedded-postgres.ts";
+import { openInstallation } from "../storage/installation.ts";
+import { loadOrCreateMasterKeys, parseMasterKeys } from "../storage/master-keys.ts";
+import { migrate } from "../storage/migrate.ts";
+import { rewrapSecrets } from "../storage/rewrap.ts";
+import { createSealer, type Sealer } from "../storage/sealing.ts";
+import { createAccountStore } from "../storage/stores/identity/account.ts";
+import { recordEvent } from "../storage/stores/identity/audit-event.ts";
+import { createClientStore } from "../storage/stores/identity/client.ts";
+import { createGrantStore } from "../storage/stores/identity/grant.ts";
+import { createPersonalAccessTokenStore } from "../storage/stores/identity/personal-access-token.ts";
+import { createSigningKeyStore } from "../storage/stores/identity/signing-key.ts";
+
+/** What the server and the command line both stand on: the migrated database, the keys, and who may do what. */
+export interface Foundation {
+  readonly database: Database;
+  /** The migrations that ran just now. */
+  readonly migrations: readonly string[];
+  /** Where to LISTEN. */
+  readonly listenUrl: string;
+  readonly sealer: Sealer;
+  readonly pepper: Uint8Array;
+  readonly keys: SigningKeys;
+  readonly keyRotation: KeyRotation;
+  readonly rewrapSecrets: RewrapSecrets;
+  readonly accountStore: ReturnType<typeof createAccountStore>;
+  readonly accounts: Accounts;
+  readonly clientStore: ReturnType<typeof createClientStore>;
+  readonly clients: Clients;
+  readonly personalAccessTokenStore: ReturnType<typeof createPersonalAccessTokenStore>;
+  readonly personalAccessTokens: PersonalAccessTokens;
+  readonly grantStore: ReturnType<typeof createGrantStore>;
+  readonly grants: Grants;
+  close(): Promise<void>;
+}
+
+/** Opens the database (starting the embedded one where none is configured), migrates it and reads the keys. */
+export async function openFoundation(config: Config, log: Logger, poolSize: number): Promise<Foundation> {
+  const embedded =
+    config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, log }) : undefined;
+  const url = config.databaseUrl ?? embedded?.url ?? "";
+  const database = await openDatabase({ url, poolSize });
+  const close = async (): Promise<void> => {
+    await database.close();
+    await embedded?.stop();
+  };
+  try {
+    const migrations = await migrate(database);
+    const masterKeys =
+      config.masterKeys === undefined
+        ? await loadOrCreateMasterKeys(config.dataDir)
+        : parseMasterKeys(config.masterKeys);
+    const sealer = createSealer(masterKeys);
+    const { pepper } = await openInstallation(database, sealer);
+    const keyStore = createSigningKeyStore(database.pool, sealer);
+    const keys = await loadSigningKeys(keyStore);
+    const accountStore = createAccountStore(database.pool);
+    const clientStore = createClientStore(database.pool);
+    const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
+    const grantStore = createGrantStore(database.pool);
+    return {
+      database,
+      migrations,
+      listenUrl: config.databaseListenUrl ?? url,
+      sealer,
+      pepper,
+      keys,
+      keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: config.signingKeyDays }),
+      rewrapSecrets: async () => {
+        const report = await rewrapSecrets(database.pool, sealer);
+        await recordEvent(database.pool, rewrapEvent(report));
+        return report;
+      },
+      accountStore,
+      accounts: createAccounts({ store: accountStore }),
+      clientStore,
+      clients: createClients({ store: clientStore, pepper }),
+      personalAccessTokenStore,
+      personalAccessTokens: createPersonalAccessTokens({
+        store: personalAccessTokenStore,
+        keys,
+        issuer: config.publicUrl,
+      }),
+      grantStore,
+      grants: createGrants({ store: grantStore }),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,78 @@
+import type { Logger } from "pino";
+import type { Dispatcher } from "undici";
+import type { Config } from "../config.ts";
+import type { ConnectionStore } from "../connections/connection-store.ts";
+import { createRevokeGrants, type RevokeGrants } from "../connections/revoke-grants.ts";
+import type { Catalog } from "../integrations/integration.ts";
+import { CALLBACK_PATH } from "../integrations/oauth/client-document.ts";
+import { droppingRefusedClient } from "../integrations/oauth/dropping-refused-client.ts";
+import { createGrantedTokens, type GrantedTokens } from "../integrations/oauth/granted-tokens.ts";
+import { refreshTokens } from "../integrations/oauth/refresh-tokens.ts";
+import { createRenewalSlots } from "../integrations/oauth/renewal-slots.ts";
+import { openDatabase } from "../storage/database.ts";
+import type { Jobs } from "../storage/jobs.ts";
+import { createGrantStore } from "../storage/stores/connections/connection-grant.ts";
+import {
+  createEndedGrants,
+  type EnqueueRevocation,
+  revokeGrants,
+} from "../storage/stores/connections/connection-grant-write.ts";
+import { createUpstreamClientStore } from "../storage/stores/integrations/upstream-client.ts";
+import { REVOKE_QUEUE } from "./background.ts";
+import type { Foundation } from "./foundation.ts";
+
+/** Renewals at once; each holds a connection to the database while a third party answers. */
+const RENEWALS = { total: 6, perServer: 3 };
+
+/** The tokens of owners' logins. */
+export interface TokensOfLogins {
+  /** Those of third parties that are reached through this dispatcher. */
+  through(dispatcher: Dispatcher): GrantedTokens;
+  close(): Promise<void>;
+}
+
+/** Builds them, on connections to the database of their own. */
+export async function composeGrantedTokens(
+  { publicUrl }: Pick<Config, "publicUrl">,
+  { database, sealer }: Pick<Foundation, "database" | "sealer">,
+  connections: Pick<ConnectionStore, "requireAuthorization">,
+): Promise<TokensOfLogins> {
+  const own = await openDatabase({ url: database.url, poolSize: RENEWALS.total });
+  const store = createGrantStore({ reads: database.reads, pool: own.pool, sealer });
+  const clients = createUpstreamClientStore({ pool: database.pool, sealer });
+  const slots = createRenewalSlots(RENEWALS);
+  return {
+    through: (dispatcher) =>
+      createGrantedTokens({
+        store,
+        slots,
+        refresh: (terms, refreshToken, signal) =>
+          droppingRefusedClient(terms, publicUrl + CALLBACK_PATH, clients, () =>
+            refreshTokens(terms, refreshToken, dispatcher, signal),
+          ),
+        requireAuthorization: ({ accountId, connectionId, keyVersion }, need) =>
+          connections.requireAuthorization(accountId, connectionId, keyVersion, need),
+      }),
+    close: () => own.close(),
+  };
+}
+
+/** Puts the revocation of what a connection uses no longer in the queue, within a transaction. */
+export function createEnqueueRevocation(jobs: Jobs): EnqueueRevocation {
+  return (client, accountId, connectionId) => jobs.send(REVOKE_QUEUE, { accountId, connectionId }, {}, client);
+}
+
+/** Has whatever authorises a connection revoked at its third party once this transaction has taken it away. */
+export function createEndAuthorization(jobs: Jobs): EnqueueRevocation {
+  const enqueue = createEnqueueRevocation(jobs);
+  return (client, accountId, connectionId) => revokeGrants(client, accountId, connectionId, enqueue);
+}
+
+/** Builds what the queue of revocations does. */
+export function composeRevocation(
+  { database: { pool }, sealer }: Pick<Foundation, "database" | "sealer">,
+  catalog: Catalog,
+  log: Logger,
+): RevokeGrants {
+  return createRevokeGrants({ catalog, grants: createEndedGrants({ pool, sealer }), log });
+}

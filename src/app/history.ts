@@ -1,0 +1,59 @@
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { ConnectionStore } from "../connections/connection-store.ts";
+import type { ConnectionView } from "../connections/connection-view.ts";
+import type { Catalog } from "../integrations/integration.ts";
+import { type CallHistory, createCallHistory } from "../runtime/calls/call-history.ts";
+import { type ContentsKeeper, createContentsKeeper } from "../runtime/calls/contents-keeper.ts";
+import { createPastCalls, type PastCalls } from "../runtime/calls/history-reader.ts";
+import type { Sealer } from "../storage/sealing.ts";
+import { createCallContentsReader, createCallContentsStore } from "../storage/stores/calls/call-contents.ts";
+import { createCallPartitions } from "../storage/stores/calls/call-partitions.ts";
+import { createCallRecordReader } from "../storage/stores/calls/call-record-reader.ts";
+import { createCallRecordStore } from "../storage/stores/calls/call-record.ts";
+
+/** What the history is built from. */
+export interface HistoryDeps {
+  readonly pool: pg.Pool;
+  readonly sealer: Sealer;
+  readonly historyDays: number;
+  readonly connections: ConnectionStore;
+  readonly view: ConnectionView;
+  readonly catalog: Catalog;
+  readonly log: Logger;
+}
+
+/** The history of calls, with what was said in them where that is kept. */
+export interface History {
+  readonly history: CallHistory;
+  readonly contents: ContentsKeeper;
+  readonly pastCalls: PastCalls;
+  /** Makes the partitions that will be needed and drops those that are too old. */
+  renew(): Promise<void>;
+  /** Writes what waits. */
+  close(): Promise<void>;
+}
+
+/** Builds the history. */
+export function composeHistory(deps: HistoryDeps): History {
+  const { pool, sealer, historyDays, connections, view, catalog, log } = deps;
+  const history = createCallHistory({ store: createCallRecordStore(pool), log });
+  const store = createCallContentsStore({ pool, sealer, historyDays });
+  const contents = createContentsKeeper({ connections: view, catalog, store, history, log });
+  const partitions = createCallPartitions(pool, historyDays);
+  return {
+    history,
+    contents,
+    pastCalls: createPastCalls({
+      records: createCallRecordReader(pool),
+      contents: createCallContentsReader(pool, sealer),
+      connections,
+    }),
+    renew: () => partitions.renew(new Date()),
+    async close() {
+      // What cannot be kept goes into the history, so that closes last.
+      await contents.close();
+      await history.close();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { fileURLToPath } from "node:url";
+import type { Logger } from "pino";
+import type { Config } from "../config.ts";
+import type { ChangeFeed } from "../connections/change-feed.ts";
+import { loadCatalog } from "../integrations/catalog.ts";
+import type { Catalog, Integration } from "../integrations/integration.ts";
+import { createMcpIntegration } from "../integrations/mcp/mcp-integration.ts";
+import { mcpAuthorization } from "../integrations/mcp/owner-authorization.ts";
+import { createDocumentConverter } from "../integrations/openapi-document/converter.ts";
+import { createDocuments } from "../integrations/openapi-document/documents.ts";
+import { createOpenApiDocumentIntegration } from "../integrations/openapi-document/openapi-document-integration.ts";
+import { checkDestination } from "../outbound/check-destination.ts";
+import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
+import { createDocumentStore } from "../storage/stores/integrations/openapi-document.ts";
+import { createUpstreamClientStore } from "../storage/stores/integrations/upstream-client.ts";
+import type { Foundation } from "./foundation.ts";
+import type { TokensOfLogins } from "./granted-tokens.ts";
+
+/** The third parties that can be connected to. */
+export interface Integrations {
+  readonly catalog: Catalog;
+  /** Fetches again the OpenAPI documents that are due; `onChanged` hears the addresses of those that changed. */
+  refreshDocuments(onChanged: (url: string) => Promise<void>): Promise<void>;
+  /** Ends the sessions with all upstreams. */
+  close(): void;
+}
+
+/**
+ * Builds the integrations, every one behind the outbound guard but `additional` ones, which answer for themselves. Throws an
+ * error naming a faulty contract.
+ */
+export async function composeIntegrations(
+  config: Config,
+  { database: { pool }, sealer }: Pick<Foundation, "database" | "sealer">,
+  feed: ChangeFeed,
+  log: Logger,
+  additional: readonly Integration[],
+  tokensOfLogins: TokensOfLogins,
+): Promise<Integrations> {
+  const dispatcher = createGuardedDispatcher({ allow: config.outboundAllow });
+  const check = (url: string): string | undefined => checkDestination(url, config.outboundAllow);
+  const { publicUrl } = config;
+  const clients = createUpstreamClientStore({ pool, sealer });
+  const authorization = mcpAuthorization({ dispatcher, checkDestination: check, publicUrl, clients });
+  const mcp = createMcpIntegration({
+    dispatcher,
+    checkDestination: check,
+    log,
+    authorization,
+    tokens: tokensOfLogins.through(dispatcher),
+  });
+  const store = createDocumentStore(pool);
+  const documents = createDocuments({ store, dispatcher, converter: createDocumentConverter(), log });
+  feed.onChange(({ event }) => {
+    if (event === "tools") documents.forgetSources();
+  });
+  // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
+  const contractDispatcher = createGuardedDispatcher({
+    allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
+  });
+  const catalog = await loadCatalog({
+    folder: fileURLToPath(new URL("../../openapi/integrations/", import.meta.url)),
+    dispatcher: contractDispatcher,
+    ownerTokens: tokensOfLogins.through(contractDispatcher),
+    baseUrls: config.integrationBaseUrls,
+    oauthClients: config.integrationOAuthClients,
+    others: [
+      mcp,
+      createOpenApiDocumentIntegration({ documents, changes: store, dispatcher, checkDestination: check }),
+      ...additional,
+    ],
+  });
+  return {
+    catalog,
+    refreshDocuments: (onChanged) => documents.maintain(onChanged),
+    close: () => {
+      mcp.close();
+    },
+  };
+}
+
+function authorities(addresses: ReadonlyMap<string, string>): string[] {
+  return [...addresses.values()].map((address) => {
+    const { hostname, port, protocol } = new URL(address);
+    return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
+  });
+}

@@ -1,0 +1,24 @@
+import type { Logger } from "pino";
+import { createLastUse, type LastUse } from "../identity/last-use.ts";
+import type { PersonalAccessTokenStore } from "../identity/personal-access-tokens.ts";
+
+/** Last uses of personal access tokens, noted where a verifier looks one up: once a minute a token and replica at most. */
+export function composeLastUse(
+  store: PersonalAccessTokenStore,
+  log: Logger,
+): LastUse & { readonly findUse: PersonalAccessTokenStore["findUse"] } {
+  const lastUse = createLastUse({
+    store,
+    onError: (error) => {
+      log.warn({ err: error }, "last uses of tokens could not be written");
+    },
+  });
+  return {
+    ...lastUse,
+    async findUse(accountId, id, clientId) {
+      const use = await store.findUse(accountId, id, clientId);
+      if (use !== undefined) lastUse.note(accountId, id);
+      return use;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { Logger } from "pino";
+import { createRecordLogin } from "../identity/login/audit-login.ts";
+import { createBoundedWork } from "../identity/login/bounded-work.ts";
+import { createChangePassword } from "../identity/login/change-password.ts";
+import { createCookies } from "../transport/pages/cookies.ts";
+import { createCsrf, type Csrf } from "../transport/pages/csrf.ts";
+import { createLogIn } from "../identity/login/log-in.ts";
+import { createLoginLimits, LOGIN_LIMITS } from "../identity/login/login-limits.ts";
+import { createLoginSessions, type LoginSessions } from "../identity/login/login-sessions.ts";
+import { createPageServer } from "../transport/pages/page-routes.ts";
+import { createAccountRoutes } from "../transport/pages/serve-account.ts";
+import { createLoginRoutes } from "../transport/pages/serve-login.ts";
+import { createSessionRoutes } from "../transport/pages/serve-session.ts";
+import { styleRoute } from "../transport/pages/serve-style.ts";
+import { createIssueSessionToken } from "../identity/login/session-token.ts";
+import type { HttpRequest, HttpResponse } from "../transport/http/node-exchange.ts";
+import type { Config } from "../config.ts";
+import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";
+import { createCredentialStore } from "../storage/stores/connections/credential.ts";
+import { createLoginSessionStore } from "../storage/stores/identity/login-session.ts";
+import { createTryCounter } from "../storage/stores/identity/try-counter.ts";
+import { composeExternalLogin } from "./external-login.ts";
+import type { Foundation } from "./foundation.ts";
+
+/** How people log in, and what tells their browsers apart. */
+export interface Login {
+  readonly sessions: LoginSessions;
+  readonly csrf: Csrf;
+  /** Paths for browsers, each with what answers it. */
+  readonly routes: readonly {
+    readonly path: string;
+    handle(request: HttpRequest, response: HttpResponse): Promise<void>;
+  }[];
+}
+
+/** Passwords that are hashed at once: half of the threads that files and names are looked up with, too. */
+const HASHING = { maxRunning: 2, maxWaiting: 64 };
+
+/** Builds what logging in is made of. */
+export function composeLogin(config: Config, { database: { pool }, pepper, keys }: Foundation, log: Logger): Login {
+  const { publicUrl, trustProxy } = config;
+  const record = createRecordLogin(createAuditRecorder(pool), (error) => {
+    log.error({ err: error }, "a login could not be written into the audit log");
+  });
+  const cookies = createCookies(publicUrl);
+  const store = createLoginSessionStore(pool);
+  const credentials = createCredentialStore(pool);
+  const sessions = createLoginSessions({ store, cookies, pepper });
+  const csrf = createCsrf({ publicUrl, pepper });
+  const hashing = createBoundedWork(HASHING);
+  const limits = createLoginLimits({
+    accountFromAddress: createTryCounter(pool, "from", LOGIN_LIMITS.accountFromAddress),
+    account: createTryCounter(pool, "account", LOGIN_LIMITS.account),
+    pepper,
+  });
+  const external = composeExternalLogin(config, { pool, pepper, sessions, csrf, record });
+  const shared = { sessions, csrf, trustProxy, record };
+  const routes = [
+    styleRoute,
+    ...createLoginRoutes({
+      ...shared,
+      publicUrl,
+      cookies,
+      logIn: createLogIn({ credentials, limits, hashing }),
+      providerName: external?.name,
+    }),
+    ...createAccountRoutes({
+      ...shared,
+      credentials,
+      changePassword: createChangePassword({ credentials, limits, hashing }),
+      provider: external,
+    }),
+    ...createSessionRoutes({
+      ...shared,
+      issueToken: createIssueSessionToken({
+        issuer: publicUrl,
+        keys,
+        momentOf: (accountId, sessionId) => store.momentOf(accountId, sessionId),
+      }),
+    }),
+    ...(external?.routes ?? []),
+  ];
+  const server = createPageServer({
+    routes,
+    onError: (error) => {
+      log.error({ err: error }, "a page failed");
+    },
+  });
+  return {
+    sessions,
+    csrf,
+    routes: routes.map(({ path }) => ({ path, handle: (request, response) => server.handle(request, response) })),
+  };
+}

@@ -1,0 +1,38 @@
+import type pg from "pg";
+import { createSettingsOfAccount, type SettingsOfAccount } from "../connections/account-settings.ts";
+import type { ConnectionTools } from "../connections/connection-tools.ts";
+import type { ConnectionView } from "../connections/connection-view.ts";
+import { createToolRanking, type ToolRanking } from "../runtime/search/rank-tools.ts";
+import { createToolSearch, type ToolSearch } from "../runtime/search/search-tools.ts";
+import { createSettingsView, type SettingsFeed, type SettingsView } from "../connections/settings-view.ts";
+import { createAccountSettingsStore, createSettingsFeed } from "../storage/stores/connections/account-settings.ts";
+import type { EventListener } from "../storage/stores/connections/connection-event.ts";
+
+/** How tools are found where there are many, and who wants that. */
+export interface ToolDiscovery {
+  readonly ranking: ToolRanking;
+  readonly search: ToolSearch;
+  readonly settings: SettingsOfAccount;
+  readonly settingsView: SettingsView;
+  readonly settingsFeed: SettingsFeed;
+}
+
+/** Builds the search of tools and the settings that decide where agents are given it. */
+export async function composeToolDiscovery(deps: {
+  readonly pool: pg.Pool;
+  readonly listener: EventListener;
+  readonly connections: ConnectionView;
+  readonly tools: ConnectionTools;
+}): Promise<ToolDiscovery> {
+  const store = createAccountSettingsStore(deps.pool);
+  const settingsFeed = await createSettingsFeed(deps.listener);
+  const settingsView = createSettingsView({ store, feed: settingsFeed });
+  const ranking = createToolRanking();
+  return {
+    ranking,
+    search: createToolSearch({ ...deps, ranking }),
+    settings: createSettingsOfAccount({ store, onChange: (accountId) => settingsView.forget(accountId) }),
+    settingsView,
+    settingsFeed,
+  };
+}

@@ -1,0 +1,46 @@
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { ConnectionStore } from "../connections/connection-store.ts";
+import type { ConnectionTools } from "../connections/connection-tools.ts";
+import { createInForce, type InForce } from "../connections/definitions/current-tools.ts";
+import { connectionsPinnedTo } from "../storage/stores/integrations/document-connections.ts";
+import { createPinStore } from "../storage/stores/tools/accepted-definitions.ts";
+import { purgePins } from "../storage/stores/tools/definition-purge.ts";
+
+const PURGE_MS = 3_600_000;
+
+/** The definitions of tools that are in force, and their upkeep. */
+export interface ToolPinning {
+  readonly inForce: InForce;
+  /**
+   * After the document at an address changed: looks at the tools of all who hold definitions of it, one after the other,
+   * so that they are told what waits for their word although nobody asks for their tools just now.
+   */
+  lookAtPinned(tools: ConnectionTools, url: string): Promise<void>;
+  /** Now and then drops what no connection holds any more. */
+  purge(): Promise<void>;
+}
+
+/** Builds it. */
+export function composeToolPins(deps: { pool: pg.Pool; connections: ConnectionStore; log: Logger }): ToolPinning {
+  const { pool, connections, log } = deps;
+  let nextPurgeMs = Date.now() + PURGE_MS * Math.random();
+  return {
+    inForce: createInForce({ connections, pins: createPinStore(pool), log }),
+    async lookAtPinned(tools, url) {
+      for (const { accountId, id } of await connectionsPinnedTo(pool, url)) {
+        try {
+          const connection = await connections.find(accountId, id);
+          if (connection !== undefined) await tools.of(connection);
+        } catch (error) {
+          log.warn({ err: error, connectionId: id }, "what changed of a connection's tools could not be noted");
+        }
+      }
+    },
+    async purge() {
+      if (Date.now() < nextPurgeMs) return;
+      nextPurgeMs = Date.now() + PURGE_MS;
+      await purgePins(pool);
+    },
+  };
+}

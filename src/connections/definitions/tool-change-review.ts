@@ -1,0 +1,173 @@
+import { type Caller, toActor } from "../../identity/actor.ts";
+import type { Principal } from "../../identity/principal.ts";
+import { DomainError, invalid } from "../../domain-error.ts";
+import type { Catalog, ToolChange } from "../../integrations/integration.ts";
+import type { ConnectionEvent } from "../change-feed.ts";
+import type { Connection } from "../connection.ts";
+import type { ConnectionStore } from "../connection-store.ts";
+import type { Connections } from "../connections.ts";
+import type { ConnectionTools } from "../connection-tools.ts";
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../list-tools.ts";
+import type { InForce } from "./current-tools.ts";
+import {
+  DEFINITION_PARTS,
+  digestOfChanges,
+  type DefinitionPart,
+  type PendingToolChange,
+  pendingChangesOf,
+} from "./pending-changes.ts";
+
+/** Which changes to list. */
+export interface ToolChangeQuery extends PageQuery {
+  /** `pending` or `past`. Undefined means both. */
+  readonly status?: string | undefined;
+  /** A tool's name. */
+  readonly tool?: string | undefined;
+  /** One of DEFINITION_PARTS: changes that wait and concern it. */
+  readonly part?: string | undefined;
+}
+
+/** How the tools of a connection changed, and would change. */
+export interface ListedToolChanges {
+  /** What came, went and changed in its document, newest first. */
+  readonly past: readonly ToolChange[];
+  /** A page of what waits for the owner's word, by name. */
+  readonly pending: readonly PendingToolChange[];
+  /** How many of these there are on all pages. */
+  readonly pendingCount: number;
+  readonly hasMore: boolean;
+  /** Stands for all that waits, whatever the filters leave out. */
+  readonly digest: string;
+}
+
+/** What an owner accepts: the changes named one by one, or all that `digest` stands for. */
+export interface AcceptedChanges {
+  readonly changes: readonly { readonly tool: string; readonly digest: string }[];
+  readonly digest: string | undefined;
+}
+
+/** What was accepted just now, and how many changes still wait. */
+export interface Acceptance {
+  readonly accepted: readonly string[];
+  readonly remaining: number;
+}
+
+/**
+ * Changes of tools for their owner to look at and to accept. `serverId` is as the path has it; throws `not_found` as
+ * `Connections` does.
+ */
+export interface ToolChangeReview {
+  list(principal: Principal, serverId: string, query: ToolChangeQuery): Promise<ListedToolChanges>;
+  /**
+   * Puts the accepted definitions in force. Throws `stale` when the upstream offers others than those seen, and then accepts
+   * none; what is in force already may be accepted again.
+   */
+  accept(caller: Caller, serverId: string, wanted: AcceptedChanges): Promise<Acceptance>;
+}
+
+/** What the review needs. */
+export interface ToolChangeReviewDeps {
+  readonly catalog: Catalog;
+  readonly connections: Pick<Connections, "get">;
+  readonly store: Pick<ConnectionStore, "find">;
+  readonly tools: ConnectionTools;
+  readonly inForce: Pick<InForce, "accept">;
+  /** Called after every acceptance, before it is answered. */
+  readonly onChange: (event: ConnectionEvent) => void;
+}
+
+const MAX_PAST = 50;
+/** How often an acceptance is decided anew when the connection changed meanwhile. */
+const MAX_TRIES = 5;
+
+/** Makes the use cases. */
+export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeReview {
+  async function pastOf({ serverType, configuration }: Connection, tool: string | undefined): Promise<ToolChange[]> {
+    const past = (await deps.catalog.get(serverType)?.toolChanges?.(configuration, MAX_PAST)) ?? [];
+    const isAbout = ({ added, removed, changed }: ToolChange): boolean =>
+      tool === undefined || [added, removed, changed].some((names) => names.includes(tool));
+    return past.filter(isAbout);
+  }
+
+  return {
+    async list(principal, serverId, query) {
+      checkPage(query);
+      const { status, tool, limit = DEFAULT_PAGE, offset = 0 } = query;
+      if (status !== undefined && status !== "pending" && status !== "past")
+        throw invalid("status", "status must be pending or past.");
+      const part = checkPart(query.part);
+      const connection = await deps.connections.get(principal, serverId);
+      const all = pendingChangesOf(await deps.tools.of(connection));
+      const meant = all.filter(
+        (change) =>
+          status !== "past" &&
+          (tool === undefined || change.name === tool) &&
+          (part === undefined || change.changed.includes(part)),
+      );
+      return {
+        past: status === "pending" ? [] : await pastOf(connection, tool),
+        pending: meant.slice(offset, offset + limit),
+        pendingCount: meant.length,
+        hasMore: offset + limit < meant.length,
+        digest: digestOfChanges(all),
+      };
+    },
+
+    async accept(principal, serverId, wanted) {
+      if (wanted.changes.length > 0 === (wanted.digest !== undefined))
+        throw invalid("changes", "Supply either changes, each with its tool and digest, or the digest of all of them.");
+      const incomplete = wanted.changes.findIndex(({ tool, digest }) => tool === "" || digest === "");
+      if (incomplete >= 0)
+        throw invalid(`changes[${incomplete}]`, `changes[${incomplete}] must have a tool and its digest.`);
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const seen = await deps.connections.get(principal, serverId);
+        const pending = pendingChangesOf(await deps.tools.of(seen));
+        const accepted = await chosen(wanted, pending, seen);
+        const remaining = pending.length - accepted.length;
+        if (accepted.length === 0) return { accepted: [], remaining };
+        // Looking at the tools may have pinned new ones.
+        const current = await deps.store.find(seen.accountId, seen.id);
+        if (current?.keyVersion !== seen.keyVersion || current.acceptToolChanges === "automatic") continue;
+        const definitions = accepted.map(({ offered }) => offered);
+        if ((await deps.inForce.accept(current, definitions, remaining, toActor(principal))) === undefined) continue;
+        deps.onChange({ accountId: seen.accountId, connectionId: seen.id, event: "updated" });
+        return { accepted: accepted.map(({ name }) => name), remaining };
+      }
+      throw new DomainError("conflict", "The connection is being changed by others at the same time; try again.");
+    },
+  };
+
+  async function chosen(
+    { changes, digest }: AcceptedChanges,
+    pending: readonly PendingToolChange[],
+    connection: Connection,
+  ): Promise<readonly PendingToolChange[]> {
+    if (digest !== undefined) {
+      if (digest !== digestOfChanges(pending))
+        throw stale("The changes that wait are not those that the digest stands for.");
+      return pending;
+    }
+    const byName = new Map(pending.map((change) => [change.name, change]));
+    const inForce = new Map((await deps.tools.of(connection)).map(({ definition }) => [definition.name, definition]));
+    const accepted = new Map<string, PendingToolChange>();
+    for (const { tool, digest: seen } of changes) {
+      const change = byName.get(tool);
+      if (change?.digest === seen) accepted.set(tool, change);
+      // Accepted before, perhaps by this very request the first time that it was sent.
+      else if (inForce.get(tool)?.digest !== seen)
+        throw stale(`${JSON.stringify(tool.slice(0, 64))} has no change with this digest that waits.`);
+    }
+    return [...accepted.values()];
+  }
+}
+
+function checkPart(word: string | undefined): DefinitionPart | undefined {
+  if (word === undefined) return undefined;
+  const part = DEFINITION_PARTS.find((each) => each === word);
+  if (part === undefined) throw invalid("part", `part must be one of ${DEFINITION_PARTS.join(", ")}.`);
+  return part;
+}
+
+function stale(what: string): DomainError {
+  return new DomainError("stale", `${what} List the changes again and accept what you see.`);
+}

@@ -1,0 +1,97 @@
+import { invalid } from "../../domain-error.ts";
+import { parseMoment } from "../../moment.ts";
+import type { Principal } from "../principal.ts";
+import { reachableConnections } from "../reach.ts";
+import {
+  AUDIT_ACTIONS,
+  AUDIT_OBJECTS,
+  AUDIT_OUTCOMES,
+  type AuditEvent,
+  type AuditFilter,
+  type AuditPosition,
+  type AuditReader,
+} from "./audit-event.ts";
+
+/** Which events are meant, as the request says it. */
+export interface AuditQuery {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly action?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly objectType?: string | undefined;
+  readonly objectId?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** A page of events, newest first, and where the next one begins. */
+export interface AuditPage {
+  readonly events: readonly AuditEvent[];
+  readonly nextCursor: string | undefined;
+}
+
+/** The audit log to read. Throws `invalid` naming the parameter at fault. */
+export interface AuditLog {
+  /** The log of the principal's account; a token that sees some connections alone reads of those alone. */
+  list(principal: Principal, query: AuditQuery): Promise<AuditPage>;
+  /** The logs of all accounts and of the installation, or one of them. For administrators. */
+  listAll(accountId: string | undefined, query: AuditQuery): Promise<AuditPage>;
+}
+
+const DEFAULT_PAGE = 100;
+const MAX_PAGE = 500;
+
+/** Makes the use cases of the audit log. */
+export function createAuditLog({ reader }: { readonly reader: AuditReader }): AuditLog {
+  async function page(accountId: string | undefined, query: AuditQuery, filter: AuditFilter): Promise<AuditPage> {
+    const { limit = DEFAULT_PAGE } = query;
+    if (limit < 1 || limit > MAX_PAGE) throw invalid("limit", `limit must be from 1 to ${MAX_PAGE}.`);
+    const before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+    const found = await reader.page(accountId, filter, before, limit + 1);
+    const events = found.slice(0, limit);
+    const last = events.at(-1);
+    return { events, nextCursor: found.length > limit && last !== undefined ? formatCursor(last) : undefined };
+  }
+
+  return {
+    list: async (principal, query) =>
+      page(principal.accountId, query, toFilter(query, reachableConnections(principal))),
+    listAll: async (accountId, query) => page(accountId, query, toFilter(query, undefined)),
+  };
+}
+
+function toFilter(query: AuditQuery, connectionIds: readonly number[] | undefined): AuditFilter {
+  const from = query.from === undefined ? undefined : parseMoment("from", query.from);
+  const to = query.to === undefined ? undefined : parseMoment("to", query.to);
+  if (from !== undefined && to !== undefined && from > to) throw invalid("from", "from must not be after to.");
+  return {
+    from,
+    to,
+    action: oneOf("action", AUDIT_ACTIONS, query.action),
+    outcome: oneOf("outcome", AUDIT_OUTCOMES, query.outcome),
+    objectType: oneOf("object_type", AUDIT_OBJECTS, query.objectType),
+    objectId: query.objectId,
+    actor: query.actor,
+    connectionIds,
+  };
+}
+
+function oneOf<Word extends string>(field: string, words: readonly Word[], text: string | undefined): Word | undefined {
+  if (text === undefined) return undefined;
+  const word = words.find((known) => known === text);
+  if (word === undefined) throw invalid(field, `${field} must be one of ${words.join(", ")}.`);
+  return word;
+}
+
+const CURSOR = /^(\d{1,15})\.(\d{1,16})$/;
+
+function formatCursor({ occurredAt, id }: AuditPosition): string {
+  return Buffer.from(`${occurredAt.getTime()}.${id}`).toString("base64url");
+}
+
+function parseCursor(cursor: string): AuditPosition {
+  const [, occurredAt, id] = CURSOR.exec(Buffer.from(cursor.slice(0, 64), "base64url").toString("latin1")) ?? [];
+  if (occurredAt !== undefined && id !== undefined) return { occurredAt: new Date(Number(occurredAt)), id: Number(id) };
+  throw invalid("cursor", "cursor must be the next_cursor of an earlier answer.");
+}

@@ -1,0 +1,122 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
+import { retryAfterMs } from "../../retry-after.ts";
+import type { Scrubber } from "../../scrub.ts";
+import { quote, type Endpoint } from "../endpoint.ts";
+import type { Answer } from "../exchange.ts";
+import { errorCodeOf } from "../json-rpc.ts";
+import type { Session } from "../sessions/session.ts";
+import { UpstreamFailure, type RpcAnswer } from "./upstream-failure.ts";
+
+const METHOD_NOT_FOUND = -32601;
+/** MCP's error for a client that does not say that it can do what a tool needs (2026-07-28). */
+export const MISSING_CAPABILITY = -32021;
+
+/** How much of an upstream's sentence is passed on, in UTF-16 units. */
+const MAX_MESSAGE = 2_000;
+
+/** By these a server of the 2026-07-28 revision says that it was spoken to in another way: header mismatch, version. */
+const REVISION_CODES: readonly (number | undefined)[] = [-32020, -32022];
+
+/** How servers say that they do not know a session (any more). */
+const SESSION_GONE =
+  /\bsession\b.{0,60}\b(?:not found|expired|terminated|closed|invalid|unknown)|\b(?:no|invalid|unknown|expired)\b.{0,10}\bsession|not initialized/i;
+
+/** What an HTTP answer says that does not hold the awaited result. `error` is its JSON-RPC error, where it holds one. */
+export function answerFailure(answer: Answer, error: JsonObject | undefined, session: Session): UpstreamFailure {
+  const { status } = answer;
+  const { endpoint } = session;
+  const code = errorCodeOf(error);
+  const server = `The MCP server at ${endpoint.label}`;
+  const said = saying(error, endpoint);
+  const failure = (kind: UpstreamFailure["kind"], message: string): UpstreamFailure =>
+    new UpstreamFailure(kind, message, { ...(code !== undefined && { code }), retryAfterMs: askedWaitMs(answer) });
+
+  if (status === 401 || status === 403) {
+    if (endpoint.bearer !== undefined) {
+      const advice = "Its owner can authorise the connection again";
+      return failure("unauthorized", `${server} refused the authorization (HTTP ${status})${said}. ${advice}.`);
+    }
+    const advice = endpoint.hasToken
+      ? `refused the API key (HTTP ${status})${said}. Replace it: update the connection with a new api_key.`
+      : `asks for credentials (HTTP ${status})${said}. Update the connection with an api_key.`;
+    return failure("unauthorized", `${server} ${advice}`);
+  }
+  if (isSessionLost(answer, error, session)) {
+    const what = session.era === "stateless" ? "no longer takes protocol revision 2026-07-28" : "ended the session";
+    return failure("session_lost", `${server} ${what} (HTTP ${status})${said}.`);
+  }
+  if (error !== undefined && (status < 300 || code === METHOD_NOT_FOUND || code === MISSING_CAPABILITY)) {
+    const sentence = `${server} answered with an error${code === undefined ? "" : ` (${code})`}${said}.`;
+    return new UpstreamFailure(
+      "rpc",
+      sentence,
+      code === undefined ? {} : { code, answer: readAnswer(error, code, endpoint) },
+    );
+  }
+  return failure(kindOf(status), `${server} ${statusSentence(answer, said, endpoint)}`);
+}
+
+function kindOf(status: number): UpstreamFailure["kind"] {
+  if (status < 300) return "not_mcp";
+  if (status === 429) return "busy";
+  return status < 500 ? "declined" : "http";
+}
+
+function readAnswer({ message, data }: JsonObject, code: number, { scrubber }: Endpoint): RpcAnswer {
+  const text = typeof message === "string" ? scrubber.text(message).toWellFormed().slice(0, MAX_MESSAGE) : "";
+  return { code, message: text, data: data === undefined ? undefined : scrubbed(data, scrubber) };
+}
+
+/** A value without the configured secrets; its keys are the upstream's words. */
+function scrubbed(value: JsonValue, scrubber: Scrubber): JsonValue {
+  if (typeof value === "string") return scrubber.text(value);
+  if (Array.isArray(value)) return value.map((item) => scrubbed(item, scrubber));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, scrubbed(item, scrubber)]));
+}
+
+function askedWaitMs({ status, retryAfter }: Answer): number | undefined {
+  return status === 429 ? retryAfterMs(retryAfter) : undefined;
+}
+
+/** The rest of a sentence that begins with the server. */
+function statusSentence(answer: Answer, said: string, endpoint: Endpoint): string {
+  const { status, location, contentType } = answer;
+  if (status < 300) {
+    const what = contentType === "" ? "without content" : `with ${quote(contentType, endpoint)}`;
+    return `does not speak MCP: it answered HTTP ${status} ${what}. Check url.`;
+  }
+  if (status < 400) {
+    const to = location === undefined ? "" : ` (to ${quote(location.split(/[?#]/)[0] ?? "", endpoint)})`;
+    return `redirects elsewhere${to}, and redirects are not followed. Set url to the final address.`;
+  }
+  if (status >= 500) return `failed (HTTP ${status})${said}. Try again later, or check the server.`;
+  if (status === 429) {
+    const waitMs = askedWaitMs(answer);
+    const when = waitMs === undefined ? "later" : `in ${Math.ceil(waitMs / 1_000)} seconds`;
+    return `is called too often (HTTP 429)${said}. Try again ${when}.`;
+  }
+  if (status === 404 || status === 405 || status === 410) {
+    return `has no MCP endpoint at this address (HTTP ${status})${said}. Check url.`;
+  }
+  return `refused the request (HTTP ${status})${said}.`;
+}
+
+/** 404 by the specification; 400, and errors that name the session, by what servers do. The request was not carried out. */
+function isSessionLost(answer: Answer, error: JsonObject | undefined, session: Session): boolean {
+  const code = errorCodeOf(error);
+  if (session.era === "stateless")
+    return code !== METHOD_NOT_FOUND && (answer.status === 404 || REVISION_CODES.includes(code));
+  if (session.id === undefined) return false;
+  if (answer.status === 404) return true;
+  const message = error?.message;
+  const text = typeof message === "string" ? message : answer.body.toString("utf8", 0, 2_000);
+  const namesSession = SESSION_GONE.test(text);
+  return namesSession && (answer.status === 400 || (answer.status < 300 && code === -32001));
+}
+
+function saying(error: JsonObject | undefined, endpoint: Endpoint): string {
+  const message = error?.message;
+  const text = typeof message === "string" ? quote(message, endpoint).replace(/[.\s]+$/, "") : "";
+  return text === "" ? "" : `: ${text}`;
+}

@@ -1,0 +1,35 @@
+import { isJsonObject, roundNumbers, type JsonObject, type JsonValue } from "../../../json.ts";
+
+type Check = (value: JsonValue) => boolean;
+
+const isText: Check = (value) => typeof value === "string";
+const isNumber: Check = (value) => typeof value === "number";
+const areIcons: Check = (value) =>
+  Array.isArray(value) && value.every((icon) => isJsonObject(icon) && typeof icon.src === "string");
+const areArguments: Check = (value) =>
+  Array.isArray(value) && value.every((argument) => isJsonObject(argument) && typeof argument.name === "string");
+
+/** Optional fields of MCP's listed items, and what clients insist on where they are present. */
+const FIELDS: Readonly<Record<string, Check>> = {
+  name: isText,
+  title: isText,
+  description: isText,
+  mimeType: isText,
+  size: isNumber,
+  icons: areIcons,
+  arguments: areArguments,
+  annotations: isJsonObject,
+  _meta: isJsonObject,
+};
+
+/** Of a listed item the named fields that have the type they must have: one wrong field would make clients refuse the list. */
+export function keepFields(value: JsonObject, names: readonly string[]): JsonObject {
+  const kept: JsonObject = {};
+  for (const name of names) {
+    const field = value[name];
+    if (field === undefined) continue;
+    const rounded = roundNumbers(field);
+    if (FIELDS[name]?.(rounded) === true) kept[name] = rounded;
+  }
+  return kept;
+}

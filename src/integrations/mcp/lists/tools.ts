@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import { isJsonObject, printInKeyOrder, roundNumbers, type JsonObject, type JsonValue } from "../../../json.ts";
+import type { ToolDefinition, ToolHints } from "../../tool.ts";
+import { keepFields } from "./listed-fields.ts";
+import { mirroredParameters } from "../stateless.ts";
+
+/** Printable and at most 128 characters; the specification asks for less, servers exist that use more. */
+const TOOL_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
+
+/** PostgreSQL stores neither NUL nor half of a surrogate pair, and nobody can read them. */
+const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
+
+/**
+ * A tool as a server lists it, or the reason why it cannot be offered.
+ *
+ * Only `readOnlyHint: true` makes it read-only: a hint may be false, and the absence of one promises nothing.
+ */
+export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinition | string {
+  if (!isJsonObject(value)) return "it is no object";
+  const { name, description, inputSchema, outputSchema, annotations: hints, _meta: meta } = value;
+  if (typeof name !== "string" || !TOOL_NAME.test(name) || name.trim() !== name) return "its name cannot be used";
+  const schema = readInputSchema(inputSchema);
+  if (mirroredParameters(schema) === undefined) return "an x-mcp-header mark of its schema breaks the protocol";
+  if (UNSTORABLE.test(JSON.stringify([schema, outputSchema]))) return "its schema holds characters that are no text";
+  const fields = keepFields(value, ["title", "icons", "annotations", "_meta"]);
+  const listed = UNSTORABLE.test(JSON.stringify(fields)) ? {} : fields;
+  const category = isJsonObject(meta) ? meta.category : undefined;
+  const title = typeof value.title === "string" ? value.title : isJsonObject(hints) ? hints.title : undefined;
+  return {
+    name,
+    description: plain(typeof description === "string" && description !== "" ? description : title),
+    inputSchema: schema,
+    ...(isJsonObject(outputSchema) ? { outputSchema: roundNumbers(outputSchema) } : {}),
+    annotations: {
+      // MCP says of content whom it is for, not of tools: both, then.
+      audience: ["user", "assistant"],
+      requiresAuth,
+      ...(typeof category === "string" && category !== "" && category.length <= 64
+        ? { category: plain(category) }
+        : {}),
+    },
+    readOnly: isJsonObject(hints) && hints.readOnlyHint === true,
+    ...hintsOf(hints),
+    digest: digestOf(value),
+    ...(Object.keys(listed).length > 0 ? { listed } : {}),
+  };
+}
+
+/** What of a listed tool reaches agents in one form or another; a change of anything else is none. */
+const STATED = ["name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta"];
+
+function digestOf(tool: JsonObject): string {
+  const stated = Object.fromEntries(Object.entries(tool).filter(([key]) => STATED.includes(key)));
+  return createHash("sha256").update("mcp\n").update(printInKeyOrder(stated)).digest("base64url");
+}
+
+function hintsOf(annotations: JsonValue | undefined): { readonly hints?: ToolHints } {
+  if (!isJsonObject(annotations)) return {};
+  const { destructiveHint: destructive, idempotentHint: idempotent, openWorldHint: openWorld } = annotations;
+  const hints: ToolHints = {
+    ...(typeof destructive === "boolean" && { destructive }),
+    ...(typeof idempotent === "boolean" && { idempotent }),
+    ...(typeof openWorld === "boolean" && { openWorld }),
+  };
+  return Object.keys(hints).length === 0 ? {} : { hints };
+}
+
+/**
+ * The schema as given, with numbers that validators know, made one of an object that names `properties` and `required`
+ * as the service promises of every tool.
+ */
+function readInputSchema(value: JsonValue | undefined): JsonObject {
+  const { properties, required, ...rest } = isJsonObject(value) ? roundNumbers(value) : {};
+  return {
+    ...rest,
+    type: "object",
+    properties: isJsonObject(properties) ? properties : {},
+    required: Array.isArray(required) ? required : [],
+  };
+}
+
+function plain(text: JsonValue | undefined): string {
+  return typeof text === "string" ? text.toWellFormed().replaceAll("\0", "") : "";
+}

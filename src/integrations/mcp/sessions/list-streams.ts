@@ -1,0 +1,104 @@
+import type { UpstreamNews } from "../../features.ts";
+import type { Target } from "../../integration.ts";
+
+const SWEEP_MS = 60_000;
+/** Streams of connections that nobody listens to, kept because their tools are called. */
+const MAX_STREAMS = 1_000;
+
+/** How long a call waits for the stream that its upstream may ask something on, in milliseconds. */
+const STREAM_PATIENCE_MS = 500;
+
+/**
+ * One stream a connection on which its upstream says what belongs to no request. It is open while somebody listens, and for
+ * a while after each call: what a call changes, many servers tell to the session that called alone, and what they ask there
+ * in the midst of a call must be answered before they go on.
+ */
+export interface ListStreams {
+  /** Listens until told to stop. */
+  listen(target: Target, hear: (news: UpstreamNews) => void): () => void;
+  /** Listens for a while, for whoever hears of all news. A promise while the stream is being opened; it never rejects. */
+  touch(target: Target): Promise<void> | undefined;
+  /** Stops listening to a connection. */
+  forget(connectionId: number): void;
+  /** Stops listening to all. */
+  close(): void;
+}
+
+/** What the streams need. */
+export interface ListStreamsDeps {
+  /** Opens a connection's stream, again and again until stopped; tells whenever that has come to a stream or to nothing. */
+  readonly open: (target: Target, hear: (news: UpstreamNews) => void, onSettled: () => void) => () => void;
+  /** How long a stream is kept after a call, in milliseconds. */
+  readonly idleMs: number;
+}
+
+interface Stream {
+  readonly keyVersion: number;
+  readonly hearers: Set<(news: UpstreamNews) => void>;
+  readonly stop: () => void;
+  /** Until it is known whether there is a stream, or nobody waits for it any longer. */
+  opening: Promise<void> | undefined;
+  /** Monotonic milliseconds. */
+  usedMs: number;
+}
+
+/** Streams by connection; a new key or destination means a new stream. */
+export function createListStreams({ open, idleMs }: ListStreamsDeps): ListStreams {
+  const streams = new Map<number, Stream>();
+  const sweep = setInterval(endIdle, Math.min(SWEEP_MS, idleMs)).unref();
+
+  function endIdle(): void {
+    const since = performance.now() - idleMs;
+    for (const [id, { hearers, usedMs }] of streams) if (hearers.size === 0 && usedMs < since) forget(id);
+  }
+
+  function forget(connectionId: number): void {
+    streams.get(connectionId)?.stop();
+    streams.delete(connectionId);
+  }
+
+  function start(target: Target): Stream {
+    forget(target.connectionId);
+    const hearers = new Set<(news: UpstreamNews) => void>();
+    const { promise, resolve: settle } = Promise.withResolvers<undefined>();
+    const patience = setTimeout(settle, STREAM_PATIENCE_MS, undefined).unref();
+    const tell = (news: UpstreamNews): void => {
+      for (const hear of [...hearers]) hear(news);
+    };
+    const stop = open(target, tell, () => settle(undefined));
+    const opening = promise.then(() => {
+      clearTimeout(patience);
+      stream.opening = undefined;
+    });
+    const stream: Stream = { keyVersion: target.keyVersion, hearers, stop, opening, usedMs: performance.now() };
+    streams.set(target.connectionId, stream);
+    return stream;
+  }
+
+  function current({ connectionId, keyVersion }: Target): Stream | undefined {
+    const known = streams.get(connectionId);
+    return known?.keyVersion === keyVersion ? known : undefined;
+  }
+
+  return {
+    listen(target, hear) {
+      const stream = current(target) ?? start(target);
+      stream.hearers.add(hear);
+      return () => {
+        stream.hearers.delete(hear);
+        stream.usedMs = performance.now();
+      };
+    },
+    touch(target) {
+      const known = current(target);
+      if (known === undefined) return streams.size < MAX_STREAMS ? start(target).opening : undefined;
+      known.usedMs = performance.now();
+      return known.opening;
+    },
+    forget,
+    close() {
+      clearInterval(sweep);
+      for (const id of [...streams.keys()]) forget(id);
+    },
+  };
+}

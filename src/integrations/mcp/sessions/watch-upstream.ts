@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { UpstreamNews } from "../../features.ts";
+import type { Target } from "../../integration.ts";
+import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
+import { endpointFor, type Endpoint } from "../endpoint.ts";
+import { openSession } from "./open-session.ts";
+import type { Requester } from "../request.ts";
+import type { Sessions } from "./sessions.ts";
+import { UpstreamFailure } from "../failures/upstream-failure.ts";
+
+/** Pauses between attempts, in milliseconds: the first, and the longest that doubling leads to. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 300_000;
+/** A stream that lasted so long, in milliseconds, was a good one: the next attempt comes soon. */
+const GOOD_STREAM_MS = 30_000;
+/** Streams to one origin: each holds a socket that calls could use, and everybody's calls share them. */
+const MAX_STREAMS_PER_ORIGIN = 32;
+
+/** What watching needs. */
+export interface WatchDeps {
+  readonly sessions: Sessions;
+  readonly requester: Requester;
+  /** Those of owners' logins. */
+  readonly tokens?: GrantedTokens | undefined;
+  readonly log: Logger;
+  readonly timeoutMs: number;
+  readonly onNews: (connectionId: number, news: UpstreamNews) => void;
+}
+
+/** One watch, until its signal. */
+interface Watch {
+  readonly target: Target;
+  readonly uris: readonly string[];
+  readonly hear: (news: UpstreamNews) => void;
+  /** Told whenever an attempt has come to a stream, or to nothing. */
+  readonly onSettled: (() => void) | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Hears what upstreams say outside any request, until told to stop. Never throws. */
+export interface Watcher {
+  /** Changes of these resources. */
+  watchResources(target: Target, uris: readonly string[], hear: (news: UpstreamNews) => void): () => void;
+  /** Changes of the lists, in the session that tools are called in. */
+  watchLists(target: Target, hear: (news: UpstreamNews) => void, onSettled: () => void): () => void;
+}
+
+/**
+ * Hears what upstreams say outside any request, each over a stream of its own. A server without such streams is asked again
+ * ever more rarely, and where too many streams go to one place, further ones wait for their turn.
+ */
+export function createWatcher(deps: WatchDeps): Watcher {
+  const openByOrigin = new Map<string, number>();
+
+  async function attempt(watch: Watch): Promise<void> {
+    const endpoint = endpointFor(watch.target, deps.tokens);
+    const { origin, label } = endpoint;
+    const open = openByOrigin.get(origin) ?? 0;
+    if (open >= MAX_STREAMS_PER_ORIGIN) {
+      throw new UpstreamFailure("refused", `Too many streams to ${label} are open.`);
+    }
+    openByOrigin.set(origin, open + 1);
+    try {
+      await (watch.uris.length === 0 ? watchLists(deps, watch) : watchResources(deps, watch, endpoint));
+    } finally {
+      const left = (openByOrigin.get(origin) ?? 1) - 1;
+      if (left > 0) openByOrigin.set(origin, left);
+      else openByOrigin.delete(origin);
+    }
+  }
+
+  async function follow(watch: Watch): Promise<void> {
+    const { signal, target } = watch;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!signal.aborted) {
+      const startedMs = performance.now();
+      await attempt(watch).catch((error: unknown) => {
+        if (signal.aborted) return;
+        const reason = error instanceof UpstreamFailure ? error.message : "unexpected";
+        deps.log.debug({ connectionId: target.connectionId, reason }, "an MCP server is not listened to");
+      });
+      watch.onSettled?.();
+      if (performance.now() - startedMs > GOOD_STREAM_MS) pauseMs = FIRST_PAUSE_MS;
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    }
+  }
+
+  const watch = (
+    target: Target,
+    uris: readonly string[],
+    hear: (news: UpstreamNews) => void,
+    onSettled?: () => void,
+  ): (() => void) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const both = (news: UpstreamNews): void => {
+      if (signal.aborted) return;
+      // Whoever keeps a list of the upstream's must hear of it too.
+      if (news.kind === "list_changed") deps.onNews(target.connectionId, news);
+      hear(news);
+    };
+    void follow({ target, uris, hear: both, onSettled, signal });
+    return () => controller.abort();
+  };
+  return {
+    watchResources: (target, uris, hear) => watch(target, uris, hear),
+    watchLists: (target, hear, onSettled) => watch(target, [], hear, onSettled),
+  };
+}
+
+/** Listens in the session that everybody shares, until the stream ends. */
+async function watchLists({ sessions, requester }: WatchDeps, watch: Watch): Promise<void> {
+  const { target, hear, onSettled, signal } = watch;
+  await sessions.use(target, { repeatable: false, signal }, async (session) => {
+    try {
+      await requester.listen(session, { uris: [], hear, onStream: onSettled, signal });
+    } catch (error) {
+      // Many servers answer 404 to a GET because they have no such stream: that is no word about the session.
+      const isUncertain = error instanceof UpstreamFailure && error.kind === "session_lost";
+      throw isUncertain ? new UpstreamFailure("http", error.message, { cause: error }) : error;
+    }
+  });
+}
+
+/**
+ * Subscribes and listens in a session of its own, until the stream ends: others who share the connection neither hear of these
+ * subscriptions nor end them.
+ */
+async function watchResources({ requester, timeoutMs }: WatchDeps, watch: Watch, endpoint: Endpoint): Promise<void> {
+  const { uris, hear, signal } = watch;
+  const deadlineMs = performance.now() + timeoutMs;
+  const session = await openSession(requester, endpoint, deadlineMs, signal);
+  const stop = new AbortController();
+  try {
+    // First the stream, then the subscriptions: what changes in between is heard.
+    const stream = requester.listen(session, { uris, hear, signal: AbortSignal.any([signal, stop.signal]) });
+    stream.catch(() => undefined);
+    if (session.era === "handshake") {
+      for (const uri of uris) {
+        await requester.request(session, { method: "resources/subscribe", params: { uri }, deadlineMs, signal });
+      }
+    }
+    await stream;
+  } finally {
+    stop.abort();
+    requester.close(session);
+  }
+}

@@ -1,0 +1,93 @@
+import { invalid } from "../../../domain-error.ts";
+import type { JsonObject } from "../../../json.ts";
+import type { ServerPlan } from "../operation.ts";
+import { encode } from "./parameter-style.ts";
+
+/** Where requests go: `https://host[:port]`, and the path before the operation's own, without a slash at its end. */
+export interface ServerAddress {
+  readonly origin: string;
+  readonly basePath: string;
+}
+
+const DNS_LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+const WHOLE_VARIABLE = /^\{([^{}]+)\}(.*)$/s;
+
+/**
+ * A server's address with its variables filled from the configuration.
+ *
+ * A value in the host is one DNS label, so it can never name another host, port or user; in the path it is encoded. An
+ * address that begins with a variable takes a whole `https:` address from it. `override` (an operator's stand-in)
+ * replaces everything before the server's path. Throws DomainError `invalid` naming the property.
+ */
+export function serverAddress(server: ServerPlan, configuration: JsonObject, override?: string): ServerAddress {
+  const [, variable, rest] = WHOLE_VARIABLE.exec(server.url) ?? [];
+  if (variable !== undefined) {
+    const base = override ?? valueOf(server, configuration, variable);
+    return joined(wholeAddress(variable, base), fillPath(server, configuration, rest ?? ""));
+  }
+  const [, scheme = "", host = "", path = ""] = /^(https?):\/\/([^/?#]*)([^?#]*)/i.exec(server.url) ?? [];
+  const pathFilled = fillPath(server, configuration, scheme === "" ? server.url : path);
+  if (override !== undefined) return joined(wholeAddress("base address", override), pathFilled);
+  if (scheme === "") throw invalid("servers", "The contract names no server address.");
+  const hostFilled = host.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => label(server, configuration, name));
+  return { origin: `${scheme.toLowerCase()}://${hostFilled.toLowerCase()}`, basePath: withoutSlash(pathFilled) };
+}
+
+/**
+ * The address of a token endpoint, filled and replaced by the same rules; a slash at its end and a query stay as they
+ * are. Throws DomainError `invalid` naming the property.
+ */
+export function tokenAddress(server: ServerPlan, configuration: JsonObject, override?: string): string {
+  const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/.exec(server.url) ?? [];
+  const { origin, basePath } = serverAddress({ ...server, url: path }, configuration, override);
+  return `${origin}${basePath}${path.endsWith("/") ? "/" : ""}${query}`;
+}
+
+/**
+ * Whether the caller says by a whole address where the third party is. A secret of the operator's would go there, and tokens
+ * that were issued for the vendor: neither may.
+ */
+export function isElsewhere({ url, defaults }: ServerPlan, configuration: JsonObject): boolean {
+  const [, name = ""] = WHOLE_VARIABLE.exec(url) ?? [];
+  const value = configuration[name];
+  return typeof value === "string" && value.replace(/\/+$/, "") !== defaults.get(name)?.replace(/\/+$/, "");
+}
+
+function label(server: ServerPlan, configuration: JsonObject, name: string): string {
+  const value = valueOf(server, configuration, name);
+  if (DNS_LABEL.test(value)) return value;
+  throw invalid(name, `${name} must be one part of a host name: letters, digits and hyphens, at most 63.`);
+}
+
+function fillPath(server: ServerPlan, configuration: JsonObject, path: string): string {
+  return path.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => {
+    const value = valueOf(server, configuration, name);
+    if (value === "" || value === "." || value === "..") throw invalid(name, `${name} must not be empty or a dot.`);
+    return encode(value);
+  });
+}
+
+function valueOf(server: ServerPlan, configuration: JsonObject, name: string): string {
+  const value = configuration[name];
+  if (typeof value === "string" || typeof value === "number") return String(value);
+  const fallback = server.defaults.get(name);
+  if (fallback === undefined) throw invalid(name, `${name} is missing: it is part of the address to call.`);
+  return fallback;
+}
+
+function wholeAddress(name: string, value: string): ServerAddress {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
+  if (url === undefined || !isWeb || url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    throw invalid(name, `${name} must be a web address without user, query or fragment.`);
+  return { origin: url.origin, basePath: withoutSlash(url.pathname) };
+}
+
+function joined(base: ServerAddress, path: string): ServerAddress {
+  const separated = path === "" || path.startsWith("/") ? path : `/${path}`;
+  return { origin: base.origin, basePath: base.basePath + withoutSlash(separated) };
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/\/+$/, "");
+}

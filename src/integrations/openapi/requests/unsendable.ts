@@ -1,0 +1,20 @@
+import { DomainError } from "../../../domain-error.ts";
+import { errorResult } from "../../tool.ts";
+import type { CallOutcome } from "../call-context.ts";
+import { MissingCredential } from "../security/credential.ts";
+import { UnsendableArgument } from "./request.ts";
+
+/** Why a call cannot be sent, for who can mend it; undefined for errors that are our own fault. */
+export function unsendable(error: unknown): CallOutcome | undefined {
+  const message = sentenceFor(error);
+  return message === undefined ? undefined : { status: undefined, result: errorResult(message) };
+}
+
+function sentenceFor(error: unknown): string | undefined {
+  if (error instanceof UnsendableArgument) return error.message;
+  if (error instanceof MissingCredential)
+    return "This connection has no usable key yet. Its owner can set one with api_key.";
+  if (error instanceof DomainError && error.kind === "invalid")
+    return `This connection's configuration cannot be used: ${error.message}`;
+  return undefined;
+}

@@ -1,0 +1,84 @@
+import { isJsonObject, type JsonValue } from "../../../json.ts";
+import { errorResult, type CallResult } from "../../tool.ts";
+import { decode } from "./answer-content.ts";
+import { arrayOf, objectOf, OpenApiError, textOf } from "../document.ts";
+import type { Answer } from "../../exchange.ts";
+import type { Scrubber } from "../../scrub.ts";
+import { adviceOn, clip, faultIn } from "./upstream-error.ts";
+
+/** How a vendor that answers 200 to everything says that a call failed. Places are JSON Pointers (RFC 6901). */
+export interface ErrorAnswers {
+  readonly pointer: string;
+  readonly equals: JsonValue;
+  /** Where the word is that names the error. */
+  readonly code: string;
+  /** Places that explain it. */
+  readonly details: readonly string[];
+  /** Error word → the HTTP status that means the same; 400 for all others. */
+  readonly statuses: ReadonlyMap<string, number>;
+}
+
+/** A success by its status, a failure by its content. */
+export interface ErrorAnswer {
+  readonly result: CallResult;
+  /** The HTTP status that means the same. */
+  readonly status: number;
+}
+
+/** Reads `error_answers` of a contract. Throws OpenApiError that says what is missing. */
+export function errorAnswersOf(value: JsonValue | undefined): ErrorAnswers | undefined {
+  if (value === undefined) return undefined;
+  const { pointer, equals, code, details, statuses } = objectOf(value);
+  const places = [pointer, code, ...arrayOf(details)];
+  if (equals === undefined || !places.every((place) => textOf(place)?.startsWith("/") === true))
+    throw new OpenApiError('needs JSON Pointers "pointer" and "code", and "equals", in "error_answers"');
+  return {
+    pointer: textOf(pointer) ?? "",
+    equals,
+    code: textOf(code) ?? "",
+    details: arrayOf(details).filter((place) => typeof place === "string"),
+    statuses: new Map(Object.entries(objectOf(statuses)).map(([word, status]) => [word, Number(status)])),
+  };
+}
+
+/** What an answer with a good status amounts to when it says that the call failed; undefined when it does not. */
+export function errorAnswer(
+  title: string,
+  plan: ErrorAnswers,
+  answer: Answer,
+  scrubber: Scrubber,
+): ErrorAnswer | undefined {
+  const body = parsed(answer);
+  if (valueAt(body, plan.pointer) !== plan.equals) return undefined;
+  const code = wordsOf(valueAt(body, plan.code));
+  const details = plan.details.map((place) => wordsOf(valueAt(body, place))).filter((words) => words !== "");
+  const said = [code, ...details].filter((words) => words !== "").join(": ");
+  const status = plan.statuses.get(code) ?? 400;
+  const advice = adviceOn(title, { ...answer, status });
+  const message = `${title} answered ${answer.status} with an error: ${clip(said === "" ? "it does not say which" : said)}. ${advice}`;
+  return { status, result: errorResult(scrubber.text(message), faultIn(status)) };
+}
+
+function parsed(answer: Answer): unknown {
+  try {
+    return JSON.parse(decode(answer.body, answer.headers["content-type"]));
+  } catch {
+    // What is no JSON has no pointers into it; how it is shown is decided elsewhere.
+    return undefined;
+  }
+}
+
+function valueAt(value: unknown, pointer: string): unknown {
+  let current = value;
+  for (const step of pointer.slice(1).split("/")) {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (Array.isArray(current)) current = current[Number(key)];
+    else current = isJsonObject(current) && Object.hasOwn(current, key) ? current[key] : undefined;
+  }
+  return current;
+}
+
+function wordsOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(wordsOf).join("; ");
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}

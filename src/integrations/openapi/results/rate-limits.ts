@@ -1,0 +1,29 @@
+import type { JsonValue } from "../../../json.ts";
+import type { RateLimit } from "../../upstream-rate-limiter.ts";
+import { arrayOf, objectOf, OpenApiError, textOf } from "../document.ts";
+
+/** The largest count of a limit: the time of every request in the window is remembered. */
+const MAX_REQUESTS = 2_000;
+/** A day. */
+const MAX_SECONDS = 86_400;
+
+/**
+ * Reads `x-patchbay-rate-limits`: a list of `{requests, seconds}`, where `per` may name the argument for each value of
+ * which the limit counts by itself. `scope` is whose they are. Throws OpenApiError that says what is wrong.
+ */
+export function rateLimitsOf(value: JsonValue | undefined, scope: string): readonly RateLimit[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw new OpenApiError('has "x-patchbay-rate-limits" that are no list');
+  return arrayOf(value).map((entry, index) => {
+    const { requests, seconds, per } = objectOf(entry);
+    if (!isBetween(requests, 1, MAX_REQUESTS) || !Number.isInteger(requests) || !isBetween(seconds, 0.001, MAX_SECONDS))
+      throw new OpenApiError(
+        `needs "requests" from 1 to ${MAX_REQUESTS} and "seconds" up to ${MAX_SECONDS} in "x-patchbay-rate-limits"`,
+      );
+    return { id: `${scope}#${index}`, requests, windowMs: seconds * 1_000, per: textOf(per) };
+  });
+}
+
+function isBetween(value: JsonValue | undefined, least: number, most: number): value is number {
+  return typeof value === "number" && value >= least && value <= most;
+}

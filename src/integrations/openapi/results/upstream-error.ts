@@ -1,0 +1,193 @@
+import { isJsonObject } from "../../../json.ts";
+import { errorResult, type CallResult, type UpstreamFault } from "../../tool.ts";
+import { decode } from "./answer-content.ts";
+import { askedWaitMs, statusMeant } from "./requested-wait.ts";
+import type { Answer, ExchangeLimits, Failure } from "../../exchange.ts";
+import { isJsonType } from "../media-type.ts";
+import type { Operation } from "../operation.ts";
+import type { Scrubber } from "../../scrub.ts";
+
+const MAX_MESSAGE_LENGTH = 500;
+/** Characters of a page in which a sentence is looked for. */
+const MAX_MARKUP_LENGTH = 8_000;
+
+/** An upstream's refusal: the status, its own words, and what a person can do about it. */
+export function refusal(
+  title: string,
+  answer: Answer,
+  errorHeaders: readonly string[],
+  scrubber: Scrubber,
+): CallResult {
+  const message = clip(scrubber.text(messageOf(answer, errorHeaders)));
+  const said = message === "" ? "" : ` It says: ${/[.!?]$/.test(message) ? message : `${message}.`}`;
+  const status = statusMeant(answer);
+  const advice = adviceOn(title, { ...answer, status });
+  return errorResult(`${title} answered ${answer.status}.${said} ${scrubber.text(advice)}`.trim(), faultIn(status));
+}
+
+/** Whose fault a status is: the upstream's as said, or undefined for what the call itself got wrong. */
+export function faultIn(status: number): UpstreamFault | undefined {
+  if (status === 401 || status === 403) return "refused_key";
+  if (status === 429) return "busy";
+  if (status >= 500) return "down";
+  return status >= 300 && status < 400 ? "other" : undefined;
+}
+
+/** What a person can do about a status. */
+export function adviceOn(title: string, answer: Answer): string {
+  const { status, headers } = answer;
+  if (status >= 300 && status < 400) {
+    const target = headers.location;
+    return `That is a redirect${target === undefined ? "" : ` to ${clip(target)}`}; redirects are not followed, so that the key stays where it was meant to go.`;
+  }
+  if (status === 401)
+    return `The connection's key was refused: it is wrong, expired or revoked. Its owner can replace it with a new api_key.`;
+  if (status === 403)
+    return `The connection's key is not allowed to do this. Ask for the permission in ${title}, or have the owner replace the key.`;
+  if (status === 404) return "There is nothing there, or the key may not see it: check the ids in the arguments.";
+  if (status === 429) {
+    const waitMs = askedWaitMs(answer);
+    return waitMs === undefined
+      ? "That is its rate limit: wait a minute, then try again."
+      : `That is its rate limit: try again in ${Math.ceil(waitMs / 1_000)} seconds.`;
+  }
+  if (status === 409 || status === 412) return "It conflicts with what is there now: read that again before you retry.";
+  if (status >= 500) return `The fault is on its side; try again later.`;
+  return "Mend the arguments and try again.";
+}
+
+function messageOf(answer: Answer, errorHeaders: readonly string[]): string {
+  for (const name of errorHeaders) {
+    const value = answer.headers[name];
+    if (value !== undefined && value !== "") return value;
+  }
+  const contentType = answer.headers["content-type"];
+  const text = decode(answer.body.subarray(0, 64 * 1024), contentType).trim();
+  if (isJsonType(contentType ?? "") || /^[[{]/.test(text)) {
+    try {
+      const value: unknown = JSON.parse(text);
+      return wordsIn(value) ?? text;
+    } catch {
+      return text;
+    }
+  }
+  return text
+    .slice(0, MAX_MARKUP_LENGTH)
+    .replaceAll(/<(script|style)[\s\S]*?<\/\1>/gi, " ")
+    .replaceAll(/<[^>]{0,2000}>/g, " ")
+    .trim();
+}
+
+const KEYS = [
+  "message",
+  "error_description",
+  "detail",
+  "error",
+  "errors",
+  "errorMessages",
+  "title",
+  "description",
+  "fault",
+];
+
+/** The sentence that a vendor's error object holds, wherever it keeps it. */
+function wordsIn(value: unknown, depth = 0): string | undefined {
+  if (typeof value === "string") return value.trim() === "" ? undefined : value;
+  if (depth > 4) return undefined;
+  if (Array.isArray(value)) {
+    const words = value.slice(0, 5).flatMap((item) => wordsIn(item, depth + 1) ?? []);
+    return words.length === 0 ? undefined : words.join("; ");
+  }
+  if (!isJsonObject(value)) return undefined;
+  for (const key of KEYS) {
+    const words = wordsIn(value[key], depth + 1);
+    if (words !== undefined) return words;
+  }
+  return undefined;
+}
+
+/** Why no answer came, in words that tell what to do. */
+export function failureResult(
+  title: string,
+  failure: Failure,
+  operation: Operation,
+  limits: ExchangeLimits,
+  scrubber: Scrubber,
+): CallResult {
+  if (failure.kind === "too_large")
+    return errorResult(
+      `The answer of ${title} is larger than ${Math.round(limits.maxBytes / 1024 / 1024)} MiB and was not taken. ${howToNarrow(operation)}`,
+      "other",
+    );
+  if (failure.kind === "timeout")
+    return errorResult(
+      `${title} did not answer within ${Math.round(limits.timeoutMs / 1_000)} seconds. ${
+        operation.tool.readOnly
+          ? howToNarrow(operation)
+          : "Whether the change was made is not known: look before you retry."
+      }`,
+      "down",
+    );
+  // The guard's refusals are sentences written for the caller, and stay what they are.
+  const isRefused = failure.error.name === "OutboundRefused";
+  const reason = isRefused ? failure.error.message : reasonFor(failure.error);
+  const doubts = isRefused ? "" : doubt(operation, failure.afterStart);
+  const sentence = scrubber.text(`${title} could not be reached: ${reason} ${doubts}`.trim());
+  return errorResult(sentence, isRefused ? "other" : "down");
+}
+
+const NARROWING =
+  /(^|_)(limit|page|per_?page|page_?size|fields|filter|since|start|end|offset|first|max|count|select|status|ids?)$/i;
+
+function howToNarrow(operation: Operation): string {
+  const properties = operation.tool.inputSchema.properties;
+  const names = isJsonObject(properties) ? Object.keys(properties).filter((name) => NARROWING.test(name)) : [];
+  return names.length === 0
+    ? "Ask for less, or for one thing at a time."
+    : `Ask for less with ${names.map((name) => `"${name}"`).join(", ")}.`;
+}
+
+function doubt(operation: Operation, afterStart: boolean): string {
+  if (operation.tool.readOnly) return "Try again later.";
+  return afterStart ? "Whether the change was made is not known: look before you retry." : "";
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTFOUND: "its host name is not known.",
+  EAI_AGAIN: "its host name could not be looked up just now.",
+  ECONNREFUSED: "nothing accepts connections at its address.",
+  ECONNRESET: "it broke off the connection.",
+  EPIPE: "it broke off the connection.",
+  UND_ERR_SOCKET: "it broke off the connection.",
+  ETIMEDOUT: "connecting took too long.",
+  UND_ERR_CONNECT_TIMEOUT: "connecting took too long.",
+  UND_ERR_HEADERS_TIMEOUT: "it did not answer in time.",
+  UND_ERR_BODY_TIMEOUT: "its answer stopped midway.",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "its answer was cut short.",
+  UND_ERR_HEADERS_OVERFLOW: "its headers are too large.",
+  CERT_HAS_EXPIRED: "its certificate has expired.",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is not trusted.",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is not trusted.",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is not trusted.",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host.",
+};
+
+/** What kept an answer away, as the end of a sentence. */
+export function reasonFor(error: Error): string {
+  const code = codeOf(error);
+  if (code !== undefined && REASONS[code] !== undefined) return REASONS[code];
+  return code?.startsWith("HPE_") === true ? "its answer is not HTTP." : "the connection failed.";
+}
+
+/** The code of an error or of what caused it. */
+export function codeOf(error: unknown): string | undefined {
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1)
+    if ("code" in current && typeof current.code === "string") return current.code;
+  return undefined;
+}
+
+/** One line of at most 500 characters. */
+export function clip(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ");
+  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : line;
+}

@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
+import { keywordsOf30, keywordsOf31 } from "./schema-keywords.ts";
+import { lookUp, type OpenApiDocument } from "../document.ts";
+
+/**
+ * What a schema is converted for. `input` leaves out what callers may not send (`readOnly`). `output` leaves out what is
+ * never answered (`writeOnly`) and every restriction that is not a shape: an upstream that adds an enum word or drops a
+ * field must not make its answers invalid for clients that check them.
+ */
+export type Direction = "input" | "output";
+
+/** Converts a document's schemas to Draft 7. References stay references, to `definitions`. */
+export interface SchemaConverter {
+  /** One schema by itself; its references point to `#/definitions/…`. */
+  convert(schema: JsonValue): JsonValue;
+  /** The definitions that the converted schemas refer to, with all that those refer to in turn. Shared objects. */
+  definitionsOf(schemas: readonly JsonValue[]): JsonObject;
+}
+
+/** Makes a converter that converts each referenced schema once, however many operations use it. */
+export function createSchemaConverter(document: OpenApiDocument, direction: Direction): SchemaConverter {
+  /** Reference in the document → name under `definitions`. */
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  /** Name → converted schema and the names it refers to. */
+  const converted = new Map<string, { schema: JsonValue; uses: ReadonlySet<string> }>();
+
+  function nameOf(reference: string): string {
+    const known = names.get(reference);
+    if (known !== undefined) return known;
+    const last = reference.slice(reference.lastIndexOf("/") + 1).replaceAll(/[^A-Za-z0-9_.-]/g, "_");
+    const name = taken.has(last) ? `${last}_${shortHash(reference)}` : last;
+    names.set(reference, name);
+    taken.add(name);
+    // Reserved before converting, because the schema may refer to itself.
+    converted.set(name, { schema: true, uses: new Set() });
+    const schema = convert(lookUp(document, reference));
+    converted.set(name, { schema, uses: referencesIn(schema) });
+    return name;
+  }
+
+  function convert(schema: JsonValue): JsonValue {
+    if (!isJsonObject(schema)) return schema === false ? false : {};
+    const reference = schema.$ref;
+    if (typeof reference !== "string") return convertKeywords(schema);
+    const target = { $ref: `#/definitions/${nameOf(reference)}` };
+    // 3.0 and Draft 7 ignore what stands beside a reference, 3.1 applies it.
+    if (document.dialect === "3.0") return target;
+    const { $ref: _, ...siblings } = schema;
+    const beside = convertKeywords(siblings);
+    return Object.keys(beside).length === 0 ? target : { ...beside, allOf: [...listOf(beside.allOf), target] };
+  }
+
+  function convertKeywords(schema: JsonObject): JsonObject {
+    return document.dialect === "3.0"
+      ? keywordsOf30(schema, direction, convert)
+      : keywordsOf31(schema, direction, convert);
+  }
+
+  return {
+    convert,
+    definitionsOf(schemas) {
+      const needed = new Set<string>();
+      const waiting = schemas.flatMap((schema) => [...referencesIn(schema)]);
+      for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+        if (needed.has(name)) continue;
+        needed.add(name);
+        waiting.push(...(converted.get(name)?.uses ?? []));
+      }
+      return Object.fromEntries([...needed].sort().map((name) => [name, converted.get(name)?.schema ?? true]));
+    },
+  };
+}
+
+function referencesIn(schema: JsonValue, found = new Set<string>()): ReadonlySet<string> {
+  if (Array.isArray(schema)) for (const item of schema) referencesIn(item, found);
+  else if (isJsonObject(schema)) {
+    const reference = schema.$ref;
+    if (typeof reference === "string" && reference.startsWith("#/definitions/"))
+      found.add(reference.slice("#/definitions/".length));
+    for (const value of Object.values(schema)) if (typeof value === "object") referencesIn(value, found);
+  }
+  return found;
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 6);
+}

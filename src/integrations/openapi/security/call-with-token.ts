@@ -1,0 +1,101 @@
+import type { JsonObject } from "../../../json.ts";
+import type { Target } from "../../integration.ts";
+import type { TokenSource } from "../../oauth/access-tokens.ts";
+import { clientCredentialsSource } from "../../oauth/client-credentials.ts";
+import { TokenFailure, type TokenFailureKind } from "../../oauth/token-failure.ts";
+import { errorResult, type UpstreamFault } from "../../tool.ts";
+import type { CallContext, CallOutcome } from "../call-context.ts";
+import { filled } from "./credential.ts";
+import type { ClientCredentialsPlan, OwnerPlan, ServerPlan } from "../operation.ts";
+import { serverAddress, tokenAddress } from "../requests/server-address.ts";
+import { unsendable } from "../requests/unsendable.ts";
+
+/** Whose call wants a token, and which. */
+export interface TokenNeed {
+  readonly context: CallContext;
+  readonly plan: ClientCredentialsPlan | OwnerPlan;
+  /** Where the call goes. */
+  readonly server: ServerPlan;
+  readonly target: Target;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes a call with a token that is got first where there is none yet. A token that is refused is replaced, and the call,
+ * which was not carried out, made once more. Throws only when `signal` aborts.
+ */
+export async function callWithToken(
+  need: TokenNeed,
+  call: (token: string) => Promise<CallOutcome>,
+): Promise<CallOutcome> {
+  const { context, target } = need;
+  try {
+    const supply = supplyOf(need);
+    const token = await supply.current();
+    const outcome = await call(token);
+    if (outcome.status !== 401) return outcome;
+    return await call(await supply.renewed(token));
+  } catch (error) {
+    if (error instanceof TokenFailure) {
+      if (error.retryAfterMs !== undefined) context.pace.hold(target, error.retryAfterMs);
+      return withoutToken(error);
+    }
+    const outcome = unsendable(error);
+    if (outcome === undefined) throw error;
+    return outcome;
+  }
+}
+
+/** Where the tokens of one call come from. */
+interface TokenSupply {
+  current(): string | Promise<string>;
+  renewed(refused: string): Promise<string>;
+}
+
+function supplyOf({ context, plan, server, target, signal }: TokenNeed): TokenSupply {
+  if (plan.kind === "client_credentials") {
+    const { tokens } = context;
+    const source = sourceOf(context, plan, target.configuration);
+    return {
+      current: () => tokens.current(target, source, signal),
+      renewed: (refused) => tokens.renewed(target, source, refused, signal),
+    };
+  }
+  const { ownerTokens: tokens } = context;
+  if (tokens === undefined)
+    throw new TokenFailure(
+      "other",
+      `This installation is no longer registered at ${context.title}: set an api_key, or ask its operator.`,
+    );
+  const { origin } = serverAddress(server, target.configuration, context.baseUrl);
+  return {
+    current: () => tokens.current(target, origin, signal),
+    renewed: (refused) => tokens.renewed(target, origin, refused, signal),
+  };
+}
+
+function sourceOf(context: CallContext, plan: ClientCredentialsPlan, configuration: JsonObject): TokenSource {
+  const client = {
+    title: context.title,
+    tokenUrl: tokenAddress(plan.server, configuration, context.baseUrl),
+    clientId: filled(plan.clientId, configuration),
+    clientSecret: filled(plan.clientSecret, configuration),
+    scope: plan.scope === undefined ? undefined : filled(plan.scope, configuration),
+    authentication: plan.authentication,
+  };
+  return clientCredentialsSource(client, context.dispatcher);
+}
+
+/** A refused client is a refused key: the status says so to the verification. */
+const MEANINGS: Readonly<Record<TokenFailureKind, readonly [UpstreamFault, number | undefined]>> = {
+  ended: ["refused_key", 401],
+  refused: ["refused_key", 401],
+  busy: ["busy", 429],
+  down: ["down", undefined],
+  other: ["other", undefined],
+};
+
+function withoutToken({ kind, message }: TokenFailure): CallOutcome {
+  const [fault, status] = MEANINGS[kind];
+  return { status, result: errorResult(message, fault) };
+}

@@ -1,0 +1,82 @@
+import type { Dispatcher } from "undici";
+import { invalid } from "../../../domain-error.ts";
+import type { JsonObject } from "../../../json.ts";
+import type { ClientAuthorization, Target } from "../../integration.ts";
+import { createAccessTokens, type TokenSource } from "../../oauth/access-tokens.ts";
+import { clientCredentialsSource } from "../../oauth/client-credentials.ts";
+import { TokenFailure } from "../../oauth/token-failure.ts";
+import type { OwnerTokens } from "../call-context.ts";
+import type { ServerPlan } from "../operation.ts";
+import type { ClientScheme } from "./owner-scheme.ts";
+import { isElsewhere, serverAddress, tokenAddress } from "../requests/server-address.ts";
+
+/** The operator's client at a third party. */
+export interface OperatorClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** What the operator's client brings to an integration. */
+export interface OperatorAuthorization {
+  readonly authorization: ClientAuthorization;
+  /** Kept in memory, a connection's own: none is used for two. */
+  readonly tokens: OwnerTokens;
+}
+
+/** What the contract says of the third party. */
+interface Subject {
+  readonly title: string;
+  readonly scheme: ClientScheme;
+  /** Where its tools are called: the one place that tokens may be sent to. */
+  readonly server: ServerPlan;
+}
+
+const ADVICE = "This installation's own client was not taken: ask its operator, or set an api_key.";
+
+/**
+ * How the operator's client authorises connections of every account by the client credentials grant. Its secret goes to the
+ * contract's token address alone: a connection to an address of its caller's own gets no token.
+ */
+export function operatorAuthorization(
+  { title, scheme, server }: Subject,
+  client: OperatorClient,
+  { dispatcher, baseUrl }: { readonly dispatcher: Dispatcher; readonly baseUrl: string | undefined },
+): OperatorAuthorization {
+  const tokens = createAccessTokens();
+  const scope = scheme.scopes.length === 0 ? undefined : scheme.scopes.join(" ");
+  const isAway = (configuration: JsonObject): boolean =>
+    isElsewhere(server, configuration) || isElsewhere(scheme.token, configuration);
+
+  function sourceOf({ configuration }: Target, origin: string): TokenSource {
+    if (isAway(configuration) || serverAddress(server, configuration, baseUrl).origin !== origin)
+      throw new TokenFailure("other", atItsOwnAddress(title));
+    const tokenUrl = tokenAddress(scheme.token, configuration, baseUrl);
+    const { authentication } = scheme;
+    const meaning = () => ({ kind: "refused", advice: ADVICE }) as const;
+    return clientCredentialsSource({ ...client, title, tokenUrl, scope, authentication, meaning }, dispatcher);
+  }
+
+  return {
+    authorization: {
+      checkDestination(configuration) {
+        if (isAway(configuration)) throw invalid("configuration", atItsOwnAddress(title));
+        tokenAddress(scheme.token, configuration);
+      },
+    },
+    tokens: {
+      current: (target, origin, signal) => tokens.current(target, sourceOf(target, origin), signal),
+      renewed: async (target, origin, refused, signal) =>
+        tokens.renewed(target, sourceOf(target, origin), refused, signal),
+      forget: (connectionId) => {
+        tokens.forget(connectionId);
+      },
+    },
+  };
+}
+
+function atItsOwnAddress(title: string): string {
+  return (
+    `${title} is reached by OAuth at its own address alone, where this installation is registered: a connection to another ` +
+    "one needs a key. Leave the address out of the configuration, or set an api_key."
+  );
+}

@@ -1,0 +1,62 @@
+import type { Dispatcher } from "undici";
+import type { OwnerAuthorization } from "../../oauth/authorization.ts";
+import type { ConfiguredClient } from "../../oauth/client-for.ts";
+import { TokenFailure } from "../../oauth/token-failure.ts";
+import type { ServerPlan } from "../operation.ts";
+import type { OwnerScheme } from "./owner-scheme.ts";
+import { isElsewhere, serverAddress, tokenAddress } from "../requests/server-address.ts";
+
+/** What a third party's login needs beside its contract. */
+export interface OwnerAuthorizationDeps {
+  readonly dispatcher: Dispatcher;
+  /** An operator's stand-in for the server's address. */
+  readonly baseUrl: string | undefined;
+  /** What the operator registered there. */
+  readonly client: ConfiguredClient;
+}
+
+/** What the contract says of the third party. */
+interface Subject {
+  readonly title: string;
+  readonly scheme: OwnerScheme;
+  /** Where its tools are called: the one place that tokens may be sent to. */
+  readonly server: ServerPlan;
+}
+
+/** How the owner of a connection authorises it where the contract says how and the operator is registered. */
+export function contractAuthorization(
+  { title, scheme, server }: Subject,
+  { dispatcher, baseUrl, client }: OwnerAuthorizationDeps,
+): OwnerAuthorization {
+  const authentication = client.clientSecret === undefined ? "none" : scheme.authentication;
+  return {
+    dispatcher,
+    async terms({ configuration }, wanted) {
+      if (isElsewhere(server, configuration))
+        throw new TokenFailure(
+          "refused",
+          `${title} can be authorised at its own address alone, where this installation is registered: a connection to ` +
+            "another one needs a key. Leave the address out of the configuration, or set an api_key.",
+        );
+      const addressOf = (plan: ServerPlan): string => tokenAddress(plan, configuration, baseUrl);
+      const authorizationEndpoint = addressOf(scheme.authorization);
+      const scopes = new Set([...scheme.scopes, ...(wanted?.split(" ") ?? [])].filter((word) => word !== ""));
+      return {
+        title,
+        server: {
+          issuer: new URL(authorizationEndpoint).origin,
+          authorizationEndpoint,
+          tokenEndpoint: addressOf(scheme.token),
+          revocationEndpoint: scheme.revocation === undefined ? undefined : addressOf(scheme.revocation),
+          sendsIssuer: false,
+        },
+        client: { ...client, authentication, source: "configured" },
+        resource: undefined,
+        scope: scopes.size === 0 ? undefined : [...scopes].join(" "),
+        extra: scheme.parameters,
+        audience: serverAddress(server, configuration, baseUrl).origin,
+      };
+    },
+    isOffered: async () => true,
+  };
+}

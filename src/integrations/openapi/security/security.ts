@@ -1,0 +1,113 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
+import { arrayOf, followReference, objectOf, OpenApiError, textOf, type OpenApiDocument } from "../document.ts";
+import type { CredentialPlan, OAuthScheme, ServerPlan } from "../operation.ts";
+import { serverOf } from "../requests/server-plan.ts";
+
+/**
+ * What to send so that the operation's security is met: the first of its requirements whose schemes are all known.
+ *
+ * A scheme's `x-patchbay-credential` says what is sent, as templates over the configuration: `{username, password}` for
+ * HTTP Basic, `{value}` for an API key, `{token}` for bearer and OAuth 2. Without it the integration's credential is
+ * sent: as the user name, the key or the token.
+ *
+ * An OAuth 2 scheme whose extension has `client_id` gets its tokens itself, at the `tokenUrl` of its client credentials
+ * flow: `{client_id, client_secret, scope, authentication}`; the secret is the integration's credential unless told,
+ * `scope` may be left out, `authentication` is `basic` (as RFC 6749 has it) unless it says `post`.
+ *
+ * Throws OpenApiError for such a scheme without the flow.
+ */
+export function credentialsOf(
+  document: OpenApiDocument,
+  operation: JsonObject,
+  credentialProperty: string | undefined,
+): readonly CredentialPlan[] {
+  const schemes = objectOf(objectOf(document.root.components).securitySchemes);
+  const requirements = arrayOf(operation.security ?? document.root.security);
+  for (const requirement of requirements) {
+    // An empty requirement means that the credential is optional: a better one may follow.
+    if (!isJsonObject(requirement) || Object.keys(requirement).length === 0) continue;
+    const plans = Object.keys(requirement).map((name) =>
+      credentialOf(followReference(document, schemes[name]), credentialProperty, document),
+    );
+    if (plans.every((plan) => plan !== undefined)) return plans;
+  }
+  return [];
+}
+
+/** The names of the schemes in each security requirement; undefined where neither operation nor document states any. */
+export function requirementsOf(
+  document: OpenApiDocument,
+  operation: JsonObject,
+): readonly (readonly string[])[] | undefined {
+  const stated = operation.security ?? document.root.security;
+  return stated === undefined ? undefined : arrayOf(stated).map((requirement) => Object.keys(objectOf(requirement)));
+}
+
+/** Every security scheme of a document by its name, with what to send for it; those that cannot be met are left out. */
+export function schemesOf(
+  document: OpenApiDocument,
+  credentialProperty: string,
+): readonly (readonly [name: string, plan: CredentialPlan])[] {
+  const schemes = objectOf(objectOf(document.root.components).securitySchemes);
+  return Object.entries(schemes).flatMap(([name, scheme]) => {
+    // What a stranger's document says is to be sent does not count: the key alone is.
+    const { "x-patchbay-credential": _, ...stated } = followReference(document, scheme);
+    const plan = credentialOf(stated, credentialProperty, document);
+    return plan === undefined ? [] : [[name, plan] as const];
+  });
+}
+
+function credentialOf(
+  scheme: JsonObject,
+  credentialProperty: string | undefined,
+  document: OpenApiDocument,
+): CredentialPlan | undefined {
+  const sent = objectOf(scheme["x-patchbay-credential"]);
+  const credential = credentialProperty === undefined ? undefined : `{${credentialProperty}}`;
+  const or = (value: JsonValue | undefined): string | undefined => textOf(value) ?? credential;
+  switch (scheme.type) {
+    case "apiKey": {
+      const value = or(sent.value);
+      const place = scheme.in;
+      const name = textOf(scheme.name);
+      if (value === undefined || name === undefined) return undefined;
+      return place === "header" || place === "query" || place === "cookie" ? { kind: place, name, value } : undefined;
+    }
+    case "http": {
+      const word = textOf(scheme.scheme)?.toLowerCase();
+      if (word === "bearer") return bearer(or(sent.token));
+      if (word !== "basic") return undefined;
+      const username = or(sent.username);
+      return username === undefined ? undefined : { kind: "basic", username, password: textOf(sent.password) ?? "" };
+    }
+    case "oauth2":
+    case "openIdConnect": {
+      const tokenUrl = textOf(objectOf(objectOf(scheme.flows).clientCredentials).tokenUrl);
+      const clientId = textOf(sent.client_id);
+      if (clientId === undefined) return bearer(or(sent.token), { tokenUrl });
+      const clientSecret = or(sent.client_secret);
+      if (tokenUrl === undefined || clientSecret === undefined)
+        throw new OpenApiError('has a "client_id" in a scheme without a client credentials flow or a secret');
+      return {
+        kind: "client_credentials",
+        server: tokenServer(document, tokenUrl),
+        clientId,
+        clientSecret,
+        scope: textOf(sent.scope),
+        authentication: sent.authentication === "post" ? "post" : "basic",
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Variables in it have the defaults of the document's own server. */
+function tokenServer({ root }: OpenApiDocument, url: string): ServerPlan {
+  return { url, defaults: serverOf(root.servers).defaults };
+}
+
+function bearer(token: string | undefined, oauth?: OAuthScheme): CredentialPlan | undefined {
+  if (token === undefined) return undefined;
+  return { kind: "bearer", token, ...(oauth === undefined ? {} : { oauth }) };
+}

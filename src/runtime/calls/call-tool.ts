@@ -1,0 +1,202 @@
+import { DomainError } from "../../domain-error.ts";
+import type { Connection } from "../../connections/connection.ts";
+import type { ConnectionView } from "../../connections/connection-view.ts";
+import type { Catalog, Integration, Target } from "../../integrations/integration.ts";
+import type { SchemaValidator } from "../../integrations/json-schema.ts";
+import type { Relay } from "../../integrations/relay.ts";
+import { errorResult, type CallResult } from "../../integrations/tool.ts";
+import { roundNumbers, type JsonObject } from "../../json.ts";
+import { createTimeLimit } from "../../time-limit.ts";
+import type { CallHistory } from "./call-history.ts";
+import type { ContentsKeeper } from "./contents-keeper.ts";
+import type { CallOutcome, CallRecord } from "./call-record.ts";
+import { createCallSlots } from "./call-slots.ts";
+import type { Circuits, Ending } from "./circuits.ts";
+import { connectionRefusal } from "./connection-refusal.ts";
+import { withDeadline, type Outcome } from "./deadline.ts";
+import { jsonSize } from "./json-size.ts";
+import type { OfferedTool } from "../tools/tools-in-view.ts";
+
+/** How long an upstream may take to answer a call, in milliseconds. */
+export const CALL_TIMEOUT_MS = 30_000;
+/** Calls in flight through one connection; what comes beyond is told to wait. */
+export const MAX_CALLS_IN_FLIGHT = 64;
+
+/** One call of a tool, everything about its name settled. */
+export interface ToolCall {
+  readonly offer: OfferedTool;
+  readonly args: JsonObject;
+  /** The client on whose behalf it goes out. */
+  readonly clientId: string;
+  /** Aborted by whoever ends the call early: its caller or its deadline. */
+  readonly controller: AbortController;
+  /** What the caller wants to hear on the way. */
+  readonly relay?: Relay | undefined;
+}
+
+/** Dispatches calls to integrations. */
+export interface ToolCaller {
+  /** Why a call would be refused before anything is sent, as a result a model can act on; undefined when it may go out. */
+  refusal(offer: OfferedTool, args: JsonObject): CallResult | undefined;
+  /** Records a call that was refused. */
+  recordRefusal(call: ToolCall, result: CallResult): void;
+  /** Sends the call and answers with what came back. Rejects when the caller went away and for faults of ours. */
+  dispatch(call: ToolCall): Promise<CallResult>;
+}
+
+/** What dispatching needs. */
+export interface ToolCallerDeps {
+  readonly connections: ConnectionView;
+  readonly catalog: Catalog;
+  readonly validator: SchemaValidator;
+  readonly history: CallHistory;
+  /** For the connections whose owner wants arguments and results kept. */
+  readonly contents: ContentsKeeper;
+  readonly circuits: Circuits;
+  /** Told of every call whose upstream refused the connection's key. Must not throw. */
+  readonly onRefusedKey: (connection: Connection) => void;
+  readonly timeoutMs?: number;
+  readonly maxInFlight?: number;
+}
+
+/** A caller of tools with a deadline, slots per connection and a record of every call. */
+export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
+  const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
+  const maxInFlight = deps.maxInFlight ?? MAX_CALLS_IN_FLIGHT;
+  const slots = createCallSlots(maxInFlight);
+  const deadline = createTimeLimit(timeoutMs);
+
+  function record(call: ToolCall, startedAt: number, outcome: CallOutcome, result: CallResult | undefined): void {
+    const { connection, tool } = call.offer;
+    const made: CallRecord = {
+      accountId: connection.accountId,
+      connectionId: connection.id,
+      toolName: tool.definition.name,
+      clientId: call.clientId,
+      startedAt: new Date(startedAt),
+      durationMs: Math.max(0, Date.now() - startedAt),
+      outcome,
+      requestBytes: jsonSize(call.args),
+      responseBytes: result === undefined ? 0 : (result.bytes ?? resultSize(result)),
+    };
+    if (connection.keepContentsDays === 0) deps.history.record(made);
+    else deps.contents.record(connection, made, { args: call.args, result });
+  }
+
+  function argumentProblem(schema: JsonObject, args: JsonObject): string | undefined {
+    const problem = deps.validator.validate(schema, args);
+    if (problem === undefined) return undefined;
+    // A schema takes an exact number for no number at all; it can only look at the rounded one.
+    const rounded = roundNumbers(args);
+    return rounded === args ? problem : deps.validator.validate(schema, rounded);
+  }
+
+  function send(integration: Integration, call: ToolCall, signal: AbortSignal): Promise<CallResult> {
+    const { offer, args, relay } = call;
+    const sendTo = (target: Target): Promise<CallResult> =>
+      integration.callTool(target, offer.tool.definition, args, { ...relay, signal });
+    const target = deps.connections.target(offer.connection);
+    return target instanceof Promise ? target.then(sendTo) : sendTo(target);
+  }
+
+  function conclude(call: ToolCall, startedAt: number, outcome: Outcome<CallResult>): CallResult {
+    const { connection } = call.offer;
+    switch (outcome.kind) {
+      case "done":
+        record(call, startedAt, outcomeOf(outcome.result), outcome.result);
+        if (outcome.result.upstreamFault === "refused_key") deps.onRefusedKey(connection);
+        return outcome.result;
+      case "timed_out": {
+        const result = errorResult(
+          `The connection "${connection.name}" did not answer within ${timeoutMs / 1000} seconds. ` +
+            "Whether the call took effect is not known; check before you repeat it.",
+        );
+        record(call, startedAt, "upstream_error", result);
+        return result;
+      }
+      case "cancelled":
+        record(call, startedAt, "cancelled", undefined);
+        throw callCancelled(call.controller.signal.reason);
+      case "failed":
+        record(call, startedAt, "upstream_error", undefined);
+        if (outcome.error instanceof DomainError) throw outcome.error;
+        throw new DomainError("internal", "the integration failed unexpectedly.", { cause: outcome.error });
+    }
+  }
+
+  function refuse(call: ToolCall, reason: string): CallResult {
+    const result = errorResult(reason);
+    record(call, Date.now(), "refused", result);
+    return result;
+  }
+
+  return {
+    refusal({ connection, tool }, args) {
+      const reason = connectionRefusal(connection);
+      if (reason !== undefined) return errorResult(reason);
+      const problem = argumentProblem(tool.definition.inputSchema, args);
+      return problem === undefined ? undefined : errorResult(`The arguments do not fit the tool's schema. ${problem}`);
+    },
+
+    recordRefusal(call, result) {
+      record(call, Date.now(), "refused", result);
+    },
+
+    async dispatch(call) {
+      const { connection } = call.offer;
+      const integration = deps.catalog.get(connection.serverType);
+      if (integration === undefined) {
+        throw new DomainError("internal", `connections of type ${connection.serverType} are not served here.`);
+      }
+      if (!slots.take(connection.id)) return refuse(call, slotRefusal(connection.name, maxInFlight));
+      const admission = deps.circuits.admit(connection);
+      let ending: Ending = "unknown";
+      try {
+        if (admission.kind === "open") return refuse(call, circuitRefusal(connection.name, admission.nextAttemptAt));
+        const startedAt = Date.now();
+        const outcome = await withDeadline(call.controller, deadline, (signal) => send(integration, call, signal));
+        ending = endingOf(outcome);
+        return conclude(call, startedAt, outcome);
+      } finally {
+        slots.release(connection.id);
+        if (admission.kind !== "open") deps.circuits.ended(connection, admission, ending);
+      }
+    },
+  };
+}
+
+/** What a call tells of its upstream. What we failed at, and what a caller did not wait for, tells nothing. */
+function endingOf(outcome: Outcome<CallResult>): Ending {
+  if (outcome.kind === "timed_out") return "failed";
+  if (outcome.kind !== "done" || outcome.result.upstreamFault === "held_back") return "unknown";
+  return outcome.result.upstreamFault === "down" ? "failed" : "answered";
+}
+
+function slotRefusal(name: string, maxInFlight: number): string {
+  return `Too many calls are in flight: the connection "${name}" takes ${maxInFlight} at a time. Wait for some to end, then call again.`;
+}
+
+function circuitRefusal(name: string, nextAttemptAt: Date): string {
+  return (
+    `The connection "${name}" is not used for the moment, because its third party failed several calls in a row. ` +
+    `Nothing was sent. The next attempt can be made at ${nextAttemptAt.toISOString()}.`
+  );
+}
+
+function outcomeOf({ isError, upstreamFault }: CallResult): CallOutcome {
+  if (!isError) return "ok";
+  if (upstreamFault === "held_back") return "refused";
+  return upstreamFault === undefined ? "tool_error" : "upstream_error";
+}
+
+function resultSize({ content, structuredContent }: CallResult): number {
+  const blocks = content.reduce((sum, block) => sum + jsonSize(block) + 1, 2);
+  return structuredContent === undefined ? blocks : blocks + jsonSize(structuredContent);
+}
+
+/** The caller's own reason where it is an error, so that each face says its own. Nobody may be left to hear it. */
+function callCancelled(reason: unknown): Error {
+  return reason instanceof Error
+    ? reason
+    : new DomainError("unavailable", "The call was cancelled.", { cause: reason });
+}

@@ -1,0 +1,112 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+
+/** What ends a text that was cut. */
+export const CUT_MARK = "… [cut]";
+/** Deeper values are left out: nobody reads them, and what prints them has a stack. */
+const MAX_DEPTH = 32;
+/** Beyond what is kept, so much of a long text is looked at as well: no secret is longer, however it is written. */
+const MARGIN = 128 * 1024;
+
+/** A copy that fits its bounds. */
+export interface CutJson<T> {
+  readonly value: T;
+  /** Whether something was left out or shortened. */
+  readonly isCut: boolean;
+}
+
+/** Makes copies that share one allowance of characters, about what they take as JSON. */
+export interface JsonCutter {
+  /** A copy of the value, as far as the allowance goes. */
+  copy(value: JsonValue): JsonValue;
+  copyObject(value: JsonObject): JsonObject;
+  /** About how many characters may still come. */
+  left(): number;
+  /** Says that something was left out by others. */
+  markCut(): void;
+  isCut(): boolean;
+}
+
+/**
+ * A cutter that allows `maxCharacters`. Every text goes through `scrub`, which replaces secrets, before it is cut, so that
+ * no part of one stays. Costs what it keeps, not what it is given.
+ */
+export function createJsonCutter(maxCharacters: number, scrub: (text: string) => string): JsonCutter {
+  let left = maxCharacters;
+  let isCut = false;
+
+  function copyText(text: string): string {
+    const room = Math.max(0, left);
+    const seen = text.length > room + MARGIN ? text.slice(0, room + MARGIN) : text;
+    const clean = scrub(seen);
+    // What was not seen whole may end within a secret.
+    const whole = seen === text ? clean.length : clean.length - MARGIN;
+    if (seen === text && clean.length <= room) {
+      left -= clean.length + 2;
+      return clean;
+    }
+    isCut = true;
+    left = 0;
+    return clean.slice(0, Math.max(0, Math.min(room, whole))) + CUT_MARK;
+  }
+
+  function copyNumber(value: number | JsonObject): JsonValue {
+    const text = JSON.stringify(value);
+    left -= text.length;
+    const clean = scrub(text);
+    return clean === text ? value : clean;
+  }
+
+  function copyObject(value: JsonObject, depth: number): JsonObject {
+    left -= 2;
+    const entries: [string, JsonValue][] = [];
+    for (const key of Object.keys(value)) {
+      if (left <= 0) {
+        isCut = true;
+        break;
+      }
+      const name = copyText(key);
+      left -= 2;
+      entries.push([name, copy(value[key] ?? null, depth + 1)]);
+    }
+    return Object.fromEntries(entries);
+  }
+
+  function copyArray(value: readonly JsonValue[], depth: number): JsonValue[] {
+    left -= 2;
+    const items: JsonValue[] = [];
+    for (const item of value) {
+      if (left <= 0) {
+        isCut = true;
+        break;
+      }
+      left -= 1;
+      items.push(copy(item, depth + 1));
+    }
+    return items;
+  }
+
+  function copy(value: JsonValue, depth: number): JsonValue {
+    if (typeof value === "string") return copyText(value);
+    if (typeof value === "number") return copyNumber(value);
+    if (typeof value === "object" && value !== null) {
+      if (depth >= MAX_DEPTH) {
+        isCut = true;
+        return CUT_MARK;
+      }
+      if (Array.isArray(value)) return copyArray(value, depth);
+      return isJsonObject(value) ? copyObject(value, depth) : copyNumber(value);
+    }
+    left -= 5;
+    return value;
+  }
+
+  return {
+    copy: (value) => copy(value, 0),
+    copyObject: (value) => copyObject(value, 0),
+    left: () => left,
+    markCut() {
+      isCut = true;
+    },
+    isCut: () => isCut,
+  };
+}

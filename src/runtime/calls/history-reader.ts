@@ -1,0 +1,179 @@
+import { type Principal, reaches } from "../../identity/principal.ts";
+import type { Connection } from "../../connections/connection.ts";
+import { connectionNotFound, reachableId } from "../../connections/server-id.ts";
+import { DomainError, invalid } from "../../domain-error.ts";
+import type { CallContentsReader, ReadCall } from "./call-contents.ts";
+import {
+  CALL_OUTCOMES,
+  USAGE_KEYS,
+  type CallFilter,
+  type CallOutcome,
+  type CallPosition,
+  type CallRecordReader,
+  type ConnectionUsage,
+  type KeptCall,
+  type UsageGroup,
+  type UsageKey,
+} from "./call-record.ts";
+import { parseMoment } from "../../moment.ts";
+
+/** Calls that a page holds unless told, and at most. */
+const DEFAULT_PAGE = 100;
+const MAX_PAGE = 500;
+/** The most groups in an answer. */
+const MAX_GROUPS = 1_000;
+const DAY_MS = 86_400_000;
+const DEFAULT_RANGE_MS = 7 * DAY_MS;
+const MAX_RANGE_DAYS = 31;
+/** How far back the calls and errors of a list of connections are counted. */
+const RECENT_MS = DAY_MS;
+
+/** Which calls are meant, as the request says it. */
+export interface CallQuery {
+  readonly serverId?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** Which calls to list and which part of them. */
+export interface CallPageQuery extends CallQuery {
+  readonly outcome?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Which calls to count and in which groups. */
+export interface UsageQuery extends CallQuery {
+  /** Keys, separated by commas. Undefined means all of them. */
+  readonly groupBy?: string | undefined;
+}
+
+/**
+ * What a principal can read of the calls through its own connections. A bound token sees those of its connection alone.
+ * Throws `not_found` for a connection that is missing, deleted, somebody else's or outside a bound token.
+ */
+export interface PastCalls {
+  list(principal: Principal, query: CallPageQuery): Promise<{ calls: KeptCall[]; nextCursor: string | undefined }>;
+  usage(principal: Principal, query: UsageQuery): Promise<{ groups: UsageGroup[]; hasMore: boolean }>;
+  /** What was said in one call. Throws `not_found` as well when that is not kept. */
+  get(principal: Principal, serverId: string, callId: string): Promise<ReadCall>;
+  /** Of every connection in view, oldest first, used or not; calls and errors of the last 24 hours. */
+  usageOfConnections(principal: Principal): Promise<ConnectionUsage[]>;
+}
+
+/** What reading the history needs. */
+export interface PastCallsDeps {
+  readonly records: CallRecordReader;
+  readonly contents: CallContentsReader;
+  readonly connections: { find(accountId: string, id: number): Promise<Connection | undefined> };
+  /** Milliseconds since 1970; the system's clock unless told. */
+  readonly now?: () => number;
+}
+
+/** Makes the use cases of the history. */
+export function createPastCalls({ records, contents, connections, now = Date.now }: PastCallsDeps): PastCalls {
+  async function connectionOf(principal: Principal, serverId: string | undefined): Promise<number | undefined> {
+    if (serverId === undefined) return principal.connectionId;
+    const id = reachableId(principal, serverId);
+    if (id === undefined || (await connections.find(principal.accountId, id)) === undefined)
+      throw connectionNotFound(serverId);
+    return id;
+  }
+
+  return {
+    async list(principal, query) {
+      const { limit = DEFAULT_PAGE, tool } = query;
+      if (limit < 1 || limit > MAX_PAGE) throw invalid("limit", `limit must be from 1 to ${MAX_PAGE}.`);
+      const outcome = parseOutcome(query.outcome);
+      const range = parseRange(query);
+      const before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+      const connectionId = await connectionOf(principal, query.serverId);
+      const filter: CallFilter = {
+        connectionId,
+        connectionIds: principal.connectionIds,
+        toolName: tool,
+        outcome,
+        ...range,
+      };
+      const found = await records.page(principal.accountId, filter, before, limit + 1);
+      const calls = found.slice(0, limit);
+      const last = calls.at(-1);
+      return { calls, nextCursor: found.length > limit && last !== undefined ? formatCursor(last) : undefined };
+    },
+
+    async usage(principal, query) {
+      const keys = parseKeys(query.groupBy);
+      const { from, to = new Date(now()) } = parseRange(query);
+      const start = from ?? new Date(to.getTime() - DEFAULT_RANGE_MS);
+      const lengthMs = to.getTime() - start.getTime();
+      // Without `to` the range ends now, which may lie before `from`.
+      if (lengthMs < 0) throw invalid("from", "from must not be after to.");
+      if (lengthMs > MAX_RANGE_DAYS * DAY_MS)
+        throw invalid("from", `from must be at most ${MAX_RANGE_DAYS} days before to.`);
+      const connectionId = await connectionOf(principal, query.serverId);
+      const { connectionIds } = principal;
+      const filter: CallFilter = {
+        ...{ connectionId, connectionIds, toolName: query.tool },
+        ...{ outcome: undefined, from: start, to },
+      };
+      const { groups, groupCount } = await records.usage(principal.accountId, filter, keys, MAX_GROUPS);
+      return { groups, hasMore: groupCount > groups.length };
+    },
+
+    async get(principal, serverId, callId) {
+      const id = reachableId(principal, serverId);
+      const call = CALL_ID.test(callId) ? Number(callId) : undefined;
+      const found =
+        id === undefined || call === undefined ? undefined : await contents.find(principal.accountId, id, call);
+      if (found !== undefined) return found;
+      await connectionOf(principal, serverId);
+      const shown = callId.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
+      throw new DomainError("not_found", `What was said in call ${shown} is not kept.`);
+    },
+
+    usageOfConnections(principal) {
+      const { accountId, connectionId } = principal;
+      const own =
+        connectionId === undefined ? principal.connectionIds : [connectionId].filter((id) => reaches(principal, id));
+      return records.usageOfConnections(accountId, own, new Date(now() - RECENT_MS));
+    },
+  };
+}
+
+function parseOutcome(text: string | undefined): CallOutcome | undefined {
+  if (text === undefined) return undefined;
+  const outcome = CALL_OUTCOMES.find((known) => known === text);
+  if (outcome !== undefined) return outcome;
+  throw invalid("outcome", `outcome must be one of ${CALL_OUTCOMES.join(", ")}.`);
+}
+
+function parseRange(query: CallQuery): Pick<CallFilter, "from" | "to"> {
+  const from = query.from === undefined ? undefined : parseMoment("from", query.from);
+  const to = query.to === undefined ? undefined : parseMoment("to", query.to);
+  if (from !== undefined && to !== undefined && from > to) throw invalid("from", "from must not be after to.");
+  return { from, to };
+}
+
+function parseKeys(text: string | undefined): readonly UsageKey[] {
+  if (text === undefined) return USAGE_KEYS;
+  const words = text.split(",").map((word) => word.trim());
+  const keys = USAGE_KEYS.filter((key) => words.includes(key));
+  if (keys.length === words.length) return keys;
+  throw invalid("group_by", `group_by must be any of ${USAGE_KEYS.join(", ")}, each once, separated by commas.`);
+}
+
+/** Below 2^53. */
+const CALL_ID = /^[1-9]\d{0,14}$/;
+
+const CURSOR = /^(\d{1,15})\.(\d{1,16})$/;
+
+function formatCursor({ startedAt, id }: CallPosition): string {
+  return Buffer.from(`${startedAt.getTime()}.${id}`).toString("base64url");
+}
+
+function parseCursor(cursor: string): CallPosition {
+  const [, startedAt, id] = CURSOR.exec(Buffer.from(cursor.slice(0, 64), "base64url").toString("latin1")) ?? [];
+  if (startedAt !== undefined && id !== undefined) return { startedAt: new Date(Number(startedAt)), id: Number(id) };
+  throw invalid("cursor", "cursor must be the next_cursor of an earlier answer.");
+}

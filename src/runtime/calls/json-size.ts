@@ -1,0 +1,45 @@
+import type { JsonObject, JsonValue } from "../../json.ts";
+
+/** What an exact number is taken to measure: its digits are not to be had without writing it. */
+const EXACT_NUMBER_BYTES = 20;
+
+/**
+ * About how many bytes a JSON value takes when written, without writing it: strings count their UTF-16 units.
+ *
+ * Walks with a list of its own, since values of upstreams may be nested deeper than the stack.
+ */
+export function jsonSize(value: JsonValue): number {
+  const open: (JsonValue[] | JsonObject)[] = [];
+  let bytes = 0;
+
+  function count(inner: JsonValue): void {
+    if (typeof inner === "string") bytes += inner.length + 2;
+    else if (typeof inner === "number") bytes += numberSize(inner);
+    else if (typeof inner === "object" && inner !== null) open.push(inner);
+    else bytes += inner === false ? 5 : 4;
+  }
+
+  count(value);
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (Array.isArray(next)) {
+      bytes += 1 + Math.max(1, next.length);
+      for (const item of next) count(item);
+    } else if (JSON.isRawJSON(next)) bytes += EXACT_NUMBER_BYTES;
+    else {
+      const keys = Object.keys(next);
+      bytes += 1 + Math.max(1, keys.length);
+      for (const key of keys) {
+        bytes += key.length + 3;
+        count(next[key] ?? null);
+      }
+    }
+  }
+  return bytes;
+}
+
+function numberSize(number: number): number {
+  if (!Number.isInteger(number)) return 18;
+  let digits = number < 0 ? 2 : 1;
+  for (let rest = Math.abs(number); rest >= 10; rest /= 10) digits += 1;
+  return digits;
+}

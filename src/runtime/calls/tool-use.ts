@@ -1,0 +1,190 @@
+import type { Principal } from "../../identity/principal.ts";
+import { invalid } from "../../domain-error.ts";
+import type { Relay } from "../../integrations/relay.ts";
+import { errorResult, type CallResult } from "../../integrations/tool.ts";
+import type { JsonObject } from "../../json.ts";
+import type { ToolCaller } from "./call-tool.ts";
+import { foundResult } from "../search/found-tools.ts";
+import { createToolPages, type ToolPage } from "../tools/list-tools.ts";
+import type { ManyTools } from "../tools/many-tools.ts";
+import { FIND_TOOLS, isMetaToolName, META_TOOLS } from "../tools/meta-tools.ts";
+import { ambiguousResult, resolveTool, UnknownTool, unknownTool } from "../tools/resolve-tool.ts";
+import type { Session } from "../sessions/session.ts";
+import { createSessionTools, isBare, type ListedTool, type NameMemory, NO_MEMORY } from "../sessions/session-tools.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { OfferedTool, ToolView, ToolViews } from "../tools/tools-in-view.ts";
+
+/** How long a listing waits for the very first tools of a connection, in milliseconds: without them it is incomplete. */
+const LISTING_PATIENCE_MS = 10_000;
+/** How long a call waits for those of connections it may not even mean, in milliseconds. */
+const CALLING_PATIENCE_MS = 2_000;
+
+/** How one call is made. */
+export interface UseOptions {
+  /** Aborted by whoever ends the call early: its caller or its deadline. */
+  readonly controller: AbortController;
+  readonly relay?: Relay | undefined;
+  /** Looks at the tool once the name is settled, before anything else; what it throws ends the call. */
+  readonly inspect?: ((offer: OfferedTool) => void) | undefined;
+}
+
+/**
+ * Tools as a principal lists and calls them; the domain behind every runtime face. The session is the principal's own, or
+ * undefined in a protocol without sessions, where nothing is remembered between calls.
+ */
+export interface ToolUse {
+  /** A page of the tools that the principal may use, by name. Throws `invalid` for a cursor that is not ours. */
+  list(principal: Principal, session: Session | undefined, cursor: string | undefined): Promise<ToolPage>;
+  /** Every tool that `list` would give now, without claiming names. The same array until something changes. */
+  all(principal: Principal, session: Session | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
+  /** Calls a tool. What goes wrong in it or its upstream is a result with `isError`; an unknown tool throws `not_found`. */
+  call(
+    principal: Principal,
+    session: Session | undefined,
+    name: string,
+    args: JsonObject,
+    options: UseOptions,
+  ): Promise<CallResult>;
+}
+
+/** What using tools needs. */
+export interface ToolUseDeps {
+  readonly sessions: Sessions;
+  readonly views: ToolViews;
+  readonly caller: ToolCaller;
+  readonly manyTools: ManyTools;
+}
+
+/** The use of tools. A warm call asks the database nothing: session, view and compiled schema are in memory. */
+export function createToolUse(deps: ToolUseDeps): ToolUse {
+  const { sessions, views, caller, manyTools } = deps;
+  const sessionTools = createSessionTools();
+  const pages = createToolPages();
+
+  /** Has the session remember what it must before the call goes out; false when that came to nothing. */
+  async function remember(session: Session, offer: OfferedTool, bare: boolean, isSent: boolean): Promise<boolean> {
+    const { tool, connection } = offer;
+    // A bound session sees one connection and ends with it: there is nothing to remember.
+    if (session.connectionId !== undefined) return true;
+    const isNamed = !bare || session.bareNameOwners.get(tool.id) === connection.id;
+    if (isNamed && (!isSent || session.calledConnectionIds.has(connection.id))) return true;
+    const claimed = await sessions.claim(session, {
+      bareNameOwners: new Map(isNamed ? [] : [[tool.id, connection.id]]),
+      calledConnectionId: isSent ? connection.id : undefined,
+    });
+    // Undefined: the connection was deleted just now. Another owner: another replica listed the name first.
+    return claimed !== undefined && (!bare || claimed.bareNameOwners.get(tool.id) === connection.id);
+  }
+
+  /** What is listed now: the tools in view, or in place of very many of them the two that find and call them. */
+  function listed(
+    principal: Principal,
+    session: Session | undefined,
+    view: ToolView,
+  ): readonly ListedTool[] | Promise<readonly ListedTool[]> {
+    const { tools } = sessionTools.listing(session ?? NO_MEMORY, view);
+    const searched = manyTools.areSearched(principal, tools);
+    if (searched instanceof Promise) return searched.then((are) => (are ? META_TOOLS : tools));
+    return searched ? META_TOOLS : tools;
+  }
+
+  /** Has the session remember the bare names among those just found; answers what decides names from then on. */
+  async function rememberFound(
+    session: Session | undefined,
+    view: ToolView,
+    found: readonly OfferedTool[],
+  ): Promise<NameMemory> {
+    if (session === undefined || session.connectionId !== undefined) return session ?? NO_MEMORY;
+    const { unclaimed } = sessionTools.listing(session, view);
+    const fresh = found.filter(({ tool, connection }) => unclaimed.get(tool.id) === connection.id);
+    if (fresh.length === 0) return session;
+    const bareNameOwners = new Map(fresh.map(({ tool, connection }) => [tool.id, connection.id]));
+    return (await sessions.claim(session, { bareNameOwners, calledConnectionId: undefined })) ?? session;
+  }
+
+  async function find(session: Session | undefined, view: ToolView, args: JsonObject): Promise<CallResult> {
+    const wish = manyTools.readWish(args);
+    if (wish.kind === "refused") return wish.result;
+    const { tools } = sessionTools.listing(session ?? NO_MEMORY, view);
+    const { items, totalCount } = await manyTools.find(tools, wish);
+    const offers = items.map(({ offer }) => offer);
+    const memory = await rememberFound(session, view, offers);
+    const found = offers.map((offer) => {
+      const { bareName, qualifiedName } = offer;
+      return { offer, name: isBare(memory, view, offer) && !isMetaToolName(bareName) ? bareName : qualifiedName };
+    });
+    return foundResult(found, totalCount);
+  }
+
+  /** Calls what the arguments name like any other call; a name that means nothing is for the model to mend. */
+  async function callInner(
+    principal: Principal,
+    session: Session | undefined,
+    args: JsonObject,
+    options: UseOptions,
+  ): Promise<CallResult> {
+    const inner = manyTools.readInnerCall(args);
+    if (inner.kind === "refused") return inner.result;
+    try {
+      // `inspect` is about the tool that the client named, which is `call_tool`.
+      return await use.call(principal, session, inner.name, inner.args, { ...options, inspect: undefined });
+    } catch (thrown) {
+      if (!(thrown instanceof UnknownTool)) throw thrown;
+      return errorResult(`${thrown.message} ${FIND_TOOLS.name} finds tools by what they do.`);
+    }
+  }
+
+  const use: ToolUse = {
+    async list(principal, session, cursor) {
+      const view = await views.of(principal, LISTING_PATIENCE_MS);
+      const now = listed(principal, session, view);
+      const shown = now instanceof Promise ? await now : now;
+      if (session === undefined || shown === META_TOOLS) return pages.page(shown, cursor);
+      let listing = sessionTools.listing(session, view);
+      if (listing.unclaimed.size > 0 && session.connectionId === undefined) {
+        const claimed = await sessions.claim(session, {
+          bareNameOwners: listing.unclaimed,
+          calledConnectionId: undefined,
+        });
+        listing = sessionTools.listing(claimed ?? session, view);
+      }
+      return pages.page(listing.tools, cursor);
+    },
+
+    all(principal, session) {
+      const seen = views.of(principal, LISTING_PATIENCE_MS);
+      return seen instanceof Promise
+        ? seen.then((view) => listed(principal, session, view))
+        : listed(principal, session, seen);
+    },
+
+    async call(principal, session, name, args, options) {
+      const { controller, relay, inspect } = options;
+      if (name === "") throw invalid("name", "name is required: the name of the tool to call.");
+      const seen = views.of(principal, CALLING_PATIENCE_MS);
+      const view = seen instanceof Promise ? await seen : seen;
+
+      if (isMetaToolName(name) && (await listed(principal, session, view)) === META_TOOLS) {
+        return name === FIND_TOOLS.name ? find(session, view, args) : callInner(principal, session, args, options);
+      }
+
+      const resolution = resolveTool(session ?? NO_MEMORY, view, name);
+      if (resolution.kind === "unknown") throw unknownTool(name);
+      if (resolution.kind === "moved") throw unknownTool(name, resolution.candidates);
+      if (resolution.kind === "ambiguous") return ambiguousResult(name, resolution.candidates);
+
+      const { offer, bare } = resolution;
+      inspect?.(offer);
+      const refusal = caller.refusal(offer, args);
+      if (session !== undefined) {
+        const isRemembered = await remember(session, offer, bare, refusal === undefined);
+        if (!isRemembered) throw unknownTool(name);
+      }
+      const call = { offer, args, clientId: principal.clientId, controller, relay };
+      if (refusal === undefined) return caller.dispatch(call);
+      caller.recordRefusal(call, refusal);
+      return refusal;
+    },
+  };
+  return use;
+}

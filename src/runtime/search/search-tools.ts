@@ -1,0 +1,114 @@
+import { type Principal, reaches } from "../../identity/principal.ts";
+import { invalid } from "../../domain-error.ts";
+import type { ToolDefinition } from "../../integrations/tool.ts";
+import { isLongerThan } from "../../text-length.ts";
+import type { Connection } from "../../connections/connection.ts";
+import { isVisible, type ConnectionTool, type ConnectionTools } from "../../connections/connection-tools.ts";
+import type { ConnectionView } from "../../connections/connection-view.ts";
+import type { RankedPage, ToolRanking } from "./rank-tools.ts";
+import { connectionNotFound, reachableId } from "../../connections/server-id.ts";
+
+/** The longest query, in characters. */
+export const MAX_QUERY_LENGTH = 200;
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+const MAX_OFFSET = 10_000;
+/** How long a search waits for the very first tools of a connection, in milliseconds: it answers without them rather than late. */
+const PATIENCE_MS = 2_000;
+
+/** What is sought, as the request says it. */
+export interface ToolQuery {
+  readonly q: string;
+  readonly serverId?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+}
+
+/** A tool with the connection that offers it. */
+export interface FoundTool {
+  readonly connection: Connection;
+  readonly tool: ConnectionTool;
+  readonly definition: ToolDefinition;
+}
+
+/**
+ * Searches the tools that listing each connection would show. Throws `invalid` for what is out of range and `not_found` for
+ * a connection that is missing, deleted, somebody else's or outside a bound token.
+ */
+export type ToolSearch = (
+  principal: Principal,
+  query: ToolQuery,
+) => Promise<RankedPage<FoundTool> & { readonly limit: number; readonly offset: number; readonly hasMore: boolean }>;
+
+/** What searching needs. */
+export interface ToolSearchDeps {
+  readonly connections: ConnectionView;
+  readonly tools: ConnectionTools;
+  readonly ranking: ToolRanking;
+}
+
+/** A search over the lists in memory. */
+export function createToolSearch({ connections, tools, ranking }: ToolSearchDeps): ToolSearch {
+  async function inView(principal: Principal, serverId: string | undefined): Promise<readonly Connection[]> {
+    if (serverId === undefined) {
+      return (await connections.ofAccount(principal.accountId)).filter(({ id }) => reaches(principal, id));
+    }
+    const id = reachableId(principal, serverId);
+    const connection = id === undefined ? undefined : await connections.find(principal.accountId, id);
+    if (connection === undefined) throw connectionNotFound(serverId);
+    return [connection];
+  }
+
+  return async (principal, { q, serverId, limit = DEFAULT_LIMIT, offset = 0 }) => {
+    checkQuery(q, limit, offset);
+    const among = await inView(principal, serverId);
+    const lists = await withinMs(
+      PATIENCE_MS,
+      among.map((connection) => tools.of(connection)),
+    );
+    const page = await ranking.rank(q, visible(principal, among, lists), { limit, offset });
+    return { ...page, limit, offset, hasMore: offset + page.items.length < page.totalCount };
+  };
+}
+
+function checkQuery(q: string, limit: number, offset: number): void {
+  if (q.trim() === "" || isLongerThan(q, MAX_QUERY_LENGTH))
+    throw invalid("q", `q must be 1 to ${MAX_QUERY_LENGTH} characters.`);
+  if (limit < 1 || limit > MAX_LIMIT) throw invalid("limit", `limit must be from 1 to ${MAX_LIMIT}.`);
+  if (offset < 0 || offset > MAX_OFFSET) throw invalid("offset", `offset must be from 0 to ${MAX_OFFSET}.`);
+}
+
+function* visible(
+  principal: Principal,
+  connections: readonly Connection[],
+  lists: readonly (readonly ConnectionTool[])[],
+): Iterable<FoundTool> {
+  for (const [index, connection] of connections.entries()) {
+    for (const tool of lists[index] ?? []) {
+      if (isVisible(principal, connection, tool)) yield { connection, tool, definition: tool.definition };
+    }
+  }
+}
+
+type ToolList = readonly ConnectionTool[];
+
+/** The lists that are here in time; an empty one for each that is not. */
+async function withinMs(
+  waitMs: number,
+  lists: readonly (ToolList | Promise<ToolList>)[],
+): Promise<readonly ToolList[]> {
+  const arrived = lists.map((list): ToolList => (list instanceof Promise ? [] : list));
+  const awaited = lists.map(async (list, index) => {
+    arrived[index] = await list;
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, waitMs);
+  });
+  try {
+    await Promise.race([Promise.all(awaited), timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+  return arrived;
+}

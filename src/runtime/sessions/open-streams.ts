@@ -1,0 +1,129 @@
+import type { Principal } from "../../identity/principal.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { ConnectionView } from "../../connections/connection-view.ts";
+import type { Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+
+/** How often open streams are looked at, in milliseconds. */
+const SWEEP_MS = 1_000;
+/** Sweeps between two signs of life. */
+const SWEEPS_A_BEAT = 15;
+/** Streams that one account may have open on one replica. */
+export const MAX_STREAMS_PER_ACCOUNT = 200;
+
+/** A stream that has no end of its own. */
+export interface OpenStream {
+  /** Who opened it, as the token says: revocations are about tokens. */
+  readonly bearer: Principal;
+  /** Who opened it, narrowed to the connection that it is about. */
+  readonly principal: Principal;
+  /** The session it belongs to; undefined in a protocol without sessions. */
+  readonly session: Session | undefined;
+  /** Keeps intermediaries from taking it for dead. */
+  readonly beat: () => void;
+  /** Ends it. */
+  readonly end: () => void;
+}
+
+/** A stream that is being looked after. */
+export interface AttendedStream {
+  /** Its session as it was when last looked at. */
+  session(): Session | undefined;
+  /** To be called when the stream is over, whoever ended it. */
+  leave(): void;
+}
+
+/** The streams that are open on this replica. */
+export interface OpenStreams {
+  /** Looks after a stream until it ends. Throws `exhausted` when the account has too many. */
+  attend(stream: OpenStream): AttendedStream;
+  /** Ends all. */
+  close(): void;
+}
+
+/** What looking after streams needs. */
+export interface OpenStreamsDeps {
+  readonly sessions: Pick<Sessions, "among">;
+  readonly connections: Pick<ConnectionView, "find">;
+  /** Whether the token is still honoured. */
+  readonly isHonoured: (principal: Principal) => boolean | Promise<boolean>;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+interface Attended {
+  readonly stream: OpenStream;
+  session: Session | undefined;
+}
+
+/**
+ * Looks after open streams: one ends with its token, its session or the one connection that it is about, at most a second
+ * and a half later. One query a second looks at the sessions of all streams.
+ */
+export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
+  const open = new Set<Attended>();
+  const counts = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+  let sweeps = 0;
+
+  async function isAllowed({ stream: { bearer, principal } }: Attended): Promise<boolean> {
+    if (!(await deps.isHonoured(bearer))) return false;
+    const { accountId, connectionId } = principal;
+    return connectionId === undefined || (await deps.connections.find(accountId, connectionId)) !== undefined;
+  }
+
+  async function sweep(): Promise<void> {
+    const looked = [...open];
+    const sessions = looked.flatMap(({ session }) => (session === undefined ? [] : [session]));
+    const present = sessions.length === 0 ? new Map<string, Session>() : await deps.sessions.among(sessions);
+    for (const attended of looked) {
+      const { session, stream } = attended;
+      const now = session && present.get(session.id);
+      const isOver = (session !== undefined && now === undefined) || !(await isAllowed(attended));
+      if (isOver) stream.end();
+      else attended.session = now;
+    }
+    sweeps += 1;
+    if (sweeps % SWEEPS_A_BEAT === 0) for (const { stream } of open) stream.beat();
+  }
+
+  function schedule(): void {
+    if (timer !== undefined || open.size === 0) return;
+    timer = setTimeout(() => {
+      sweep()
+        // A stream that nobody could look at stays open; the requests that it leads to are refused all the same.
+        .catch((error: unknown) => deps.log.warn({ err: error }, "open streams could not be looked at"))
+        .finally(() => {
+          timer = undefined;
+          schedule();
+        });
+    }, SWEEP_MS).unref();
+  }
+
+  return {
+    attend(stream) {
+      const { accountId } = stream.principal;
+      const count = counts.get(accountId) ?? 0;
+      if (count >= MAX_STREAMS_PER_ACCOUNT) {
+        throw new DomainError("exhausted", "Too many streams are open. Close some of them first.", {
+          retryAfterSeconds: 10,
+        });
+      }
+      counts.set(accountId, count + 1);
+      const attended: Attended = { stream, session: stream.session };
+      open.add(attended);
+      schedule();
+      return {
+        session: () => attended.session,
+        leave: () => {
+          if (!open.delete(attended)) return;
+          const left = (counts.get(accountId) ?? 1) - 1;
+          if (left === 0) counts.delete(accountId);
+          else counts.set(accountId, left);
+        },
+      };
+    },
+    close() {
+      for (const { stream } of [...open]) stream.end();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { Principal } from "../../identity/principal.ts";
+import type { AccountSettings } from "../../connections/account-settings.ts";
+import type { RankedPage, ToolRanking } from "../search/rank-tools.ts";
+import type { SettingsView } from "../../connections/settings-view.ts";
+import type { SchemaValidator } from "../../integrations/json-schema.ts";
+import { errorResult, type CallResult, type ToolDefinition } from "../../integrations/tool.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
+import { CALL_TOOL, DEFAULT_FOUND, FIND_TOOLS, isMetaToolName, MANY_TOOLS } from "./meta-tools.ts";
+import type { ListedOffer, ListedTool } from "../sessions/session-tools.ts";
+import type { OfferedTool } from "./tools-in-view.ts";
+
+/** What is wrong with the arguments, in words that a model can act on. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly result: CallResult;
+}
+
+/** What `find_tools` is asked for. */
+export interface ToolWish {
+  readonly kind: "wish";
+  readonly query: string;
+  readonly limit: number;
+}
+
+/** What `call_tool` is to call. */
+export interface InnerCall {
+  readonly kind: "call";
+  readonly name: string;
+  readonly args: JsonObject;
+}
+
+/** What agents get in place of more tools than a model can choose from. */
+export interface ManyTools {
+  /** Whether they do in place of these: there are many, and the account wants it. Without a promise when there are few. */
+  areSearched(principal: Principal, tools: readonly ListedTool[]): boolean | Promise<boolean>;
+  readWish(args: JsonObject): ToolWish | Refused;
+  readInnerCall(args: JsonObject): InnerCall | Refused;
+  /** The offers among these that fit best. */
+  find(tools: readonly ListedOffer[], wish: ToolWish): Promise<RankedPage<{ readonly offer: OfferedTool }>>;
+}
+
+/** Makes it over the account's settings and the ranking by which management searches. */
+export function createManyTools(deps: {
+  readonly settings: Pick<SettingsView, "of">;
+  readonly ranking: ToolRanking;
+  readonly validator: SchemaValidator;
+}): ManyTools {
+  function refusal({ inputSchema }: ToolDefinition, args: JsonObject): Refused | undefined {
+    const problem = deps.validator.validate(inputSchema, args);
+    return problem === undefined ? undefined : refused(`The arguments do not fit the tool's schema. ${problem}`);
+  }
+
+  return {
+    areSearched({ accountId }, tools) {
+      if (tools.length <= MANY_TOOLS) return false;
+      const settings = deps.settings.of(accountId);
+      return settings instanceof Promise ? settings.then(wantsSearch) : wantsSearch(settings);
+    },
+
+    readWish(args) {
+      const { query, limit = DEFAULT_FOUND } = args;
+      const wrong = refusal(FIND_TOOLS, args);
+      if (wrong !== undefined) return wrong;
+      if (typeof query === "string" && typeof limit === "number") return { kind: "wish", query, limit };
+      return refused("query must be text and limit a number.");
+    },
+
+    readInnerCall(args) {
+      const { name, arguments: inner = {} } = args;
+      const wrong = refusal(CALL_TOOL, args);
+      if (wrong !== undefined) return wrong;
+      if (typeof name !== "string" || !isJsonObject(inner))
+        return refused("name must be text and arguments an object.");
+      if (isMetaToolName(name)) return refused(`${name} is called by itself, not through ${CALL_TOOL.name}.`);
+      return { kind: "call", name, args: inner };
+    },
+
+    find: (tools, { query, limit }) => deps.ranking.rank(query, candidates(tools), { limit, offset: 0 }),
+  };
+}
+
+function* candidates(tools: readonly ListedOffer[]) {
+  for (const { definition, offer } of tools) yield { connection: offer.connection, definition, offer };
+}
+
+function refused(sentence: string): Refused {
+  return { kind: "refused", result: errorResult(sentence) };
+}
+
+function wantsSearch({ toolSearch }: AccountSettings): boolean {
+  return toolSearch;
+}

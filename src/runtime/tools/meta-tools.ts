@@ -1,0 +1,90 @@
+import type { ToolDefinition } from "../../integrations/tool.ts";
+import type { ListedTool } from "../sessions/session-tools.ts";
+
+/** From how many tools on agents are drowned in them. */
+export const MANY_TOOLS = 100;
+/** Tools that one finding brings unless told, and at most. */
+export const DEFAULT_FOUND = 10;
+const MAX_FOUND = 50;
+const MAX_QUERY_LENGTH = 200;
+
+/** The tool that finds tools. */
+export const FIND_TOOLS: ToolDefinition = {
+  name: "find_tools",
+  description:
+    "Finds tools by what they do. There are too many to list them all: describe in a few words what you want to get done, and " +
+    "get the tools that fit best, with the schemas of their arguments. Then call one with call_tool.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      query: {
+        type: "string",
+        minLength: 1,
+        maxLength: MAX_QUERY_LENGTH,
+        description: "What the tool should do, and where, in words, such as: create issue github",
+      },
+      limit: {
+        type: "integer",
+        minimum: 1,
+        maximum: MAX_FOUND,
+        description: `How many tools to return. Left out means ${DEFAULT_FOUND}.`,
+      },
+    },
+    required: ["query"],
+    additionalProperties: false,
+  },
+  outputSchema: {
+    type: "object",
+    properties: {
+      tools: {
+        type: "array",
+        description: "The tools, best first.",
+        items: {
+          type: "object",
+          properties: {
+            name: { type: "string", description: "The name to call it by." },
+            description: { type: "string" },
+            inputSchema: { type: "object", description: "JSON Schema of its arguments." },
+            readOnly: { type: "boolean", description: "Whether it only reads." },
+            connection: { type: "string", description: "The name of the connection it belongs to." },
+          },
+          required: ["name", "description", "inputSchema", "readOnly", "connection"],
+        },
+      },
+      total_count: { type: "integer", description: "How many tools were found in all." },
+    },
+    required: ["tools", "total_count"],
+  },
+  annotations: { audience: ["assistant"], requiresAuth: false },
+  readOnly: true,
+  hints: { openWorld: false },
+};
+
+/** The tool that calls any other: it may do whatever that one does. */
+export const CALL_TOOL: ToolDefinition = {
+  name: "call_tool",
+  description: "Calls a tool that find_tools has found, and returns what it returns.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      name: { type: "string", minLength: 1, description: "The name of the tool, as find_tools gives it." },
+      arguments: { type: "object", description: "The arguments, by the tool's inputSchema. Left out means none." },
+    },
+    required: ["name"],
+    additionalProperties: false,
+  },
+  annotations: { audience: ["assistant"], requiresAuth: true },
+  readOnly: false,
+  hints: { destructive: true, idempotent: false, openWorld: true },
+};
+
+/** What is listed in place of very many tools, by name. */
+export const META_TOOLS: readonly ListedTool[] = [CALL_TOOL, FIND_TOOLS].map((definition) => ({
+  name: definition.name,
+  definition,
+}));
+
+/** Whether a name is one of theirs, where they are listed. */
+export function isMetaToolName(name: string): boolean {
+  return name === CALL_TOOL.name || name === FIND_TOOLS.name;
+}

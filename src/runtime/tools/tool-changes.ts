@@ -1,0 +1,122 @@
+import { createHash } from "node:crypto";
+import type { Principal } from "../../identity/principal.ts";
+import type { ChangeFeed } from "../../connections/change-feed.ts";
+import type { SettingsFeed } from "../../connections/settings-view.ts";
+import type { ToolDefinition } from "../../integrations/tool.ts";
+import { printInKeyOrder } from "../../json.ts";
+import type { Session } from "../sessions/session.ts";
+import type { ListedTool } from "../sessions/session-tools.ts";
+import type { ToolUse } from "../calls/tool-use.ts";
+
+/** How long changes are gathered before anybody is told, in milliseconds. */
+const GATHER_MS = 100;
+/** How often the lists of those who wait are asked for, so that stale ones are fetched again, in milliseconds. */
+const LOOK_MS = 30_000;
+
+/** Somebody who wants to hear when the tools that it sees change. */
+export interface Watcher {
+  readonly principal: Principal;
+  /** Its session as it is now; undefined in a protocol without sessions. */
+  readonly session: () => Session | undefined;
+  /** Hears the digest of the new list. Never throws. */
+  readonly hear: (digest: string) => void;
+}
+
+/** Changes of what principals see, whichever replica made them. */
+export interface ToolChanges {
+  /** A word that is another one when the tools that are seen are others. */
+  digest(principal: Principal, session: Session | undefined): Promise<string>;
+  /** Follows the watcher's tools from the state that the digest stands for; answers how to stop. */
+  watch(watcher: Watcher, digest: string): () => void;
+  close(): void;
+}
+
+/** Compares what is seen after every change in the account, so that a change that nobody sees is told to nobody. */
+export function createToolChanges(deps: {
+  readonly tools: Pick<ToolUse, "all">;
+  readonly feed: ChangeFeed;
+  /** Settings decide what is listed in place of very many tools. */
+  readonly settingsFeed: Pick<SettingsFeed, "onChange">;
+  readonly log: { warn(fields: object, message: string): void };
+}): ToolChanges {
+  const byAccount = new Map<string, Map<Watcher, string>>();
+  const gathering = new Map<string, NodeJS.Timeout>();
+  const digests = new WeakMap<readonly ListedTool[], string>();
+  const definitionDigests = new WeakMap<ToolDefinition, string>();
+
+  function digestOfDefinition(definition: ToolDefinition): string {
+    let known = definitionDigests.get(definition);
+    if (known === undefined) {
+      // The database keeps no order of keys, so that what comes from there and from the upstream differ in nothing else.
+      known = createHash("sha256").update(printInKeyOrder(definition)).digest("base64");
+      definitionDigests.set(definition, known);
+    }
+    return known;
+  }
+
+  async function digest(principal: Principal, session: Session | undefined): Promise<string> {
+    const listed = await deps.tools.all(principal, session);
+    let known = digests.get(listed);
+    if (known === undefined) {
+      const hash = createHash("sha256");
+      for (const { name, definition } of listed) hash.update(`${name}\n${digestOfDefinition(definition)}\n`);
+      known = hash.digest("base64url").slice(0, 22);
+      digests.set(listed, known);
+    }
+    return known;
+  }
+
+  async function look(watcher: Watcher, watchers: Map<Watcher, string>): Promise<void> {
+    try {
+      const now = await digest(watcher.principal, watcher.session());
+      const before = watchers.get(watcher);
+      if (before === undefined || before === now) return;
+      watchers.set(watcher, now);
+      watcher.hear(now);
+    } catch (error) {
+      deps.log.warn({ err: error }, "could not see whether tools have changed");
+    }
+  }
+
+  function lookSoon(accountId: string): void {
+    if (!byAccount.has(accountId) || gathering.has(accountId)) return;
+    const timer = setTimeout(() => {
+      gathering.delete(accountId);
+      const watchers = byAccount.get(accountId);
+      if (watchers !== undefined) for (const watcher of watchers.keys()) void look(watcher, watchers);
+    }, GATHER_MS);
+    gathering.set(accountId, timer);
+  }
+
+  function lookAtAll(): void {
+    for (const accountId of byAccount.keys()) lookSoon(accountId);
+  }
+
+  const stopChanges = deps.feed.onChange(({ accountId }) => lookSoon(accountId));
+  const stopSettings = deps.settingsFeed.onChange(lookSoon);
+  const stopGaps = deps.feed.onGap(lookAtAll);
+  const timer = setInterval(lookAtAll, LOOK_MS).unref();
+
+  return {
+    digest,
+    watch(watcher, seen) {
+      const { accountId } = watcher.principal;
+      const watchers = byAccount.get(accountId) ?? new Map<Watcher, string>();
+      byAccount.set(accountId, watchers);
+      watchers.set(watcher, seen);
+      // What changed between the digest and now.
+      lookSoon(accountId);
+      return () => {
+        watchers.delete(watcher);
+        if (watchers.size === 0 && byAccount.get(accountId) === watchers) byAccount.delete(accountId);
+      };
+    },
+    close() {
+      stopChanges();
+      stopSettings();
+      stopGaps();
+      clearInterval(timer);
+      for (const waiting of gathering.values()) clearTimeout(waiting);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import type { ConnectionView } from "../../connections/connection-view.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { Question, QuestionAnswer } from "../../integrations/features.ts";
+import type { Catalog } from "../../integrations/integration.ts";
+import type { JsonObject } from "../../json.ts";
+import { createTimeLimit } from "../../time-limit.ts";
+import { CALL_TIMEOUT_MS, MAX_CALLS_IN_FLIGHT } from "../calls/call-tool.ts";
+import { createCallSlots } from "../calls/call-slots.ts";
+import { following, withDeadline, type Outcome } from "../calls/deadline.ts";
+import { RpcError } from "../rpc-error.ts";
+import type { RelayOptions } from "./upstream-features.ts";
+import type { Source } from "./upstream-view.ts";
+
+/** The error code up to 2025-11-25; later revisions have none of their own. */
+const RESOURCE_NOT_FOUND = -32002;
+
+/** Asks upstreams what only reads. */
+export interface UpstreamAsker {
+  /** The result. Throws RpcError with what the upstream answered, `not_found`, `unavailable`, `exhausted`, or the signal's reason. */
+  ask(source: Source, question: Question, options: RelayOptions): Promise<JsonObject>;
+}
+
+/** What asking needs. */
+export interface UpstreamAskerDeps {
+  readonly connections: ConnectionView;
+  readonly catalog: Catalog;
+  readonly timeoutMs?: number;
+}
+
+/** An asker with a deadline and slots per connection. Unlike calls of tools, questions are not in the history: they are no acts. */
+export function createUpstreamAsker(deps: UpstreamAskerDeps): UpstreamAsker {
+  const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
+  const slots = createCallSlots(MAX_CALLS_IN_FLIGHT);
+  const deadline = createTimeLimit(timeoutMs);
+
+  return {
+    async ask({ connection }, question, options) {
+      const features = deps.catalog.get(connection.serverType)?.features;
+      if (features === undefined) {
+        throw new DomainError("internal", `connections of type ${connection.serverType} are not served here.`);
+      }
+      if (!slots.take(connection.id)) {
+        const reason = `Too many requests are in flight: the connection "${connection.name}" takes ${MAX_CALLS_IN_FLIGHT} at a time.`;
+        throw new DomainError("exhausted", reason, { retryAfterSeconds: 1 });
+      }
+      try {
+        const outcome = await following(options.signal, (controller) =>
+          withDeadline(controller, deadline, async (signal) =>
+            features.ask(await deps.connections.target(connection), question, { ...options, signal }),
+          ),
+        );
+        return conclude(outcome, question, connection.name, options.signal);
+      } finally {
+        slots.release(connection.id);
+      }
+    },
+  };
+
+  function conclude(
+    outcome: Outcome<QuestionAnswer>,
+    question: Question,
+    name: string,
+    signal: AbortSignal,
+  ): JsonObject {
+    switch (outcome.kind) {
+      case "done":
+        return read(outcome.result, question);
+      case "timed_out":
+        throw new DomainError(
+          "unavailable",
+          `The connection "${name}" did not answer within ${timeoutMs / 1000} seconds.`,
+        );
+      case "cancelled":
+        throw signal.reason instanceof Error
+          ? signal.reason
+          : new DomainError("unavailable", "The request was cancelled.", { cause: signal.reason });
+      case "failed":
+        if (outcome.error instanceof DomainError) throw outcome.error;
+        throw new DomainError("internal", "the integration failed unexpectedly.", { cause: outcome.error });
+    }
+  }
+}
+
+function read(answer: QuestionAnswer, { method }: Question): JsonObject {
+  if (answer.kind === "result") return answer.result;
+  const { code, message, data } = answer;
+  if (method === "resources/read" && code === RESOURCE_NOT_FOUND) throw new DomainError("not_found", message);
+  throw new RpcError(code, message, data);
+}

@@ -1,0 +1,143 @@
+import type { ChangeFeed } from "../../connections/change-feed.ts";
+import type { ConnectionView } from "../../connections/connection-view.ts";
+import { invalid } from "../../domain-error.ts";
+import type { Catalog } from "../../integrations/integration.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { createUpstreamAsker } from "./ask-upstream.ts";
+import type { Log } from "../log.ts";
+import { clientUri, resolvePrompt, resolveResource, resolveTemplate, type Meaning } from "./resolve-upstream.ts";
+import type { UpstreamFeatures } from "./upstream-features.ts";
+import { createUpstreamFollowers } from "./upstream-followers.ts";
+import { createUpstreamOffers, type OfferFeed } from "./upstream-offers.ts";
+import { pageAfter, type ListedItem } from "./upstream-pages.ts";
+import type { Source, UpstreamView } from "./upstream-view.ts";
+import { createUpstreamViews } from "./upstream-views.ts";
+
+/** How long a listing waits for the very first offer of a connection, in milliseconds: without it it is incomplete. */
+const LISTING_PATIENCE_MS = 10_000;
+/** How long everything else waits for offers of connections it may not even mean, in milliseconds. */
+const ASKING_PATIENCE_MS = 2_000;
+
+/** What relaying needs. */
+export interface UpstreamFeaturesDeps {
+  readonly connections: ConnectionView;
+  readonly catalog: Catalog;
+  readonly feed: ChangeFeed;
+  readonly offerFeed: OfferFeed;
+  readonly log: Log;
+  /** For one question, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** How old an offer may grow, and how often a follower looks at it, in milliseconds. */
+  readonly freshMs?: number;
+}
+
+/** The features of all upstreams in view, as if one server had them all. */
+export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeatures {
+  const offers = createUpstreamOffers(deps);
+  const views = createUpstreamViews({ ...deps, offers });
+  const asker = createUpstreamAsker(deps);
+  const followers = createUpstreamFollowers({
+    ...deps,
+    offers,
+    views,
+    ...(deps.freshMs === undefined ? {} : { lookEveryMs: deps.freshMs }),
+  });
+
+  return {
+    capabilities(principal) {
+      const view = views.of(principal, ASKING_PATIENCE_MS);
+      return view instanceof Promise ? view.then(({ capabilities }) => capabilities) : view.capabilities;
+    },
+
+    async listResources(principal, cursor) {
+      const { resources } = await views.of(principal, LISTING_PATIENCE_MS);
+      return page("resources", resources, cursor);
+    },
+
+    async listResourceTemplates(principal, cursor) {
+      const { resourceTemplates } = await views.of(principal, LISTING_PATIENCE_MS);
+      return page("resourceTemplates", resourceTemplates, cursor);
+    },
+
+    async listPrompts(principal, cursor) {
+      const { prompts } = await views.of(principal, LISTING_PATIENCE_MS);
+      return page("prompts", prompts, cursor);
+    },
+
+    async readResource(principal, uri, options) {
+      if (uri === "") throw invalid("uri", "uri is required: the URI of the resource to read.");
+      const view = await views.of(principal, ASKING_PATIENCE_MS);
+      const { source, key } = resolveResource(view, uri);
+      const result = await asker.ask(source, { method: "resources/read", uri: key }, options);
+      const name = (of: string): string => (of === key ? uri : clientUri(view, source, of));
+      const { contents } = result;
+      return { ...result, contents: Array.isArray(contents) ? contents.map((item) => renamed(item, name)) : [] };
+    },
+
+    async getPrompt(principal, name, args, options) {
+      if (name === "") throw invalid("name", "name is required: the name of the prompt.");
+      const view = await views.of(principal, ASKING_PATIENCE_MS);
+      const { source, key } = resolvePrompt(view, name);
+      const result = await asker.ask(source, { method: "prompts/get", name: key, args }, options);
+      const { messages } = result;
+      return { ...result, messages: Array.isArray(messages) ? messages.map((one) => readable(one, view, source)) : [] };
+    },
+
+    async complete(principal, params, options) {
+      const view = await views.of(principal, ASKING_PATIENCE_MS);
+      const { meaning, ref } = readReference(view, params.ref);
+      // Where several connections are one server to the client, one of them may have no completions.
+      if (meaning.source.offer?.capabilities.completions === false) return { completion: { values: [] } };
+      const { _meta: _callers, ...asked } = params;
+      const question = { method: "completion/complete", params: { ...asked, ref } } as const;
+      return asker.ask(meaning.source, question, options);
+    },
+
+    async checkSubscription(principal, uri) {
+      const view = await views.of(principal, ASKING_PATIENCE_MS);
+      const { source } = resolveResource(view, uri);
+      if (source.offer?.capabilities.subscribe !== true) {
+        throw invalid("uri", `The connection "${source.connection.name}" does not tell of changes of its resources.`);
+      }
+      // The face remembers the subscription next; an open stream here shall not wait for the regular look.
+      followers.wake(principal.accountId);
+    },
+
+    follow: followers.follow,
+  };
+}
+
+function page(key: string, items: readonly ListedItem[], cursor: string | undefined): JsonObject {
+  const { items: listed, nextCursor } = pageAfter(items, cursor);
+  return { [key]: listed, ...(nextCursor === undefined ? {} : { nextCursor }) };
+}
+
+/** Whom a completion is asked of, and the reference as that upstream knows it. */
+function readReference(view: UpstreamView, ref: JsonValue | undefined): { meaning: Meaning; ref: JsonObject } {
+  if (isJsonObject(ref) && ref.type === "ref/prompt" && typeof ref.name === "string") {
+    const meaning = resolvePrompt(view, ref.name);
+    return { meaning, ref: { ...ref, name: meaning.key } };
+  }
+  if (isJsonObject(ref) && ref.type === "ref/resource" && typeof ref.uri === "string") {
+    const meaning = resolveTemplate(view, ref.uri);
+    return { meaning, ref: { ...ref, uri: meaning.key } };
+  }
+  throw invalid("ref", "ref must be a ref/prompt with a name or a ref/resource with a uri.");
+}
+
+/** An item whose `uri` is what the client knows it by. */
+function renamed(item: JsonValue, name: (uri: string) => string): JsonValue {
+  if (!isJsonObject(item) || typeof item.uri !== "string") return item;
+  const uri = name(item.uri);
+  return uri === item.uri ? item : { ...item, uri };
+}
+
+/** A prompt's message whose embedded and linked resources the client can ask for. */
+function readable(message: JsonValue, view: UpstreamView, source: Source): JsonValue {
+  if (!isJsonObject(message) || !isJsonObject(message.content)) return message;
+  const { content } = message;
+  const name = (uri: string): string => clientUri(view, source, uri);
+  if (content.type === "resource_link") return { ...message, content: renamed(content, name) };
+  if (content.type !== "resource" || !isJsonObject(content.resource)) return message;
+  return { ...message, content: { ...content, resource: renamed(content.resource, name) } };
+}

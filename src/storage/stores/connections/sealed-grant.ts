@@ -1,0 +1,53 @@
+import type { Grant, KeptTokens } from "../../../integrations/oauth/grant.ts";
+import type { SealedPlace, Sealer } from "../../sealing.ts";
+import { type Fields, fieldsOf, optionalText, textOf, toTerms } from "./sealed-terms.ts";
+
+/** A row of `connection_grant`, as `GRANT_COLUMNS` selects it. */
+export interface GrantRow {
+  id: string;
+  key_version: number;
+  sealed_grant: Buffer;
+  version: number;
+  lost_reason: string | null;
+}
+
+/** What `toGrant` reads. */
+export const GRANT_COLUMNS = "id, key_version, sealed_grant, version, lost_reason";
+
+/** Where a grant is sealed to. */
+export function grantPlace(accountId: string, id: string): SealedPlace {
+  return { table: "connection_grant", column: "sealed_grant", accountId, rowId: id };
+}
+
+/** Seals the tokens and what they are renewed with. */
+export function sealGrant(
+  sealer: Sealer,
+  accountId: string,
+  id: string,
+  grant: Pick<Grant, "terms" | "tokens">,
+): Buffer {
+  const { terms, tokens } = grant;
+  return sealer.seal(JSON.stringify({ terms, tokens }), grantPlace(accountId, id));
+}
+
+/** The grant in a row. Throws SealError. */
+export function toGrant(sealer: Sealer, accountId: string, row: GrantRow): Grant {
+  const sealed = fieldsOf(JSON.parse(sealer.open(row.sealed_grant, grantPlace(accountId, row.id))));
+  return {
+    id: row.id,
+    keyVersion: row.key_version,
+    version: row.version,
+    terms: toTerms(fieldsOf(sealed.terms)),
+    tokens: toTokens(fieldsOf(sealed.tokens)),
+    lostReason: row.lost_reason ?? undefined,
+  };
+}
+
+function toTokens({ accessToken, refreshToken, expiresAtMs, scope }: Fields): KeptTokens {
+  return {
+    accessToken: textOf(accessToken),
+    refreshToken: optionalText(refreshToken),
+    expiresAtMs: typeof expiresAtMs === "number" ? expiresAtMs : undefined,
+    scope: optionalText(scope),
+  };
+}

@@ -1,0 +1,86 @@
+import { isUtf8 } from "node:buffer";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { DomainError } from "../../domain-error.ts";
+import { isJsonObject, parseJson, type JsonObject } from "../../json.ts";
+import { TransportError } from "./fault.ts";
+import { bodyTooLarge, EMPTY_BODY, type Exchange } from "./exchange.ts";
+import { MAX_JSON_DEPTH } from "../rpc/inspect.ts";
+
+const inflate = promisify(gunzip);
+
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+/**
+ * Reads the body that is said to be JSON, decompressed. Empty when there is none; a Content-Type alone is none. What can be
+ * said by the headers alone is thrown at once.
+ */
+export function readJsonBytes(exchange: Exchange, maxBytes: number): Buffer | Promise<Buffer> {
+  if (!exchange.hasBody) return EMPTY_BODY;
+  const { headers } = exchange;
+  if (Number(headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
+  const typeIsJson = JSON_TYPE.test(headers["content-type"] ?? "");
+  // Without a length only reading tells whether there is a body at all.
+  if (!typeIsJson && headers["content-length"] !== undefined) throw notJsonType();
+  const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
+  if (encoding !== "identity" && encoding !== "gzip") {
+    throw new TransportError("invalid", "Content-Encoding must be gzip or identity.", {
+      httpStatus: 415,
+      reason: "UNSUPPORTED_MEDIA_TYPE",
+      headers: { "accept-encoding": "gzip, identity" },
+    });
+  }
+  const body = exchange.readBody(maxBytes);
+  return typeIsJson && encoding === "identity" ? body : readOther(body, typeIsJson, maxBytes);
+}
+
+/** What is not plainly JSON: packed, or of another type, which is no fault while it is empty. */
+async function readOther(body: Buffer | Promise<Buffer>, typeIsJson: boolean, maxBytes: number): Promise<Buffer> {
+  const bytes = await body;
+  if (bytes.byteLength === 0) return bytes;
+  if (!typeIsJson) throw notJsonType();
+  return decompress(bytes, maxBytes);
+}
+
+/** The JSON object in a body. Undefined when there is none. Throws DomainError `invalid`. */
+export function parseJsonBody(bytes: Buffer): JsonObject | undefined {
+  return bytes.byteLength === 0 ? undefined : parseObject(bytes);
+}
+
+async function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer> {
+  try {
+    return await inflate(bytes, { maxOutputLength: maxBytes });
+  } catch (cause) {
+    if (cause instanceof RangeError) throw bodyTooLarge(maxBytes);
+    throw new DomainError("invalid", "The request body is not valid gzip.", { cause, reason: "MALFORMED_REQUEST" });
+  }
+}
+
+function parseObject(bytes: Buffer): JsonObject {
+  if (!isUtf8(bytes)) throw malformed("The request body is not valid UTF-8.");
+  const json = parse(bytes.toString("utf8"));
+  if (!isJsonObject(json)) throw malformed("The request body must be a JSON object.");
+  return json;
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJson(text, { maxDepth: MAX_JSON_DEPTH, uniqueKeys: true });
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    const sentence = cause.cause === undefined ? cause.message : "The request body is not valid JSON.";
+    throw malformed(sentence, cause);
+  }
+}
+
+function malformed(sentence: string, cause?: unknown): DomainError {
+  return new DomainError("invalid", sentence, { cause, field: "body", reason: "MALFORMED_REQUEST" });
+}
+
+function notJsonType(): TransportError {
+  return new TransportError("invalid", "Content-Type must be application/json.", {
+    httpStatus: 415,
+    reason: "UNSUPPORTED_MEDIA_TYPE",
+    headers: { accept: "application/json" },
+  });
+}

@@ -1,0 +1,203 @@
+import { isUtf8 } from "node:buffer";
+import { type Principal, reaches } from "../../identity/principal.ts";
+import { connectionNotFound } from "../../connections/server-id.ts";
+import type { ConnectionView } from "../../connections/connection-view.ts";
+import type { DomainError } from "../../domain-error.ts";
+import { type JsonValue, parseJson } from "../../json.ts";
+import type { InFlight } from "../../runtime/calls/in-flight.ts";
+import type { OpenStreams } from "../../runtime/sessions/open-streams.ts";
+import type { Peer } from "../../runtime/sessions/session.ts";
+import type { Sessions } from "../../runtime/sessions/sessions.ts";
+import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
+import type { ToolUse } from "../../runtime/calls/tool-use.ts";
+import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
+import type { TimeLimit } from "../../time-limit.ts";
+import type { Access, Gate } from "../gate/gate.ts";
+import { ConnectionLost, type Exchange, type HeaderFields } from "../http/exchange.ts";
+import { MAX_JSON_DEPTH } from "../rpc/inspect.ts";
+import type { Lane } from "../gate/concurrency-limiter.ts";
+import type { Log } from "../http/log.ts";
+import { JSON_HEADERS } from "../http/answer.ts";
+import { readJsonBytes } from "../http/read-body.ts";
+import { endpointPath, metadataUrl, readMcpAddress } from "./address.ts";
+import { createChangeStreams } from "./change-stream.ts";
+import { isModern, namesModern } from "./envelope.ts";
+import { createLegacyEra } from "./legacy.ts";
+import { errorText, idOf, readMessage } from "./message.ts";
+import { createMethods } from "./methods.ts";
+import { createModernEra } from "./modern.ts";
+import { createOriginGuard } from "./origin-guard.ts";
+import { readAccept } from "./reply.ts";
+import { answerResourceMetadata, MCP_SCOPES } from "./resource-metadata.ts";
+import { CODES, requestFault, RpcFault } from "./rpc-fault.ts";
+import type { Admitted } from "./serving.ts";
+
+/** The largest body of one POST, in bytes (DESIGN §8). */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
+
+/** What MCP serves. */
+export interface McpDomain {
+  readonly connections: Pick<ConnectionView, "find">;
+  readonly sessions: Sessions;
+  readonly tools: ToolUse;
+  readonly inFlight: InFlight;
+  readonly openStreams: OpenStreams;
+  readonly toolChanges: ToolChanges;
+  readonly features: UpstreamFeatures;
+  readonly serverInfo: Peer;
+}
+
+/** What the face needs of the transport around it. */
+export interface McpFaceDeps {
+  readonly publicUrl: string;
+  readonly corsOrigins: readonly string[];
+  readonly trustProxy: boolean;
+  readonly gate: Gate;
+  readonly timeLimit: TimeLimit;
+  /** Bounds the requests that wait for third parties. */
+  readonly lane: Lane;
+  readonly log: Log;
+}
+
+/** Serves an exchange. Never rejects: whatever goes wrong is answered. */
+export type McpHandler = (exchange: Exchange) => Promise<void>;
+
+/** The MCP face: what serves a path, or undefined for paths that are none of its. */
+export type McpFace = (path: string) => McpHandler | undefined;
+
+/** What may be called with any of these scopes; which tools a token reaches is decided tool by tool. */
+const REQUIRED_SCOPES = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mgmt.admin"];
+
+/** Makes the face: guards, gate and body are alike for both eras, the rest is each era's own. */
+export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
+  const { publicUrl, log } = deps;
+  const guard = createOriginGuard(deps);
+  const serving = { ...domain, methods: createMethods(domain), streams: createChangeStreams(domain), log };
+  const legacy = createLegacyEra(serving);
+  const modern = createModernEra(serving);
+  const narrowed = new WeakMap<Principal, Map<number, Principal>>();
+
+  function accessTo(connectionId: number | undefined): Access {
+    const audiences = [publicUrl, publicUrl + endpointPath(undefined)];
+    if (connectionId !== undefined) audiences.push(publicUrl + endpointPath(connectionId));
+    return {
+      isPublic: false,
+      requiredScopes: REQUIRED_SCOPES,
+      audiences,
+      texts: { forbidden: "You do not have permission to use MCP servers." },
+      resourceMetadataUrl: metadataUrl(publicUrl, connectionId),
+      challengedScopes: MCP_SCOPES,
+    };
+  }
+
+  /** The principal as one that sees the address's connection alone. The same object for the same principal. */
+  function narrow(principal: Principal, connectionId: number): Principal {
+    if (principal.connectionId === connectionId) return principal;
+    const known = narrowed.get(principal) ?? new Map<number, Principal>();
+    narrowed.set(principal, known);
+    const narrow = known.get(connectionId) ?? { ...principal, connectionId };
+    known.set(connectionId, narrow);
+    return narrow;
+  }
+
+  /** Who acts at the address. Throws `not_found` for a connection that is gone, somebody else's or out of the token's reach. */
+  async function actorAt(connectionId: number | undefined, principal: Principal): Promise<Principal> {
+    if (connectionId === undefined) return principal;
+    const isReachable = reaches(principal, connectionId);
+    if (!isReachable || (await domain.connections.find(principal.accountId, connectionId)) === undefined) {
+      throw notFound(connectionId);
+    }
+    return narrow(principal, connectionId);
+  }
+
+  async function post(admitted: Admitted, body: JsonValue): Promise<void> {
+    const message = Array.isArray(body) ? undefined : readMessage(body);
+    const isOfModernEra = message !== undefined && message.kind !== "response" && isModern(admitted.exchange, message);
+    const place = deps.lane.enter();
+    if (place !== undefined) await place;
+    try {
+      if (isOfModernEra) await modern.post(admitted, message);
+      else await legacy.post(admitted, body);
+    } finally {
+      deps.lane.leave();
+    }
+  }
+
+  async function serve(exchange: Exchange, access: Access, connectionId: number | undefined): Promise<void> {
+    let body: JsonValue | undefined;
+    const stopLimit = deps.timeLimit.start(() => {
+      answerFault(exchange, body, new RpcFault(CODES.server, "The request took too long.", { httpStatus: 504 }));
+    });
+    try {
+      guard(exchange);
+      const { method } = exchange;
+      if (method !== "POST" && (namesModern(exchange) || (method !== "GET" && method !== "DELETE"))) {
+        const allow = namesModern(exchange) ? "POST" : "GET, POST, DELETE";
+        throw new RpcFault(CODES.server, "Method not allowed.", { httpStatus: 405, headers: { allow } });
+      }
+      const verified = deps.gate(access, exchange);
+      const found = verified instanceof Promise ? await verified : verified;
+      if (found === undefined) throw new Error("the gate let nobody in");
+      const principal = connectionId === undefined ? found : await actorAt(connectionId, found);
+      const accepted = readAccept(exchange.headers.accept);
+      const admitted = { exchange, bearer: found, principal, accepted };
+      if (method === "GET") {
+        stopLimit();
+        await legacy.get(admitted);
+      } else if (method === "DELETE") {
+        await legacy.delete(admitted);
+      } else {
+        if (!accepted.json && !accepted.events) {
+          throw new RpcFault(CODES.server, "Accept must be application/json, text/event-stream.", { httpStatus: 406 });
+        }
+        body = parseBody(await readJsonBytes(exchange, MAX_BODY_BYTES));
+        await post(admitted, body);
+      }
+    } catch (thrown) {
+      if (thrown instanceof ConnectionLost || !exchange.isOpen) return;
+      answerFault(exchange, body, requestFault(thrown, log));
+    } finally {
+      stopLimit();
+    }
+  }
+
+  const accessToAll = accessTo(undefined);
+  const serveAll: McpHandler = (exchange) => serve(exchange, accessToAll, undefined);
+
+  return (path) => {
+    const address = readMcpAddress(path);
+    if (address === undefined) return undefined;
+    if (address.kind === "metadata") {
+      return async (exchange) => answerResourceMetadata(exchange, publicUrl, address.resourcePath);
+    }
+    const { connectionId } = address;
+    if (connectionId === undefined) return serveAll;
+    return (exchange) => serve(exchange, accessTo(connectionId), connectionId);
+  };
+}
+
+function parseBody(bytes: Buffer): JsonValue {
+  if (bytes.byteLength === 0 || !isUtf8(bytes)) {
+    throw new RpcFault(CODES.parse, "The request body must be JSON.", { httpStatus: 400 });
+  }
+  try {
+    return parseJson(bytes.toString("utf8"), { maxDepth: MAX_JSON_DEPTH });
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    const sentence = cause.cause === undefined ? cause.message : "The request body is not valid JSON.";
+    throw new RpcFault(CODES.parse, sentence, { httpStatus: 400 });
+  }
+}
+
+function answerFault(exchange: Exchange, body: JsonValue | undefined, fault: RpcFault): void {
+  if (exchange.hasAnswered) {
+    exchange.destroy();
+    return;
+  }
+  const headers: HeaderFields = { ...JSON_HEADERS, ...fault.headers };
+  exchange.respond(fault.httpStatus, headers, errorText(body === undefined ? undefined : idOf(body), fault));
+}
+
+function notFound(connectionId: number): DomainError {
+  return connectionNotFound(String(connectionId));
+}

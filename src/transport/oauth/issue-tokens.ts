@@ -1,0 +1,29 @@
+import type { RecordTokenIssue } from "../../identity/audit/token-issues.ts";
+import type { GrantStore } from "../../identity/grants.ts";
+import type { ClientRequest } from "./client-request.ts";
+import type { AuthorizationProvider, TokenResponse } from "./provider.ts";
+import { checkTokenRequest } from "./token-request.ts";
+
+/** Issues what a client asks for. Fails with an OAuthError. */
+export type IssueTokens = (request: ClientRequest) => Promise<TokenResponse>;
+
+/** The token endpoint behind the client's authentication. */
+export function createIssueTokens(deps: {
+  readonly issuer: string;
+  readonly provider: () => Promise<Pick<AuthorizationProvider, "issue">>;
+  readonly grants: Pick<GrantStore, "touch">;
+  readonly recordIssue: RecordTokenIssue;
+  readonly onError: (error: unknown) => void;
+}): IssueTokens {
+  return async (request) => {
+    const { form, flight } = checkTokenRequest(deps.issuer, request);
+    const issued = await (await deps.provider()).issue(form, flight);
+    const { grant } = flight;
+    const accountId = grant?.accountId ?? flight.client.own?.accountId;
+    if (accountId !== undefined)
+      deps.recordIssue({ accountId, clientId: request.client.clientId, outcome: "ok", ...request.origin });
+    // The tokens are out; that a person's list says when is not worth losing them.
+    if (grant !== undefined) await deps.grants.touch(grant.accountId, grant.id).catch(deps.onError);
+    return issued;
+  };
+}

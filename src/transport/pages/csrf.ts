@@ -1,0 +1,60 @@
+import { timingSafeEqual } from "node:crypto";
+import { DomainError } from "../../domain-error.ts";
+import { hashSecret } from "../../identity/hash-secret.ts";
+import type { HttpRequest } from "../http/node-exchange.ts";
+import { type Html, html } from "./html.ts";
+
+/** What a token is bound to: a login session, or what stands for a browser that is not logged in. */
+export interface CsrfBinding {
+  readonly id: string;
+}
+
+/** Tells forms of our own pages from those of other sites. */
+export interface Csrf {
+  /** The token for the forms of one session; another session's is refused. */
+  token(session: CsrfBinding): string;
+  /** The token as the hidden field of a form. */
+  field(session: CsrfBinding): Html;
+  /** Fails with `forbidden` unless the request comes from this site and brings the session's token. */
+  check(session: CsrfBinding, request: HttpRequest, form: URLSearchParams): void;
+  /** Fails with `forbidden` unless the browser says that the request comes from a page of this site. */
+  checkOrigin(request: HttpRequest): void;
+}
+
+const FIELD = "csrf_token";
+
+function foreign(hint = ""): DomainError {
+  const message = `This form was not sent from a page of this site. Go back, reload and try again.${hint}`;
+  return new DomainError("forbidden", message);
+}
+
+/**
+ * Both an unguessable token and what the browser itself says of the request's origin, so that the failure of one is no
+ * breach. Browsers have sent `Origin` with every form since 2020; a request with neither header is not from a browser
+ * that could be led astray, and the token still decides.
+ */
+export function createCsrf({ publicUrl, pepper }: { readonly publicUrl: string; readonly pepper: Uint8Array }): Csrf {
+  const ownOrigin = new URL(publicUrl).origin;
+  // The NUL keeps it apart from every secret that is hashed with the same key: none can hold one.
+  const tokenOf = (session: CsrfBinding): Buffer => hashSecret(pepper, `csrf\0${session.id}`);
+
+  function checkOrigin(request: HttpRequest): void {
+    const { origin } = request.headers;
+    const site = request.headers["sec-fetch-site"];
+    if (origin !== undefined && origin !== ownOrigin) throw foreign(` This site is at ${ownOrigin}.`);
+    if (site !== undefined && site !== "same-origin") throw foreign();
+  }
+
+  const csrf: Csrf = {
+    token: (session) => tokenOf(session).toString("base64url"),
+    field: (session) => html`<input type="hidden" name="${FIELD}" value="${csrf.token(session)}" />`,
+    check(session, request, form) {
+      checkOrigin(request);
+      const given = Buffer.from(form.get(FIELD) ?? "", "base64url");
+      const expected = tokenOf(session);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw foreign();
+    },
+    checkOrigin,
+  };
+  return csrf;
+}

@@ -1,0 +1,91 @@
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { load } from "js-yaml";
+import { acceptedCodings } from "../http/accept-encoding.ts";
+import { contentTag, isKnown } from "../http/entity-tag.ts";
+import { errorBody } from "../http/answer.ts";
+import type { NodeRoute } from "../http/router.ts";
+
+/** A document as it goes out: both forms ready, and a tag that changes with its content. */
+interface Prepared {
+  readonly plain: Buffer;
+  readonly packed: Buffer;
+  readonly etag: string;
+}
+
+/** Where the contracts lie and what the service is called from outside. */
+export interface DocumentsDeps {
+  /** The folder of the project; the contracts in it are what runs. */
+  readonly folder: URL;
+  /** Without a slash at the end. */
+  readonly publicUrl: string;
+}
+
+/** Seconds for which nobody need ask again; then a 304 is as good as an answer. */
+const MAX_AGE_SECONDS = 300;
+
+const pack = promisify(gzip);
+
+/** The contract's list of servers: a service that is asked for it is the one to call. */
+const SERVERS = /^servers:\n(?: .*\n)+/m;
+
+/**
+ * Serves the contracts: `/openapi.yaml` and `/openapi.json` of the HTTP face, `/openapi-rpc.json` and `/descriptor.binpb` of
+ * the RPC face. Each is read and packed when it is first asked for.
+ */
+export function createDocumentRoutes({ folder, publicUrl }: DocumentsDeps): readonly NodeRoute[] {
+  const readContract = async (): Promise<string> => {
+    const text = await readFile(new URL("openapi/patchbay.yaml", folder), "utf8");
+    if (!SERVERS.test(text)) throw new Error("the contract has no list of servers");
+    const servers = `servers:\n  - url: ${JSON.stringify(publicUrl)}\n    description: The service that serves this document.\n`;
+    return text.replace(SERVERS, () => servers);
+  };
+  return [
+    createDocumentRoute("/openapi.yaml", "application/yaml", readContract),
+    createDocumentRoute("/openapi.json", "application/json", async () => JSON.stringify(load(await readContract()))),
+    createDocumentRoute("/openapi-rpc.json", "application/json", () =>
+      readFile(new URL("gen/openapi/rpc.json", folder), "utf8"),
+    ),
+    createDocumentRoute("/descriptor.binpb", "application/octet-stream", () =>
+      readFile(new URL("gen/descriptor.binpb", folder)),
+    ),
+  ];
+}
+
+function createDocumentRoute(path: string, type: string, read: () => Promise<string | Buffer>): NodeRoute {
+  let document: Promise<Prepared> | undefined;
+  const prepare = async (): Promise<Prepared> => {
+    const plain = Buffer.from(await read());
+    return { plain, packed: await pack(plain), etag: contentTag(plain) };
+  };
+  return {
+    path,
+    handle: async (request, response) => {
+      if (request.method !== "GET" && request.method !== "HEAD") {
+        response.writeHead(405, { allow: "GET, HEAD", "content-type": "application/json" });
+        response.end(errorBody("METHOD_NOT_ALLOWED", "Method not allowed."));
+        return;
+      }
+      document ??= prepare();
+      const { plain, packed, etag } = await document.catch((error: unknown) => {
+        document = undefined;
+        throw error;
+      });
+      response.setHeader("etag", etag);
+      response.setHeader("cache-control", `public, max-age=${MAX_AGE_SECONDS}`);
+      response.setHeader("vary", "accept-encoding");
+      response.setHeader("x-content-type-options", "nosniff");
+      if (isKnown(request.headers["if-none-match"], etag)) {
+        response.writeHead(304).end();
+        return;
+      }
+      const isPacked = acceptedCodings(request.headers["accept-encoding"]).gzip;
+      const body = isPacked ? packed : plain;
+      if (isPacked) response.setHeader("content-encoding", "gzip");
+      response.writeHead(200, { "content-type": type, "content-length": body.length });
+      if (request.method === "HEAD") response.end();
+      else response.end(body);
+    },
+  };
+}

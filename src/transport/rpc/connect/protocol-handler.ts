@@ -1,0 +1,79 @@
+import type { ServedRpc } from "../calls.ts";
+import { toFault } from "../../http/fault.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { answerDetail, answerFault } from "../../http/answer.ts";
+import { createFastConnect } from "./fast-connect.ts";
+import { createFastGrpc } from "./fast-grpc.ts";
+import { createFastHandler, type FastDeps, type FastHandler } from "./fast-unary.ts";
+import { createStockHandler, type StockDeps } from "./stock.ts";
+
+/** Serves one RPC over Connect, gRPC and gRPC-Web. Never rejects. */
+export type RpcHandler = (exchange: Exchange) => Promise<void>;
+
+/** Makes the handler of an RPC's path: the short way where there is one, Connect's own handlers otherwise. */
+export function createRpcHandler(
+  rpc: ServedRpc,
+  deps: FastDeps & StockDeps & { readonly fastPath: boolean },
+): RpcHandler {
+  const stock = createStockHandler(rpc, deps);
+  const fast =
+    deps.fastPath && rpc.method.methodKind === "unary" ? fastHandlers(rpc, deps) : new Map<string, FastHandler>();
+
+  const serveStock = async (exchange: Exchange, contentType: string): Promise<void> => {
+    if (!stock.allowedMethods.includes(exchange.method)) {
+      answerDetail(exchange, 405, "METHOD_NOT_ALLOWED", "Method not allowed.", {
+        allow: stock.allowedMethods.join(", "),
+      });
+    } else if (exchange.method === "POST" && !stock.supportsContentType(contentType)) {
+      await refuseContentType(rpc, exchange, deps);
+    } else if (exchange.headers.host === undefined && exchange.headers[":authority"] === undefined) {
+      answerDetail(exchange, 400, "MALFORMED_REQUEST", "A Host header is required.");
+    } else {
+      await stock.serve(exchange);
+    }
+  };
+
+  return (exchange) => {
+    const contentType = exchange.headers["content-type"] ?? "";
+    const short = exchange.method === "POST" ? fast.get(contentType) : undefined;
+    return short !== undefined && isPlain(exchange, contentType) ? short(exchange) : serveStock(exchange, contentType);
+  };
+}
+
+function fastHandlers(rpc: ServedRpc, deps: FastDeps): Map<string, FastHandler> {
+  const json = createFastHandler(rpc, createFastConnect(rpc.method.output, "json"), deps);
+  const proto = createFastHandler(rpc, createFastConnect(rpc.method.output, "proto"), deps);
+  const grpc = createFastHandler(rpc, createFastGrpc(rpc.method.output), deps);
+  return new Map([
+    ["application/json", json],
+    ["application/json; charset=utf-8", json],
+    ["application/proto", proto],
+    ["application/grpc", grpc],
+    ["application/grpc+proto", grpc],
+  ]);
+}
+
+/** Whether the request is of the kind that the short way knows: uncompressed, and gRPC only over HTTP/2. */
+function isPlain(exchange: Exchange, contentType: string): boolean {
+  const { headers } = exchange;
+  if (contentType.startsWith("application/grpc")) {
+    const encoding = headers["grpc-encoding"];
+    return exchange.httpVersion === "2.0" && (encoding === undefined || encoding === "identity");
+  }
+  const encoding = headers["content-encoding"];
+  return encoding === undefined || encoding === "identity";
+}
+
+/** Nobody learns more from a wrong Content-Type than the gate lets them know. */
+async function refuseContentType(rpc: ServedRpc, exchange: Exchange, deps: FastDeps): Promise<void> {
+  try {
+    await deps.gate(rpc, exchange);
+  } catch (thrown) {
+    answerFault(exchange, toFault(thrown, rpc, deps.log));
+    return;
+  }
+  const sentence = "Content-Type must be one of Connect, gRPC or gRPC-Web, such as application/json.";
+  answerDetail(exchange, 415, "UNSUPPORTED_MEDIA_TYPE", sentence, {
+    "accept-post": "application/json, application/proto, application/grpc, application/grpc-web",
+  });
+}

@@ -1,0 +1,43 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  GetCallResponseSchema,
+  GetUsageResponseSchema,
+  type HistoryService,
+  ListCallsResponseSchema,
+  ListConnectionUsageResponseSchema,
+} from "../../../../gen/proto/patchbay/v1/history_service_pb.ts";
+import type { PastCalls } from "../../../runtime/calls/history-reader.ts";
+import { toWireCall, toWireConnectionUsage, toWireUsage } from "../mappers/call.ts";
+import { toWireCallContents } from "../mappers/call-contents.ts";
+import { principalOf } from "../principal.ts";
+
+/** The implementation of HistoryService behind every protocol: principal, map in, one domain call, map out. */
+export function createHistoryHandlers(pastCalls: PastCalls): ServiceImpl<typeof HistoryService> {
+  return {
+    async listCalls({ serverId, tool, outcome, from, to, limit, cursor }, context) {
+      const query = { serverId, tool, outcome, from, to, limit, cursor };
+      const { calls, nextCursor } = await pastCalls.list(principalOf(context), query);
+      return create(ListCallsResponseSchema, {
+        success: true,
+        data: calls.map(toWireCall),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      });
+    },
+
+    async getCall({ serverId, callId }, context) {
+      const call = await pastCalls.get(principalOf(context), serverId, callId);
+      return create(GetCallResponseSchema, { success: true, data: toWireCallContents(call) });
+    },
+
+    async getUsage({ serverId, tool, from, to, groupBy }, context) {
+      const { groups, hasMore } = await pastCalls.usage(principalOf(context), { serverId, tool, from, to, groupBy });
+      return create(GetUsageResponseSchema, { success: true, data: groups.map(toWireUsage), hasMore });
+    },
+
+    async listConnectionUsage(_request, context) {
+      const used = await pastCalls.usageOfConnections(principalOf(context));
+      return create(ListConnectionUsageResponseSchema, { success: true, data: used.map(toWireConnectionUsage) });
+    },
+  };
+}

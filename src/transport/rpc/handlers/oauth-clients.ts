@@ -1,0 +1,66 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  CreateOAuthClientResponseSchema,
+  GetOAuthClientResponseSchema,
+  ListOAuthClientsResponseSchema,
+  type OAuthClientService,
+  RevokeOAuthClientResponseSchema,
+  RotateOAuthClientSecretResponseSchema,
+  UpdateOAuthClientResponseSchema,
+} from "../../../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import type { OwnClients } from "../../../identity/own-clients.ts";
+import type { CallerOf } from "../caller.ts";
+import { fromCreateClientRequest, toWireOAuthClient } from "../mappers/oauth-client.ts";
+import { principalOf } from "../principal.ts";
+
+/** The implementation of OAuthClientService behind every protocol: caller, map in, one domain call, map out. */
+export function createOAuthClientHandlers(
+  clients: OwnClients,
+  callerOf: CallerOf,
+): ServiceImpl<typeof OAuthClientService> {
+  return {
+    async createOAuthClient(request, context) {
+      const { client, clientSecret } = await clients.create(callerOf(context), fromCreateClientRequest(request));
+      context.responseHeader.set("Location", `/api/v1/oauth-clients/${client.id}`);
+      return create(CreateOAuthClientResponseSchema, {
+        success: true,
+        data: toWireOAuthClient(client),
+        ...(clientSecret === undefined ? {} : { clientSecret }),
+      });
+    },
+
+    async listOAuthClients({ limit, offset, includeRevoked }, context) {
+      const listed = await clients.list(principalOf(context), { limit, offset, includeRevoked });
+      const { totalCount, hasMore } = listed;
+      const data = listed.clients.map(toWireOAuthClient);
+      return create(ListOAuthClientsResponseSchema, { success: true, data, totalCount, hasMore });
+    },
+
+    async getOAuthClient({ clientId }, context) {
+      const client = await clients.get(principalOf(context), clientId);
+      return create(GetOAuthClientResponseSchema, { success: true, data: toWireOAuthClient(client) });
+    },
+
+    async updateOAuthClient({ clientId, name, redirectUris }, context) {
+      // A client with redirects cannot be left without one, so an empty list is one that was not given.
+      const change = { name, redirectUris: redirectUris.length === 0 ? undefined : redirectUris };
+      const client = await clients.update(callerOf(context), clientId, change);
+      return create(UpdateOAuthClientResponseSchema, { success: true, data: toWireOAuthClient(client) });
+    },
+
+    async rotateOAuthClientSecret({ clientId, graceSeconds }, context) {
+      const { client, clientSecret } = await clients.rotateSecret(callerOf(context), clientId, graceSeconds);
+      return create(RotateOAuthClientSecretResponseSchema, {
+        success: true,
+        data: toWireOAuthClient(client),
+        ...(clientSecret === undefined ? {} : { clientSecret }),
+      });
+    },
+
+    async revokeOAuthClient({ clientId }, context) {
+      await clients.revoke(callerOf(context), clientId);
+      return create(RevokeOAuthClientResponseSchema, { success: true, message: "OAuth client revoked" });
+    },
+  };
+}

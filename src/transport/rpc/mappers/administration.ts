@@ -1,0 +1,64 @@
+import { create } from "@bufbuild/protobuf";
+import { type Account as WireAccount, AccountSchema } from "../../../../gen/proto/patchbay/v1/account_pb.ts";
+import { type SigningKey as WireKey, SigningKeySchema } from "../../../../gen/proto/patchbay/v1/signing_key_pb.ts";
+import {
+  type SystemStatus as WireStatus,
+  SystemStatusSchema,
+} from "../../../../gen/proto/patchbay/v1/system_status_pb.ts";
+import type { AdministeredAccount } from "../../../identity/administration.ts";
+import type { SigningKeySummary } from "../../../identity/key-rotation.ts";
+import type { KeyPurpose } from "../../../identity/signing-keys.ts";
+import type { SystemStatus } from "../../../identity/system-status.ts";
+import { invalid } from "../../../domain-error.ts";
+
+/** The account as administrators see it, field by field. */
+export function toWireAccount(account: AdministeredAccount): WireAccount {
+  const { disabledAt } = account;
+  return create(AccountSchema, {
+    id: account.id,
+    email: account.email,
+    isAdmin: account.isAdmin,
+    status: disabledAt === undefined ? "active" : "disabled",
+    connectionCount: account.connectionCount,
+    createdAt: account.createdAt.toISOString(),
+    ...(disabledAt === undefined ? {} : { disabledAt: disabledAt.toISOString() }),
+  });
+}
+
+/** The key without its private half, field by field. */
+export function toWireSigningKey(key: SigningKeySummary): WireKey {
+  const { currentSince, retiredAt } = key;
+  return create(SigningKeySchema, {
+    id: key.id,
+    purpose: key.purpose,
+    state: key.state,
+    createdAt: key.createdAt.toISOString(),
+    readyAt: key.readyAt.toISOString(),
+    ...(currentSince === undefined ? {} : { currentSince: currentSince.toISOString() }),
+    ...(retiredAt === undefined ? {} : { retiredAt: retiredAt.toISOString() }),
+  });
+}
+
+/** What a request means by a key's purpose. Throws `invalid`. */
+export function fromPurpose(text: string | undefined): KeyPurpose {
+  if (text === undefined || text === "access_token") return "access_token";
+  if (text === "personal_access_token") return text;
+  throw invalid("purpose", "purpose must be access_token or personal_access_token.");
+}
+
+/** The status, field by field. */
+export function toWireSystemStatus(status: SystemStatus): WireStatus {
+  return create(SystemStatusSchema, {
+    version: status.version,
+    migrations: status.migrations.length,
+    latestMigration: status.migrations.at(-1) ?? "",
+    listenerHealthy: status.isListenerHealthy,
+    accounts: status.accounts,
+    disabledAccounts: status.disabledAccounts,
+    connections: status.connections,
+    verifiedConnections: status.verifiedConnections,
+    failedConnections: status.failedConnections,
+    mcpSessions: status.mcpSessions,
+    queues: status.queues.map(({ name, waiting, active, failed }) => ({ name, waiting, active, failed })),
+  });
+}

@@ -1,0 +1,29 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type CallContents as WireCallContents,
+  CallContentsSchema,
+  KeptResultSchema,
+} from "../../../../gen/proto/patchbay/v1/call_contents_pb.ts";
+import type { ReadCall } from "../../../runtime/calls/call-contents.ts";
+import { toWireCall } from "./call.ts";
+
+/** A call with what was said in it, field by field. */
+export function toWireCallContents({ call, contents, keptUntil }: ReadCall): WireCallContents {
+  const { args, areArgsCut, result, isResultCut } = contents;
+  return create(CallContentsSchema, {
+    call: toWireCall(call),
+    arguments: args,
+    argumentsCut: areArgsCut,
+    ...(result === undefined
+      ? {}
+      : {
+          result: create(KeptResultSchema, {
+            content: [...result.content],
+            isError: result.isError,
+            ...(result.structuredContent === undefined ? {} : { structuredContent: result.structuredContent }),
+          }),
+        }),
+    resultCut: isResultCut,
+    keptUntil: keptUntil.toISOString(),
+  });
+}

@@ -1,0 +1,55 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Call as WireCall,
+  CallSchema,
+  type ConnectionUsage as WireConnectionUsage,
+  ConnectionUsageSchema,
+  type Usage as WireUsage,
+  UsageSchema,
+} from "../../../../gen/proto/patchbay/v1/call_pb.ts";
+import type { ConnectionUsage, KeptCall, UsageGroup } from "../../../runtime/calls/call-record.ts";
+
+/** The call as the history shows it, field by field. */
+export function toWireCall(call: KeptCall): WireCall {
+  return create(CallSchema, {
+    id: String(call.id),
+    mcpServerId: call.connectionId,
+    tool: call.toolName,
+    clientId: call.clientId,
+    startedAt: call.startedAt.toISOString(),
+    durationMs: call.durationMs,
+    outcome: call.outcome,
+    requestBytes: call.requestBytes,
+    responseBytes: call.responseBytes,
+    contentsKept: call.areContentsKept,
+  });
+}
+
+/** A group of calls, field by field. */
+export function toWireUsage({ connectionId, toolName, day, calls, outcomes, latencyMs }: UsageGroup): WireUsage {
+  return create(UsageSchema, {
+    ...(connectionId === undefined ? {} : { mcpServerId: connectionId }),
+    ...(toolName === undefined ? {} : { tool: toolName }),
+    ...(day === undefined ? {} : { day }),
+    calls,
+    ok: outcomes.ok,
+    toolErrors: outcomes.tool_error,
+    upstreamErrors: outcomes.upstream_error,
+    refused: outcomes.refused,
+    cancelled: outcomes.cancelled,
+    errorRate: calls === 0 ? 0 : (outcomes.tool_error + outcomes.upstream_error) / calls,
+    ...(latencyMs === undefined ? {} : { p50Ms: latencyMs.p50, p95Ms: latencyMs.p95, p99Ms: latencyMs.p99 }),
+  });
+}
+
+/** When a connection was used, field by field. */
+export function toWireConnectionUsage(used: ConnectionUsage): WireConnectionUsage {
+  const { connectionId, lastCalledAt, calls, errors } = used;
+  return create(ConnectionUsageSchema, {
+    mcpServerId: connectionId,
+    ...(lastCalledAt === undefined ? {} : { lastCalledAt: lastCalledAt.toISOString() }),
+    calls,
+    errors,
+    errorRate: calls === 0 ? 0 : errors / calls,
+  });
+}

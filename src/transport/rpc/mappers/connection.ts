@@ -1,0 +1,91 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Connection as WireConnection,
+  type ConnectionDetails,
+  ConnectionDetailsSchema,
+  ConnectionSchema,
+} from "../../../../gen/proto/patchbay/v1/connection_pb.ts";
+import {
+  type CreateConnectionResponse,
+  CreateConnectionResponseSchema,
+} from "../../../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import type { CreatedConnection } from "../../../connections/create-once.ts";
+import type { AuthorizationAddress } from "../../../connections/authorization/tickets.ts";
+import { connectionScopes, connectionStatus, type Connection } from "../../../connections/connection.ts";
+import { type AuthMethod, requiresCredential } from "../../../integrations/authentication.ts";
+import type { Catalog } from "../../../integrations/integration.ts";
+
+/** The connection in the shape of lists and single reads, field by field. */
+export function toWireConnection(connection: Connection): WireConnection {
+  return create(ConnectionSchema, {
+    id: connection.id,
+    mcpServerName: connection.name,
+    apiKeyVerificationStatus: connection.verificationStatus,
+    oauth2ClientId: connection.oauthClientId,
+    oauth2Scopes: [...connectionScopes(connection.accessType)],
+    agentEnabled: connection.agentEnabled,
+    disabledTools: [...connection.disabledToolIds],
+    createdAt: connection.createdAt.toISOString(),
+    accessType: connection.accessType,
+    ...(connection.changedTools === 0 ? {} : { pendingToolChanges: connection.changedTools }),
+    ...(connection.keepContentsDays === 0 ? {} : { keepContentsDays: connection.keepContentsDays }),
+  });
+}
+
+/** What the create of a connection answers, field by field. */
+export function toWireCreated(created: CreatedConnection): CreateConnectionResponse {
+  return create(CreateConnectionResponseSchema, {
+    serverId: String(created.id),
+    status: created.status,
+    serverType: created.serverType,
+    name: created.name,
+    createdAt: created.createdAt.toISOString(),
+    ...(created.authorization && toWireAddress(created.authorization)),
+  });
+}
+
+/** Where the owner of a connection authorises it, field by field. */
+export function toWireAddress({ url, expiresAt }: AuthorizationAddress): {
+  readonly authorizationUrl: string;
+  readonly authorizationUrlExpiresAt: string;
+} {
+  return { authorizationUrl: url, authorizationUrlExpiresAt: expiresAt.toISOString() };
+}
+
+/** The connection as a list with the view `detailed`, or a watch, shows it: with what tells connections apart at a glance. */
+export function toWireListed(connection: Connection): WireConnection {
+  const listed = toWireConnection(connection);
+  listed.serverType = connection.serverType;
+  listed.status = connectionStatus(connection);
+  if (connection.statusReason !== undefined) listed.statusReason = connection.statusReason;
+  return listed;
+}
+
+/** The connection in the alternate, detailed shape, field by field. */
+export function toWireDetails(connection: Connection, catalog: Catalog): ConnectionDetails {
+  return create(ConnectionDetailsSchema, {
+    connectionId: String(connection.id),
+    mcpServerId: String(connection.id),
+    serverType: connection.serverType,
+    name: connection.name,
+    description: connection.description,
+    status: connectionStatus(connection),
+    ...(connection.statusReason === undefined ? {} : { statusReason: connection.statusReason }),
+    authMethod: authMethod(connection, catalog),
+    oauth2ClientId: connection.oauthClientId,
+    oauth2Scopes: [...connectionScopes(connection.accessType)],
+    config: connection.configuration,
+    createdAt: connection.createdAt.toISOString(),
+    updatedAt: connection.updatedAt.toISOString(),
+    acceptToolChanges: connection.acceptToolChanges,
+    pendingToolChanges: connection.changedTools,
+    keepContentsDays: connection.keepContentsDays,
+  });
+}
+
+function authMethod(connection: Connection, catalog: Catalog): AuthMethod {
+  if (connection.authMethod === "oauth2") return "oauth2";
+  if (connection.hasCredential) return "api_key";
+  const integration = catalog.get(connection.serverType);
+  return integration !== undefined && requiresCredential(integration) ? "api_key" : "none";
+}

@@ -1,0 +1,20 @@
+import { create } from "@bufbuild/protobuf";
+import { type Grant as WireGrant, GrantSchema } from "../../../../gen/proto/patchbay/v1/grant_pb.ts";
+import type { Grant } from "../../../identity/grants.ts";
+
+/** The grant as its owner sees it, field by field. */
+export function toWireGrant(grant: Grant): WireGrant {
+  const { connectionIds, lastUsedAt } = grant;
+  return create(GrantSchema, {
+    id: grant.id,
+    clientId: grant.clientId,
+    clientName: grant.clientName,
+    redirectUri: grant.redirectUri,
+    scopes: [...grant.scopes],
+    resource: grant.resource,
+    allConnections: connectionIds === undefined,
+    mcpServerIds: [...(connectionIds ?? [])],
+    createdAt: grant.createdAt.toISOString(),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt: lastUsedAt.toISOString() }),
+  });
+}

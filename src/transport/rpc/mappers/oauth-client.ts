@@ -1,0 +1,42 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type OAuthClient as WireClient,
+  OAuthClientSchema,
+} from "../../../../gen/proto/patchbay/v1/oauth_client_pb.ts";
+import type { CreateOAuthClientRequest } from "../../../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
+import type { OAuthClient } from "../../../identity/oauth-client.ts";
+import type { NewClientDraft } from "../../../identity/own-clients.ts";
+
+/** What a request says of a new client. */
+export function fromCreateClientRequest(request: CreateOAuthClientRequest): NewClientDraft {
+  return {
+    name: request.name,
+    scopes: request.scopes,
+    redirectUris: request.redirectUris,
+    grantTypes: request.grantTypes,
+    tokenEndpointAuthMethod: request.tokenEndpointAuthMethod,
+    jwks: request.jwks,
+    jwksUri: request.jwksUri,
+  };
+}
+
+/** The client as its owner sees it, field by field. */
+export function toWireOAuthClient(client: OAuthClient): WireClient {
+  const { jwks, jwksUri, connectionId, secretRotatedAt, previousSecretUntil, revokedAt } = client;
+  return create(OAuthClientSchema, {
+    clientId: client.id,
+    name: client.name,
+    scopes: [...client.scopes],
+    redirectUris: [...client.redirectUris],
+    grantTypes: [...client.grantTypes],
+    tokenEndpointAuthMethod: client.tokenEndpointAuthMethod,
+    ...(jwks === undefined ? {} : { jwks }),
+    ...(jwksUri === undefined ? {} : { jwksUri }),
+    ...(connectionId === undefined ? {} : { mcpServerId: connectionId }),
+    hasSecret: client.hasSecret,
+    createdAt: client.createdAt.toISOString(),
+    ...(secretRotatedAt === undefined ? {} : { secretRotatedAt: secretRotatedAt.toISOString() }),
+    ...(previousSecretUntil === undefined ? {} : { previousSecretExpiresAt: previousSecretUntil.toISOString() }),
+    ...(revokedAt === undefined ? {} : { revokedAt: revokedAt.toISOString() }),
+  });
+}

@@ -1,0 +1,81 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  CallToolResponseSchema,
+  InitializeResponseSchema,
+  ListToolsResponseSchema,
+  RuntimeToolSchema,
+  type CallToolResponse,
+  type InitializeRequest,
+  type InitializeResponse,
+  type ListToolsResponse,
+  type RuntimeTool,
+} from "../../../../gen/proto/patchbay/v1/runtime_service_pb.ts";
+import type { CallResult } from "../../../integrations/tool.ts";
+import type { Introduction, OpenedSession } from "../../../runtime/sessions/initialize.ts";
+import type { ToolPage } from "../../../runtime/tools/list-tools.ts";
+import { roundNumbers } from "../../../json.ts";
+import type { ListedTool } from "../../../runtime/sessions/session-tools.ts";
+import { toWireAnnotations } from "./tool.ts";
+
+/** How a client introduces itself; what it leaves out is empty. */
+export function fromInitializeRequest({ protocolVersion, clientInfo }: InitializeRequest): Introduction {
+  return { protocolVersion, clientInfo: { name: clientInfo?.name ?? "", version: clientInfo?.version ?? "" } };
+}
+
+/** The opened session on the wire. */
+export function toWireOpenedSession(opened: OpenedSession): InitializeResponse {
+  return create(InitializeResponseSchema, {
+    sessionId: opened.sessionId,
+    protocolVersion: opened.protocolVersion,
+    capabilities: opened.capabilities,
+    serverInfo: { name: opened.serverInfo.name, version: opened.serverInfo.version },
+  });
+}
+
+/**
+ * A mapper of pages of tools that maps each page once: a page is the same object until its list changes.
+ *
+ * Over RPC a message's exact numbers are rounded in place, so a page with such numbers is mapped for every answer.
+ */
+export function createToolListMapper(): (page: ToolPage) => ListToolsResponse {
+  const mapped = new WeakMap<ToolPage, ListToolsResponse>();
+  return (page) => {
+    const known = mapped.get(page);
+    if (known !== undefined) return known;
+    const message = toWireToolList(page);
+    if (page.tools.every(isRound)) mapped.set(page, message);
+    return message;
+  };
+}
+
+function isRound({ definition }: ListedTool): boolean {
+  const { inputSchema, outputSchema = {} } = definition;
+  return roundNumbers(inputSchema) === inputSchema && roundNumbers(outputSchema) === outputSchema;
+}
+
+function toWireToolList({ tools, nextCursor }: ToolPage): ListToolsResponse {
+  return create(ListToolsResponseSchema, {
+    tools: tools.map(toWireRuntimeTool),
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+  });
+}
+
+function toWireRuntimeTool({ name, definition }: ListedTool): RuntimeTool {
+  const { description, inputSchema, outputSchema } = definition;
+  return create(RuntimeToolSchema, {
+    name,
+    description,
+    inputSchema,
+    annotations: toWireAnnotations(definition),
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+  });
+}
+
+/** The result of a call on the wire: what the tool gave, as it gave it. */
+export function toWireCallResult({ content, isError, structuredContent }: CallResult): CallToolResponse {
+  return create(CallToolResponseSchema, {
+    content: [...content],
+    isError,
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+  });
+}

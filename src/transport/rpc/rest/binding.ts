@@ -1,0 +1,112 @@
+import {
+  create,
+  getOption,
+  hasOption,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type Message,
+} from "@bufbuild/protobuf";
+import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import { http } from "../../../../gen/proto/google/api/annotations_pb.ts";
+import type { HttpRule } from "../../../../gen/proto/google/api/http_pb.ts";
+import { rest_source, RestSource } from "../../../../gen/proto/patchbay/v1/options_pb.ts";
+import { invalid } from "../../../domain-error.ts";
+import type { JsonObject } from "../../../json.ts";
+import type { ServedRpc } from "../calls.ts";
+import { createMessageReader } from "./read-message.ts";
+import { createQueryReader } from "./read-query.ts";
+
+/** The values of a path's parameters by name, decoded. */
+export type PathParameters = Readonly<Record<string, string | undefined>>;
+
+/** One HTTP method and path that serves an RPC. */
+export interface Binding {
+  readonly rpc: ServedRpc;
+  readonly httpMethod: string;
+  /** As google.api.http has it: `/api/v1/mcp-servers/{server_id}`. */
+  readonly template: string;
+  /** Whether the request is read from a body. */
+  readonly takesBody: boolean;
+  /** Builds the request message. `body` is undefined when there is none. Throws DomainError `invalid`. */
+  build(parameters: PathParameters, query: string, body: JsonObject | undefined): Message;
+}
+
+/** The bindings that google.api.http declares for an RPC. Throws for what REST does not support, which is at start. */
+export function readBindings(rpc: ServedRpc): readonly Binding[] {
+  if (!hasOption(rpc.method, http)) return [];
+  const rule = getOption(rpc.method, http);
+  return [rule, ...rule.additionalBindings].map((each) => createBinding(rpc, each));
+}
+
+/** The names of the fields that address a resource in a path of the RPC: an odd one is a resource that does not exist. */
+export function addressFields(method: DescMethod): readonly string[] {
+  if (!hasOption(method, http)) return [];
+  const rule = getOption(method, http);
+  return [rule, ...rule.additionalBindings].flatMap(({ pattern }) =>
+    pattern.case === undefined || pattern.case === "custom" ? [] : parameterNames(pattern.value),
+  );
+}
+
+function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
+  const { case: verb, value: template } = rule.pattern;
+  if (verb === undefined || verb === "custom") throw new Error(`${rpc.path} has a binding without a standard method`);
+  if (rule.body !== "" && rule.body !== "*")
+    throw new Error(`${rpc.path} has a binding whose body is neither * nor none`);
+  const takesBody = rule.body === "*";
+  const input = rpc.method.input;
+  const pathFields = parameterNames(template).map((name) => fieldNamed(input, name));
+  const rest = input.fields.filter((field) => !pathFields.includes(field));
+  const queryFields = takesBody ? rest.filter((field) => sourceOf(field) === RestSource.QUERY) : rest;
+  const maskField = rest.find((field) => sourceOf(field) === RestSource.BODY_KEYS);
+
+  const elsewhere = new Map<string, string>([
+    ...pathFields.map((field) => [field.jsonName, `${field.jsonName} belongs in the path.`] as const),
+    ...queryFields.map((field) => [field.jsonName, `${field.jsonName} belongs in the query.`] as const),
+  ]);
+  if (maskField !== undefined)
+    elsewhere.set(maskField.jsonName, `${maskField.jsonName} follows from the body's keys and cannot be given.`);
+  const readBody = takesBody ? createMessageReader(input, { lenient: rpc.lenientBody, elsewhere }) : undefined;
+  const readQuery = createQueryReader(queryFields.filter((field) => field !== maskField));
+
+  return {
+    rpc,
+    httpMethod: verb.toUpperCase(),
+    template,
+    takesBody,
+    build: (parameters, query, body) => {
+      if (readBody !== undefined && body === undefined && !rpc.lenientBody)
+        throw invalid("body", "A JSON body is required.");
+      const message = readBody === undefined ? create(input) : readBody(body ?? {}, "");
+      if (maskField !== undefined) Reflect.set(message, maskField.localName, maskOf(body ?? {}, input));
+      readQuery(query, message);
+      for (const field of pathFields) Reflect.set(message, field.localName, parameters[field.name] ?? "");
+      return message;
+    },
+  };
+}
+
+/** The keys that a body carries, `null`s left out, as the field mask that they amount to. */
+function maskOf(body: JsonObject, input: DescMessage): Message {
+  const paths = input.fields
+    .filter((field) => Object.hasOwn(body, field.jsonName) && body[field.jsonName] !== null)
+    .map((field) => field.name);
+  return create(FieldMaskSchema, { paths });
+}
+
+function parameterNames(template: string): readonly string[] {
+  const names = [...template.matchAll(/\{([^}]*)\}/g)].map((match) => match[1] ?? "");
+  if (names.some((name) => !/^[a-z][a-z0-9_]*$/.test(name)))
+    throw new Error(`REST does not support the path ${template}`);
+  return names;
+}
+
+function fieldNamed(input: DescMessage, name: string): DescField {
+  const field = input.fields.find((each) => each.name === name);
+  if (field?.fieldKind !== "scalar") throw new Error(`${input.typeName} has no scalar field ${name} for its path`);
+  return field;
+}
+
+function sourceOf(field: DescField): RestSource {
+  return getOption(field, rest_source);
+}

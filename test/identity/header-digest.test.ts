@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { createHeaderDigest } from "../../src/identity/header-digest.ts";
+
+test("a header is told from every other, whatever its connection brought before", () => {
+  const digest = createHeaderDigest();
+  const [one, another] = [{}, {}];
+  const fresh = (header: string) => createHeaderDigest()(header, undefined);
+  for (const [header, connection] of [
+    ["Bearer a", one],
+    ["Bearer a", one],
+    ["Bearer b", one],
+    ["Bearer a", another],
+    ["Bearer b", one],
+    ["Bearer a", one],
+    ["Bearer ab", one],
+    ["Bearer a", undefined],
+  ] as const) {
+    expect(digest(header, connection)).toBe(fresh(header));
+  }
+  expect(fresh("Bearer a")).not.toBe(fresh("Bearer b"));
+});

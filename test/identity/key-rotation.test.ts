@@ -1,0 +1,327 @@
+import { decodeProtectedHeader } from "jose";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { OPERATOR } from "../../src/identity/actor.ts";
+import type { Account } from "../../src/identity/accounts.ts";
+import { RETIRED_SECONDS } from "../../src/identity/key-rotation.ts";
+import { KEYS_CACHE_SECONDS, type KeyPurpose, PUBLISHED_AHEAD_SECONDS } from "../../src/identity/signing-keys.ts";
+import { createSealer } from "../../src/storage/sealing.ts";
+import { createSigningKeyStore } from "../../src/storage/stores/identity/signing-key.ts";
+import { type Installation, type Replica, startInstallation } from "../transport/oauth/installation.ts";
+import { until } from "../support/until.ts";
+
+let installation: Installation;
+let replicas: readonly [Replica, Replica];
+let account: Account;
+
+beforeEach(async () => {
+  installation = await startInstallation();
+  replicas = [await installation.startReplica(), await installation.startReplica()];
+  account = await installation.newAccount();
+});
+afterEach(async () => {
+  for (const replica of replicas) await replica.close();
+  await installation.close();
+});
+
+const query = (text: string, values: unknown[] = []) => installation.database.pool.query(text, values);
+
+/** The ids of a purpose by state, as the database has them. */
+async function idsOf(purpose: KeyPurpose = "access_token") {
+  const { rows } = await installation.database.pool.query<{ id: string; state: "next" | "current" | "retired" }>(
+    "select id, state from signing_key where purpose = $1 order by created_at desc, id",
+    [purpose],
+  );
+  const inState = (state: string): string[] => rows.filter((row) => row.state === state).map(({ id }) => id);
+  return { next: inState("next"), current: inState("current"), retired: inState("retired") };
+}
+
+function published(replica: Replica): readonly unknown[] {
+  return replica.keys.publicKeys().keys.map(({ kid }) => kid);
+}
+
+async function freshToken(): Promise<string> {
+  await installation.keys.reload();
+  return installation.token(await installation.clients.create(account, "mgmt.read"));
+}
+
+function personalToken(expiresInDays?: number): Promise<{ readonly id: string; readonly token: string }> {
+  return installation.personalAccessTokens.create(account, {
+    scope: "mgmt.read",
+    name: "",
+    connectionId: undefined,
+    expiresInDays,
+  });
+}
+
+async function honours(replica: Replica, token: string): Promise<boolean> {
+  try {
+    await replica.verifier.verify(`Bearer ${token}`, [installation.issuer]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const rotate = (purpose: KeyPurpose = "access_token", isForced = false) =>
+  installation.keyRotation.rotate({ purpose, isForced }, OPERATOR);
+
+/** As if that much time had passed for the keys and the personal access tokens. */
+async function age(seconds: number): Promise<void> {
+  await query(
+    `update signing_key set created_at = created_at - make_interval(secs => $1), ready_at = ready_at - make_interval(secs => $1),
+       current_since = current_since - make_interval(secs => $1), retired_at = retired_at - make_interval(secs => $1)`,
+    [seconds],
+  );
+  await query("update personal_access_token set created_at = created_at - make_interval(secs => $1)", [seconds]);
+}
+
+describe("a key is published before it signs", () => {
+  test("the next key is in the key set from the first start, under each purpose", async () => {
+    for (const purpose of ["access_token", "personal_access_token"] as const) {
+      const ids = await idsOf(purpose);
+      expect([ids.next.length, ids.current.length, ids.retired.length]).toEqual([1, 1, 0]);
+      expect(published(replicas[0])).toEqual(expect.arrayContaining([...ids.next, ...ids.current]));
+    }
+  });
+
+  test("nothing private is published", () => {
+    for (const key of installation.keys.publicKeys().keys) {
+      expect(Object.keys(key).toSorted()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
+    }
+  });
+
+  test("the key set may be cached, for less long than a next key is published ahead", async () => {
+    const response = await fetch(`${installation.issuer}/.well-known/jwks.json`);
+    expect(response.headers.get("cache-control")).toBe(`public, max-age=${KEYS_CACHE_SECONDS}`);
+    expect(PUBLISHED_AHEAD_SECONDS).toBeGreaterThan(KEYS_CACHE_SECONDS);
+  });
+
+  test("a rotation too soon after the last is refused, saying from when the next key may sign", async () => {
+    await rotate();
+    const before = await idsOf();
+    await expect(rotate()).rejects.toMatchObject({ kind: "conflict", message: expect.stringMatching(/from 20\d\d-/) });
+    expect(await idsOf()).toEqual(before);
+    await age(PUBLISHED_AHEAD_SECONDS + 1);
+    await rotate();
+    expect((await idsOf()).current).toEqual(before.next);
+  });
+
+  test("a forced rotation does not wait", async () => {
+    await rotate();
+    const { next } = await idsOf();
+    await rotate("access_token", true);
+    expect((await idsOf()).current).toEqual(next);
+  });
+
+  test("an installation without a next key, as an older release leaves it, gets one that has to wait", async () => {
+    await query("delete from signing_key where state = 'next'");
+    await installation.keyRotation.maintain();
+    const { next } = await idsOf();
+    expect(next).toHaveLength(1);
+    await expect(rotate()).rejects.toMatchObject({ kind: "conflict" });
+  });
+});
+
+describe("rotating", () => {
+  test("signs with the key that was next, on every replica, within a second", async () => {
+    const before = await idsOf();
+    await rotate();
+    for (const replica of replicas) {
+      await until(async () => replica.keys.current("access_token").id === before.next[0], { withinMs: 5_000 });
+    }
+    expect(decodeProtectedHeader(await freshToken()).kid).toBe(before.next[0]);
+    expect((await idsOf()).retired).toEqual(before.current);
+  });
+
+  test("keeps what was signed before valid, on replicas that knew it and on those that start later", async () => {
+    const token = await freshToken();
+    await rotate();
+    const late = await installation.startReplica();
+    for (const replica of [...replicas, late]) expect(await honours(replica, token)).toBe(true);
+    expect(published(late)).toContain(decodeProtectedHeader(token).kid);
+    await late.close();
+  });
+
+  test("leaves the keys of the other purpose alone", async () => {
+    const personal = await idsOf("personal_access_token");
+    await rotate();
+    expect(await idsOf("personal_access_token")).toEqual(personal);
+  });
+
+  test("by ten at once rotates once", async () => {
+    const before = await idsOf();
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => rotate()));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const after = await idsOf();
+    expect([after.current, after.retired, after.next.length]).toEqual([before.next, before.current, 1]);
+  });
+
+  test("wipes the private half of what retires, and seals every other", async () => {
+    await rotate();
+    const { rows } = await installation.database.pool.query<{ state: string; is_wiped: boolean }>(
+      "select state, sealed_private_jwk is null as is_wiped from signing_key",
+    );
+    for (const { state, is_wiped } of rows) expect(is_wiped).toBe(state === "retired");
+  });
+
+  test("lists ids, states and times, and no key", async () => {
+    const listed = JSON.stringify(await rotate());
+    expect(listed).not.toMatch(/"(d|x|y|privateJwk|publicJwk)"/);
+    expect((await installation.keyRotation.list()).map(({ state }) => state)).toEqual([
+      ...["next", "current", "retired"],
+      ...["next", "current"],
+    ]);
+  });
+});
+
+describe("the schedule", () => {
+  const DAY = 86_400;
+
+  test("lets a key of 29 days be", async () => {
+    await age(29 * DAY);
+    const before = await idsOf();
+    await installation.keyRotation.maintain();
+    expect(await idsOf()).toEqual(before);
+  });
+
+  test("rotates a key of 30 days, once, however many replicas look", async () => {
+    await age(30 * DAY + 60);
+    const before = await idsOf();
+    await Promise.all([...replicas, ...replicas].map(({ keyRotation }) => keyRotation.maintain()));
+    const after = await idsOf();
+    expect([after.current, after.retired, after.next.length]).toEqual([before.next, before.current, 1]);
+  });
+
+  test("waits for a next key that has not been published for long enough", async () => {
+    await age(30 * DAY + 60);
+    await query("update signing_key set ready_at = now() + interval '5 minutes' where state = 'next'");
+    const before = await idsOf();
+    await installation.keyRotation.maintain();
+    expect(await idsOf()).toEqual(before);
+  });
+
+  test("never rotates keys of personal access tokens by itself", async () => {
+    await age(400 * DAY);
+    const before = await idsOf("personal_access_token");
+    await installation.keyRotation.maintain();
+    expect(await idsOf("personal_access_token")).toEqual(before);
+  });
+});
+
+describe("a retired key", () => {
+  test("stays while a token that it signed can live and a cache can hold the old set, then goes everywhere", async () => {
+    const token = await freshToken();
+    await rotate();
+    const [kid] = (await idsOf()).retired;
+    await age(3_600 + KEYS_CACHE_SECONDS);
+    await installation.keyRotation.maintain();
+    expect((await idsOf()).retired).toEqual([kid]);
+    await age(RETIRED_SECONDS - 3_600 - KEYS_CACHE_SECONDS + 1);
+    await installation.keyRotation.maintain();
+    expect((await idsOf()).retired).toEqual([]);
+    for (const replica of replicas) {
+      await until(async () => !published(replica).includes(kid), { withinMs: 5_000 });
+      // Not seen by this replica before, so no memory answers for it.
+      expect(await honours(replica, token)).toBe(false);
+    }
+  });
+
+  test("of personal access tokens is never dropped while one of its time is in use, even without an end", async () => {
+    const { id, token } = await personalToken();
+    await rotate("personal_access_token");
+    await age(10 * 365 * 86_400);
+    await installation.keyRotation.maintain();
+    expect((await idsOf("personal_access_token")).retired).toHaveLength(1);
+    expect(await honours(replicas[0], token)).toBe(true);
+    await installation.personalAccessTokens.revoke(id);
+    await installation.keyRotation.maintain();
+    expect((await idsOf("personal_access_token")).retired).toEqual([]);
+  });
+
+  test("of personal access tokens goes when the last one has ended", async () => {
+    const { id } = await personalToken(1);
+    await rotate("personal_access_token");
+    await age(86_400);
+    await installation.keyRotation.maintain();
+    expect((await idsOf("personal_access_token")).retired).toHaveLength(1);
+    await query("update personal_access_token set expires_at = now() - interval '1 minute' where id = $1", [id]);
+    await installation.keyRotation.maintain();
+    expect((await idsOf("personal_access_token")).retired).toEqual([]);
+  });
+
+  test("of personal access tokens does not wait for tokens that a later key signed", async () => {
+    await rotate("personal_access_token");
+    await age(86_400);
+    await installation.keys.reload();
+    const { token } = await personalToken();
+    await installation.keyRotation.maintain();
+    expect((await idsOf("personal_access_token")).retired).toEqual([]);
+    expect(await honours(replicas[0], token)).toBe(true);
+  });
+});
+
+describe("a key that a replica has not heard of", () => {
+  const deaf = { listen: () => Promise.resolve(), onReconnect: () => undefined, isHealthy: () => true };
+
+  test("is looked for once, and found", async () => {
+    const replica = await installation.startReplica(deaf);
+    await rotate();
+    await rotate("access_token", true);
+    const token = await freshToken();
+    expect(await honours(replica, token)).toBe(true);
+    await replica.close();
+  });
+
+  test("costs one reading a second at most, whatever is asked for", async () => {
+    const store = createSigningKeyStore(installation.database.pool, installation.sealer);
+    const list = vi.spyOn(store, "list");
+    const { loadSigningKeys } = await import("../../src/identity/signing-keys.ts");
+    const keys = await loadSigningKeys(store);
+    list.mockClear();
+    const strange = (count: number): string => `at_${String(count).padStart(22, "A")}`;
+    const found = await Promise.all(
+      Array.from({ length: 500 }, (_, count) => keys.findVerificationKey(strange(count))),
+    );
+    expect(found.every((key) => key === undefined)).toBe(true);
+    expect(list).toHaveBeenCalledTimes(1);
+    await keys.findVerificationKey("../../etc/passwd");
+    await keys.findVerificationKey("");
+    expect(list).toHaveBeenCalledTimes(1);
+  });
+
+  test("is refused with unavailable, not taken for another's, while the database is away", async () => {
+    const other = await startInstallation();
+    const replica = await other.startReplica(deaf);
+    await other.close();
+    const [header, payload, signature] = (await freshToken()).split(".");
+    const kid = `at_${"A".repeat(22)}`;
+    const strange = Buffer.from(JSON.stringify({ alg: "ES256", typ: "at+jwt", kid })).toString("base64url");
+    await expect(
+      replica.verifier.verify(`Bearer ${[strange, payload, signature].join(".")}`, [other.issuer]),
+    ).rejects.toMatchObject({ kind: "unavailable" });
+    expect(header).not.toBe(strange);
+    await replica.close();
+  });
+});
+
+test("a replica whose listener was lost has the new keys as soon as it listens again", async () => {
+  const before = await idsOf();
+  // One that is not announced, as while nobody listens.
+  await query("update signing_key set state = 'retired' where state = 'current' and purpose = 'access_token'");
+  await query(
+    "update signing_key set state = 'current', current_since = now() where state = 'next' and purpose = 'access_token'",
+  );
+  await query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'patchbay listener' and datname = current_database()",
+  );
+  for (const replica of replicas) {
+    await until(async () => replica.keys.current("access_token").id === before.next[0]);
+  }
+});
+
+test("a key sealed under another installation's master key is not opened", async () => {
+  const stranger = createSealer([{ version: 1, key: Buffer.alloc(32, 7) }]);
+  await expect(createSigningKeyStore(installation.database.pool, stranger).list()).rejects.toThrow(
+    /signing_key\.sealed_private_jwk was changed or belongs elsewhere/,
+  );
+});

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { errorResult } from "../../../src/integrations/tool.ts";
+import {
+  createCircuits,
+  type Admission,
+  type CircuitKey,
+  type Circuits,
+  type Ending,
+} from "../../../src/runtime/calls/circuits.ts";
+import { createWorld, principal, type ThirdParty, type World } from "../world.ts";
+
+const KEY: CircuitKey = { id: 1, keyVersion: 1 };
+
+let clock = 0;
+let circuits: Circuits;
+beforeEach(() => {
+  clock = 1_000_000;
+  circuits = createCircuits({ now: () => clock });
+});
+
+/** One call that is let through and ends so. */
+function call(ending: Ending, key = KEY): Admission["kind"] {
+  const admission = circuits.admit(key);
+  if (admission.kind !== "open") circuits.ended(key, admission, ending);
+  return admission.kind;
+}
+
+function failTimes(times: number, key = KEY): void {
+  for (let count = 0; count < times; count += 1) call("failed", key);
+}
+
+describe("a circuit", () => {
+  it("opens after five failures in a row, for that connection alone", () => {
+    failTimes(4);
+    expect(call("failed")).toBe("closed");
+    expect(circuits.admit(KEY)).toEqual({ kind: "open", nextAttemptAt: new Date(clock + 10_000) });
+    expect(circuits.admit({ id: 2, keyVersion: 1 })).toEqual({ kind: "closed" });
+  });
+
+  it("stays closed when an answer came in between, or the failures are more than a minute apart", () => {
+    failTimes(4);
+    call("answered");
+    failTimes(4);
+    expect(call("unknown")).toBe("closed");
+    clock += 60_000;
+    failTimes(4);
+    expect(call("answered")).toBe("closed");
+  });
+
+  it("lets one call through as a trial after the pause, whose answer closes it", () => {
+    failTimes(5);
+    clock += 9_999;
+    expect(circuits.admit(KEY).kind).toBe("open");
+    clock += 1;
+    const trial = circuits.admit(KEY);
+    expect(trial.kind).toBe("trial");
+    expect(circuits.admit(KEY).kind).toBe("open");
+    circuits.ended(KEY, trial, "answered");
+    expect(circuits.admit(KEY).kind).toBe("closed");
+    failTimes(4);
+    expect(circuits.admit(KEY).kind).toBe("closed");
+  });
+
+  it("waits twice as long after each trial that fails, five minutes at most", () => {
+    failTimes(5);
+    const pauses: number[] = [];
+    for (let trials = 0; trials < 7; trials += 1) {
+      const refused = circuits.admit(KEY);
+      if (refused.kind !== "open") throw new Error("the circuit is not open");
+      pauses.push(refused.nextAttemptAt.getTime() - clock);
+      clock = refused.nextAttemptAt.getTime();
+      expect(call("failed")).toBe("trial");
+    }
+    expect(pauses).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+  });
+
+  it("hands the trial on when it told nothing", () => {
+    failTimes(5);
+    clock += 10_000;
+    expect(call("unknown")).toBe("trial");
+    expect(call("unknown")).toBe("trial");
+  });
+
+  it("does not count calls that were under way when it opened, unless one of them is answered", () => {
+    const [early, late] = [circuits.admit(KEY), circuits.admit(KEY)];
+    failTimes(5);
+    circuits.ended(KEY, early, "failed");
+    expect(circuits.admit(KEY)).toEqual({ kind: "open", nextAttemptAt: new Date(clock + 10_000) });
+    circuits.ended(KEY, late, "answered");
+    expect(circuits.admit(KEY).kind).toBe("closed");
+  });
+
+  it("is closed for a new key or destination", () => {
+    failTimes(5);
+    expect(circuits.admit({ ...KEY, keyVersion: 2 }).kind).toBe("closed");
+  });
+});
+
+describe("calls through a connection whose upstream fails", () => {
+  let world: World;
+  let answerAtFirst: ThirdParty["answer"];
+  beforeAll(async () => {
+    world = await createWorld({ now: () => clock });
+    answerAtFirst = world.party.answer;
+  });
+  afterAll(() => world.close());
+
+  it("are answered at once with the next attempt's time, while others go on, until a trial is answered", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const [broken, sound] = [await world.connect(account, ["echo"]), await world.connect(account, ["sum"])];
+    const session = await world.open(me);
+    world.party.answer = (received) =>
+      received.connectionId === broken.id
+        ? Promise.resolve(errorResult("Acme answered 500.", "down"))
+        : answerAtFirst(received);
+    for (let count = 0; count < 5; count += 1) await world.call(me, session, "echo");
+    world.party.received.length = 0;
+    expect(await world.call(me, session, "echo")).toBe(
+      'error: The connection "Acme" is not used for the moment, because its third party failed several calls in a row. ' +
+        `Nothing was sent. The next attempt can be made at ${new Date(clock + 10_000).toISOString()}.`,
+    );
+    expect(world.party.received).toEqual([]);
+    expect(await world.call(me, session, "sum")).toBe(`sum of ${sound.id}`);
+    world.party.answer = answerAtFirst;
+    clock += 10_000;
+    expect(await world.call(me, session, "echo")).toBe(`echo of ${broken.id}`);
+    expect(await world.call(me, session, "echo")).toBe(`echo of ${broken.id}`);
+  });
+
+  it("that were held back say nothing of it: the trial is handed on", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const broken = await world.connect(account, ["echo"]);
+    const session = await world.open(me);
+    world.party.answer = () => Promise.resolve(errorResult("Acme answered 500.", "down"));
+    for (let count = 0; count < 5; count += 1) await world.call(me, session, "echo");
+    clock += 10_000;
+    world.party.answer = () => Promise.resolve(errorResult("Acme takes no more calls.", "held_back"));
+    for (let count = 0; count < 2; count += 1)
+      expect(await world.call(me, session, "echo")).toBe("error: Acme takes no more calls.");
+    world.party.answer = answerAtFirst;
+    expect(await world.call(me, session, "echo")).toBe(`echo of ${broken.id}`);
+  });
+
+  it("that the tool itself fails open no circuit", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    await world.connect(account, ["echo"]);
+    const session = await world.open(me);
+    world.party.answer = () => Promise.resolve(errorResult("The tool says no."));
+    for (let count = 0; count < 8; count += 1) {
+      expect(await world.call(me, session, "echo")).toBe("error: The tool says no.");
+    }
+    world.party.answer = () => Promise.resolve(errorResult("The key was refused.", "refused_key"));
+    for (let count = 0; count < 8; count += 1) {
+      expect(await world.call(me, session, "echo")).toBe("error: The key was refused.");
+    }
+  });
+});

@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { OPERATOR } from "../../../src/identity/actor.ts";
+import type { CallOutcome, CallRecord } from "../../../src/runtime/calls/call-record.ts";
+import { createPastCalls, type PastCalls } from "../../../src/runtime/calls/history-reader.ts";
+import { createCallContentsReader } from "../../../src/storage/stores/calls/call-contents.ts";
+import { createCallRecordReader } from "../../../src/storage/stores/calls/call-record-reader.ts";
+import { createCallRecordStore } from "../../../src/storage/stores/calls/call-record.ts";
+import { createWorld, principal, type World } from "../world.ts";
+
+const NOW = Date.parse("2026-07-10T12:00:00Z");
+
+let world: World;
+let past: PastCalls;
+beforeAll(async () => {
+  world = await createWorld();
+  past = createPastCalls({
+    records: createCallRecordReader(world.pool),
+    contents: createCallContentsReader(world.pool, world.sealer),
+    connections: world.store,
+    now: () => NOW,
+  });
+});
+afterAll(() => world.close());
+
+async function keep(
+  accountId: string,
+  connectionId: number,
+  calls: readonly (readonly [startedAt: string, changes?: Partial<CallRecord>])[],
+): Promise<void> {
+  await createCallRecordStore(world.pool).append(
+    calls.map(([startedAt, changes]) => ({
+      accountId,
+      connectionId,
+      toolName: "echo",
+      clientId: "client_1",
+      startedAt: new Date(startedAt),
+      durationMs: 10,
+      outcome: "ok",
+      requestBytes: 2,
+      responseBytes: 34,
+      ...changes,
+    })),
+  );
+}
+
+async function setUp() {
+  const account = await world.createAccount();
+  return { account, me: principal(account), connection: await world.connect(account, ["echo"]) };
+}
+
+describe("the list of calls", () => {
+  it("comes newest first, in pages that neither repeat nor leave out a call, also of the same moment", async () => {
+    const { account, me, connection } = await setUp();
+    const moments = ["2026-07-01T00:00:00Z", "2026-07-02T08:00:00Z", "2026-07-02T08:00:00Z", "2026-07-09T00:00:00Z"];
+    await keep(
+      account,
+      connection.id,
+      Array.from({ length: 11 }, (_, index) => [moments[index % 4] ?? "", { toolName: `tool_${index}` }]),
+    );
+    const listed: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await past.list(me, { limit: 3, cursor });
+      expect(page.calls.length).toBeLessThanOrEqual(3);
+      listed.push(...page.calls.map(({ startedAt, toolName }) => `${startedAt.toISOString()} ${toolName}`));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(new Set(listed).size).toBe(11);
+    const times = listed.map((line) => line.split(" ")[0]);
+    expect(times).toEqual(times.toSorted().reverse());
+    expect((await past.list(me, { limit: 11 })).nextCursor).toBeUndefined();
+  });
+
+  it("can be narrowed to a tool, an outcome and a time, whose end is left out", async () => {
+    const { account, me, connection } = await setUp();
+    const outcomes: CallOutcome[] = ["ok", "tool_error", "upstream_error", "refused", "cancelled"];
+    await keep(
+      account,
+      connection.id,
+      outcomes.map((outcome, index) => [`2026-07-0${index + 1}T00:00:00Z`, { outcome, toolName: `tool_${index}` }]),
+    );
+    const tools = async (query: Parameters<PastCalls["list"]>[1]) =>
+      (await past.list(me, query)).calls.map(({ toolName }) => toolName);
+    expect(await tools({ tool: "tool_1" })).toEqual(["tool_1"]);
+    expect(await tools({ outcome: "upstream_error" })).toEqual(["tool_2"]);
+    expect(await tools({ from: "2026-07-02", to: "2026-07-04" })).toEqual(["tool_2", "tool_1"]);
+    expect(await tools({ from: "2026-07-04T02:00:00+02:00" })).toEqual(["tool_4", "tool_3"]);
+    expect(await tools({ tool: "tool_1", outcome: "ok" })).toEqual([]);
+  });
+
+  it("holds nothing of other accounts, and to a bound token nothing of other connections", async () => {
+    const { account, me, connection } = await setUp();
+    const other = await world.connect(account, ["echo"]);
+    const foreign = await setUp();
+    await keep(account, connection.id, [["2026-07-01T00:00:00Z"]]);
+    await keep(account, other.id, [["2026-07-01T00:00:00Z"]]);
+    await keep(foreign.account, foreign.connection.id, [["2026-07-01T00:00:00Z"]]);
+    const seen = async (who: typeof me, serverId?: string) =>
+      (await past.list(who, { serverId })).calls.map(({ connectionId }) => connectionId).toSorted((a, b) => a - b);
+    expect(await seen(me)).toEqual([connection.id, other.id]);
+    expect(await seen(me, String(other.id))).toEqual([other.id]);
+    const bound = principal(account, { connectionId: connection.id });
+    expect(await seen(bound)).toEqual([connection.id]);
+    for (const [who, id] of [
+      [me, foreign.connection.id],
+      [me, 2_147_483_647],
+      [bound, other.id],
+    ] as const) {
+      await expect(past.list(who, { serverId: String(id) })).rejects.toMatchObject({ kind: "not_found" });
+      await expect(past.usage(who, { serverId: String(id) })).rejects.toMatchObject({ kind: "not_found" });
+    }
+    await expect(past.list(me, { serverId: "1 or 1=1" })).rejects.toMatchObject({ kind: "not_found" });
+  });
+
+  it("no longer holds the calls of a deleted connection", async () => {
+    const { account, me, connection } = await setUp();
+    await keep(account, connection.id, [["2026-07-09T00:00:00Z"]]);
+    await world.store.delete(account, connection.id, OPERATOR);
+    expect((await past.list(me, {})).calls).toEqual([]);
+    expect((await past.usage(me, {})).groups).toEqual([]);
+  });
+
+  it.each([
+    ["limit", { limit: 0 }],
+    ["limit", { limit: 501 }],
+    ["outcome", { outcome: "great" }],
+    ["cursor", { cursor: "" }],
+    ["cursor", { cursor: "after:x" }],
+    ["from", { from: "yesterday" }],
+    ["from", { from: "2026-02-30" }],
+    ["to", { to: "2026-07-01T09:00:00" }],
+    ["to", { to: "2026-07-01T25:00:00Z" }],
+    ["from", { from: "2026-07-02", to: "2026-07-01" }],
+  ])("is refused naming %s for %j", async (field, query) => {
+    const { me } = await setUp();
+    await expect(past.list(me, query)).rejects.toMatchObject({ kind: "invalid", field });
+  });
+});
+
+describe("usage", () => {
+  it("counts every outcome, and measures those calls alone that were sent", async () => {
+    const { account, me, connection } = await setUp();
+    const sent = Array.from(
+      { length: 100 },
+      (_, index) => ["2026-07-08T10:00:00Z", { durationMs: index + 1 }] as const,
+    );
+    const refused = Array.from(
+      { length: 100 },
+      () => ["2026-07-08T10:00:00Z", { durationMs: 0, outcome: "refused" }] as const,
+    );
+    await keep(account, connection.id, [
+      ...sent.map(
+        ([at, call], index) =>
+          [at, { ...call, outcome: index < 3 ? "tool_error" : index < 5 ? "upstream_error" : "ok" }] as const,
+      ),
+      ...refused,
+    ]);
+    const { groups, hasMore } = await past.usage(me, {});
+    expect(groups).toEqual([
+      {
+        connectionId: connection.id,
+        toolName: "echo",
+        day: "2026-07-08",
+        calls: 200,
+        outcomes: { ok: 95, tool_error: 3, upstream_error: 2, refused: 100, cancelled: 0 },
+        latencyMs: { p50: 50, p95: 95, p99: 99 },
+      },
+    ]);
+    expect(hasMore).toBe(false);
+  });
+
+  it("groups by what is asked for, days being those of UTC", async () => {
+    const { account, me, connection } = await setUp();
+    await keep(account, connection.id, [
+      ["2026-07-08T23:59:59.999Z"],
+      ["2026-07-09T00:00:00Z", { toolName: "other" }],
+      ["2026-07-09T01:00:00Z", { outcome: "refused" }],
+    ]);
+    const shape = async (groupBy: string) =>
+      (await past.usage(me, { groupBy })).groups.map(({ day, connectionId, toolName, calls }) => ({
+        ...(day !== undefined && { day }),
+        ...(connectionId !== undefined && { connectionId }),
+        ...(toolName !== undefined && { toolName }),
+        calls,
+      }));
+    expect(await shape("day")).toEqual([
+      { day: "2026-07-08", calls: 1 },
+      { day: "2026-07-09", calls: 2 },
+    ]);
+    expect(await shape("tool, connection")).toEqual([
+      { connectionId: connection.id, toolName: "echo", calls: 2 },
+      { connectionId: connection.id, toolName: "other", calls: 1 },
+    ]);
+    await expect(past.usage(me, { groupBy: "tool,tool" })).rejects.toMatchObject({
+      kind: "invalid",
+      field: "group_by",
+    });
+    await expect(past.usage(me, { groupBy: "" })).rejects.toMatchObject({ kind: "invalid", field: "group_by" });
+  });
+
+  it("covers 7 days unless told and 31 at most", async () => {
+    const { account, me, connection } = await setUp();
+    await keep(account, connection.id, [["2026-07-03T11:59:59Z"], ["2026-07-03T12:00:00Z"], ["2026-07-10T12:00:00Z"]]);
+    expect((await past.usage(me, { groupBy: "tool" })).groups).toMatchObject([{ calls: 1 }]);
+    expect((await past.usage(me, { groupBy: "tool", from: "2026-06-10", to: "2026-07-11" })).groups).toMatchObject([
+      { calls: 3 },
+    ]);
+    await expect(past.usage(me, { from: "2026-06-09", to: "2026-07-11" })).rejects.toMatchObject({ kind: "invalid" });
+    await expect(past.usage(me, { from: "2026-07-11" })).rejects.toMatchObject({ kind: "invalid", field: "from" });
+  });
+
+  it("answers with the 1,000 busiest groups and says that there are more", async () => {
+    const { account, me, connection } = await setUp();
+    const tools = Array.from({ length: 1_001 }, (_, index) => `tool_${index}`);
+    await keep(
+      account,
+      connection.id,
+      tools.map((toolName) => ["2026-07-08T10:00:00Z", { toolName }] as const),
+    );
+    await keep(
+      account,
+      connection.id,
+      tools.slice(1).map((toolName) => ["2026-07-08T11:00:00Z", { toolName }] as const),
+    );
+    const { groups, hasMore } = await past.usage(me, {});
+    expect(groups).toHaveLength(1_000);
+    expect(hasMore).toBe(true);
+    expect(groups.every(({ calls }) => calls === 2)).toBe(true);
+  });
+});

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSessionId, type Session } from "../../../src/runtime/sessions/session.ts";
+import type { SessionStore } from "../../../src/runtime/sessions/session-store.ts";
+import { createSessionStore } from "../../../src/storage/stores/sessions/session.ts";
+import { createWorld, type World } from "../world.ts";
+
+const DAY = 86_400;
+
+let world: World;
+let store: SessionStore;
+beforeAll(async () => {
+  world = await createWorld();
+  store = createSessionStore(world.pool);
+});
+afterAll(() => world.close());
+
+async function open(): Promise<Session> {
+  const session = await store.open(
+    {
+      accountId: await world.createAccount(),
+      id: createSessionId(),
+      clientId: "client_1",
+      connectionId: undefined,
+      grantId: undefined,
+      protocolVersion: "2025-06-18",
+      clientInfo: { name: "n", version: "v" },
+    },
+    100,
+  );
+  if (session === undefined) throw new Error("no session");
+  return session;
+}
+
+describe("sessions at rest", () => {
+  it("come back as they went in, and as the very object that is known while nothing changed", async () => {
+    const session = await open();
+    const { accountId, id } = session;
+    expect((await store.find(accountId, id, DAY, undefined))?.session).toEqual(session);
+    expect((await store.find(accountId, id, DAY, session))?.session).toBe(session);
+    const claim = { bareNameOwners: new Map([[5, 7]]), calledConnectionId: undefined };
+    const claimed = await store.claim(accountId, id, claim);
+    expect(claimed).toMatchObject({
+      ...session,
+      bareNameOwners: new Map([[5, 7]]),
+      version: expect.any(String) as string,
+    });
+    expect((await store.find(accountId, id, DAY, claimed))?.session).toBe(claimed);
+    expect((await store.find(accountId, id, DAY, session))?.session).toEqual(claimed);
+  });
+
+  it("keep the first owner of a name, whoever claims at the same time", async () => {
+    const { accountId, id } = await open();
+    const claims = Array.from({ length: 20 }, (_, owner) =>
+      store.claim(accountId, id, {
+        bareNameOwners: new Map([
+          [1, owner],
+          [100 + owner, owner],
+        ]),
+        calledConnectionId: undefined,
+      }),
+    );
+    const owners = new Set((await Promise.all(claims)).map((session) => session?.bareNameOwners.get(1)));
+    expect(owners.size).toBe(1);
+    const found = await store.find(accountId, id, DAY, undefined);
+    expect(found?.session.bareNameOwners.size).toBe(21);
+  });
+
+  it("remember a called connection once, and none that does not exist", async () => {
+    const { accountId, id } = await open();
+    const connection = await world.connect(accountId, []);
+    const claim = { bareNameOwners: new Map<number, number>(), calledConnectionId: connection.id };
+    const claims = await Promise.all([1, 2, 3].map(() => store.claim(accountId, id, claim)));
+    for (const session of claims) expect(session?.calledConnectionIds).toEqual(new Set([connection.id]));
+    const { rows } = await world.pool.query("select called_connection_ids as called from session where id = $1", [id]);
+    expect(rows).toEqual([{ called: [connection.id] }]);
+    expect(await store.claim(accountId, id, { ...claim, calledConnectionId: 999_999 })).toBeUndefined();
+  });
+
+  it("are not found in another account, once ended, or once idle", async () => {
+    const { accountId, id } = await open();
+    expect(await store.find(await world.createAccount(), id, DAY, undefined)).toBeUndefined();
+    await world.pool.query("update session set last_used_at = now() - interval '61 seconds' where id = $1", [id]);
+    expect(await store.find(accountId, id, 60, undefined)).toBeUndefined();
+    expect((await store.find(accountId, id, DAY, undefined))?.idleMs).toBeGreaterThan(60_000);
+    await store.touch(accountId, id);
+    expect(await store.find(accountId, id, 60, undefined)).toBeDefined();
+    expect(await store.end(accountId, id)).toBe(true);
+    expect(await store.end(accountId, id)).toBe(false);
+    expect(await store.find(accountId, id, DAY, undefined)).toBeUndefined();
+  });
+
+  it("that are idle go in batches", async () => {
+    await world.pool.query("delete from session");
+    for (let count = 0; count < 5; count += 1) await open();
+    await world.pool.query("update session set last_used_at = now() - interval '1 hour'");
+    const fresh = await open();
+    expect(await store.endIdle(60, 3)).toBe(3);
+    expect(await store.endIdle(60, 3)).toBe(2);
+    expect(await store.endIdle(60, 3)).toBe(0);
+    expect(await store.find(fresh.accountId, fresh.id, 60, undefined)).toBeDefined();
+  });
+});

@@ -1,0 +1,263 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { OPERATOR } from "../../../src/identity/actor.ts";
+import { createAccountStore } from "../../../src/storage/stores/identity/account.ts";
+import { createClientStore } from "../../../src/storage/stores/identity/client.ts";
+import { createPersonalAccessTokenStore } from "../../../src/storage/stores/identity/personal-access-token.ts";
+import { createWorld, principal, type World } from "../world.ts";
+
+const HAS_ENDED = { kind: "not_found", message: "Session not found or has ended. Open a new one with initialize." };
+/** What a replica may still serve after an end elsewhere, in milliseconds. */
+const SECOND = 1_000;
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+async function stored(accountId: string): Promise<number> {
+  const { rows } = await world.pool.query<{ count: number }>(
+    "select count(*)::integer as count from session where account_id = $1",
+    [accountId],
+  );
+  return rows[0]?.count ?? -1;
+}
+
+describe("a session", () => {
+  it("opens with an id nobody can guess and says what the service is and can", async () => {
+    const me = principal(await world.createAccount());
+    const introduction = { protocolVersion: "2025-03-26", clientInfo: { name: "c", version: "1" } };
+    const opened = await world.runtime.initialize(me, introduction);
+    expect(Buffer.from(opened.sessionId, "base64url").length).toBeGreaterThanOrEqual(16);
+    expect(opened).toMatchObject({
+      protocolVersion: "2025-03-26",
+      capabilities: { tools: { listChanged: false } },
+      serverInfo: { name: "patchbay", version: "0.0.0" },
+    });
+  });
+
+  it.each([
+    ["2024-11-05", "2024-11-05"],
+    ["2025-11-25", "2025-11-25"],
+    ["", "2025-11-25"],
+    ["1999-01-01", "2025-11-25"],
+    ["2026-07-28", "2025-11-25"],
+  ])("asked for revision %j speaks %s", async (protocolVersion, spoken) => {
+    const me = principal(await world.createAccount());
+    const opened = await world.runtime.initialize(me, { protocolVersion, clientInfo: { name: "", version: "" } });
+    expect(opened.protocolVersion).toBe(spoken);
+  });
+
+  it.each([
+    ["clientInfo.name", { name: "n".repeat(256), version: "1" }],
+    ["clientInfo.version", { name: "n", version: "1".repeat(256) }],
+    ["clientInfo.name", { name: "n\0", version: "1" }],
+    ["clientInfo.name", { name: "\ud800", version: "1" }],
+  ])("is refused to a client whose %s is past the limits", async (field, clientInfo) => {
+    const me = principal(await world.createAccount());
+    const opening = world.runtime.initialize(me, { protocolVersion: "2025-06-18", clientInfo });
+    await expect(opening).rejects.toMatchObject({ kind: "invalid", field });
+  });
+
+  it("is refused to an account that is disabled", async () => {
+    const account = await world.createAccount();
+    await world.pool.query("update account set disabled_at = now() where id = $1", [account]);
+    await expect(world.open(principal(account))).rejects.toMatchObject({ kind: "unauthenticated" });
+  });
+
+  it.each([undefined, null, ""])("must be named (%j)", async (id) => {
+    const me = principal(await world.createAccount());
+    await expect(world.runtime.listTools(me, id, undefined)).rejects.toMatchObject({
+      kind: "invalid",
+      message: expect.stringContaining("The X-Session-ID header is required") as string,
+    });
+  });
+
+  it.each(["unknown", "x".repeat(32), "' or 1=1 --", "\u00e9".repeat(32), "x".repeat(10_000)])(
+    "that never was is not found (%j)",
+    async (id) => {
+      const me = principal(await world.createAccount());
+      await expect(world.runtime.listTools(me, id, undefined)).rejects.toMatchObject(HAS_ENDED);
+      await expect(world.call(me, id, "echo")).rejects.toMatchObject(HAS_ENDED);
+    },
+  );
+
+  it("serves its own account, client and binding alone, and is not harmed by strangers", async () => {
+    const account = await world.createAccount();
+    const connection = await world.connect(account, ["echo"]);
+    const me = principal(account);
+    const session = await world.open(me);
+    const strangers = [
+      principal(await world.createAccount()),
+      principal(account, { clientId: "client_2" }),
+      principal(account, { connectionId: connection.id }),
+    ];
+    for (const stranger of strangers) {
+      await expect(world.call(stranger, session, "echo")).rejects.toMatchObject(HAS_ENDED);
+      await expect(world.sessions.end(stranger, session)).rejects.toMatchObject(HAS_ENDED);
+    }
+    expect(await world.call(me, session, "echo")).toBe(`echo of ${connection.id}`);
+  });
+
+  it("serves every token of its client, with the scopes of each", async () => {
+    const account = await world.createAccount();
+    await world.connect(account, ["get_a", "set_a"]);
+    const session = await world.open(principal(account));
+    const narrow = principal(account, { tokenId: "token_2", scopes: ["mcp.read"] });
+    expect(await world.names(narrow, session)).toEqual(["get_a"]);
+  });
+
+  it("opened on one replica serves on another", async () => {
+    const account = await world.createAccount();
+    const connection = await world.connect(account, ["echo"]);
+    const me = principal(account);
+    const session = await world.open(me);
+    const { runtime } = await world.createReplica();
+    const result = await runtime.callTool(me, session, "echo", {}, {});
+    expect(result.content).toEqual([{ type: "text", text: `echo of ${connection.id}` }]);
+  });
+
+  it("ended while it is read again behind a call's back is refused at once all the same", async () => {
+    const me = principal(await world.createAccount());
+    const session = await world.open(me);
+    // Old enough to be read again, young enough to serve.
+    await sleep(600);
+    void world.sessions.require(me, session);
+    await world.sessions.end(me, session);
+    await expect(world.runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
+  });
+
+  it("ended by its client is refused at once here and within a second elsewhere", async () => {
+    const me = principal(await world.createAccount());
+    const session = await world.open(me);
+    const { runtime, sessions } = await world.createReplica();
+    await runtime.listTools(me, session, undefined);
+    await world.sessions.end(me, session);
+    await expect(world.runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
+    await sleep(SECOND);
+    await expect(runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
+    await expect(sessions.end(me, session)).rejects.toMatchObject(HAS_ENDED);
+  });
+
+  it("in steady use is refused within a second of its end", async () => {
+    const me = principal(await world.createAccount());
+    const session = await world.open(me);
+    await world.pool.query("delete from session where id = $1", [session]);
+    let served = true;
+    const until = performance.now() + SECOND;
+    while (performance.now() < until) {
+      await sleep(20);
+      served = await world.names(me, session).then(
+        () => true,
+        () => false,
+      );
+    }
+    expect(served).toBe(false);
+  });
+
+  it("that has called a connection ends with it, others of the account live on", async () => {
+    const account = await world.createAccount();
+    const [a, b] = [await world.connect(account, ["get_a"]), await world.connect(account, ["get_b"])];
+    const me = principal(account);
+    const [calledA, calledB, listed] = [await world.open(me), await world.open(me), await world.open(me)];
+    await world.call(me, calledA, "get_a");
+    await world.call(me, calledB, "get_b");
+    await world.names(me, listed);
+    await world.store.delete(account, a.id, OPERATOR);
+    world.sessions.forgetAccount(account);
+    await expect(world.call(me, calledA, "get_b")).rejects.toMatchObject(HAS_ENDED);
+    expect(await world.call(me, calledB, "get_b")).toBe(`get_b of ${b.id}`);
+    await expect.poll(() => world.names(me, listed)).toEqual(["get_b"]);
+  });
+
+  it("bound to a connection ends with it", async () => {
+    const account = await world.createAccount();
+    const connection = await world.connect(account, ["echo"]);
+    const bound = principal(account, { connectionId: connection.id });
+    const session = await world.open(bound);
+    expect(await world.names(bound, session)).toEqual(["echo"]);
+    expect(await world.call(bound, session, "echo")).toBe(`echo of ${connection.id}`);
+    await world.store.delete(account, connection.id, OPERATOR);
+    world.sessions.forgetAccount(account);
+    await expect(world.names(bound, session)).rejects.toMatchObject(HAS_ENDED);
+  });
+
+  it("whose first call races with the deletion of the connection ends, or the call is refused", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    for (let round = 0; round < 10; round += 1) {
+      const connection = await world.connect(account, ["echo"]);
+      const session = await world.open(me);
+      const [called] = await Promise.allSettled([
+        world.call(me, session, `echo__${connection.id}`),
+        world.store.delete(account, connection.id, OPERATOR),
+      ]);
+      world.sessions.forgetAccount(account);
+      if (called.status === "fulfilled") await expect(world.names(me, session)).rejects.toMatchObject(HAS_ENDED);
+      else expect(called.reason).toMatchObject({ kind: "not_found" });
+    }
+  });
+
+  it("ends when its client or its personal access token is revoked, and when its account is disabled", async () => {
+    const account = await world.createAccount();
+    const accountId = account;
+    const clients = createClientStore(world.pool);
+    const tokens = createPersonalAccessTokenStore(world.pool);
+    const registration = {
+      ...{ name: "", scopes: ["mcp.read" as const], redirectUris: [], grantTypes: ["client_credentials" as const] },
+      ...{ tokenEndpointAuthMethod: "client_secret_basic" as const, jwks: undefined, jwksUri: undefined },
+    };
+    await clients.insert({ ...registration, accountId, id: "client_r", secretHash: Buffer.alloc(32) }, 10, OPERATOR);
+    const token = {
+      ...{ accountId, id: "pat_i", clientId: "pat_c", name: "", scopes: ["mcp.read" as const] },
+      ...{ connectionId: undefined, createdAt: new Date(), expiresAt: undefined, revokedAt: undefined },
+      ...{ lastUsedAt: undefined, replacedBy: undefined },
+    };
+    await tokens.insert(token, 10, OPERATOR);
+    for (const clientId of ["client_r", "pat_c", "client_1"]) await world.open(principal(account, { clientId }));
+    expect(await clients.revoke(accountId, "client_r", OPERATOR)).toBe(true);
+    expect(await stored(account)).toBe(2);
+    expect(await tokens.revoke(accountId, "pat_i", OPERATOR)).toBe(true);
+    expect(await stored(account)).toBe(1);
+    expect(await createAccountStore(world.pool).disable(account, OPERATOR)).toBe(true);
+    expect(await stored(account)).toBe(0);
+  });
+});
+
+describe("the sessions of an account", () => {
+  it("are 100 at most, however many open at once, and the longest idle ends", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const first = await world.open(me);
+    const second = await world.open(me);
+    await world.pool.query("update session set last_used_at = now() - interval '1 hour' where id = $1", [second]);
+    await Promise.all(Array.from({ length: 99 }, () => world.open(me)));
+    expect(await stored(account)).toBe(100);
+    world.sessions.forgetAccount(account);
+    await expect(world.names(me, second)).rejects.toMatchObject(HAS_ENDED);
+    await world.names(me, first);
+    await Promise.all(Array.from({ length: 30 }, () => world.open(me)));
+    expect(await stored(account)).toBe(100);
+  });
+});
+
+describe("an idle session", () => {
+  let short: World;
+  beforeAll(async () => {
+    short = await createWorld({ idleSeconds: 2 });
+  });
+  afterAll(() => short.close());
+
+  it("ends, one in use does not, and the sweep takes away what ended", async () => {
+    const me = principal(await short.createAccount());
+    const [idle, used] = [await short.open(me), await short.open(me)];
+    for (let round = 0; round < 7; round += 1) {
+      await sleep(400);
+      await short.names(me, used);
+    }
+    await expect(short.names(me, idle)).rejects.toMatchObject(HAS_ENDED);
+    expect(await short.sessions.endIdle()).toBe(1);
+    await short.names(me, used);
+  });
+});

@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { OPERATOR } from "../../../src/identity/actor.ts";
+import type { Principal } from "../../../src/identity/principal.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { createWorld, eventually, principal, textOf, type World } from "../world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+const META = ["call_tool", "find_tools"];
+
+/** Names of 120 tools: of fruit to get and vegetables to cook. */
+const MANY = Array.from({ length: 60 }, (_, index) => [`get_fruit_${index}`, `cook_vegetable_${index}`]).flat();
+
+interface Found {
+  readonly tools: readonly { readonly name: string; readonly connection: string; readonly inputSchema: JsonObject }[];
+  readonly total_count: number;
+}
+
+async function decide(accountId: string, toolSearch: boolean): Promise<void> {
+  await world.settingsStore.save(accountId, { toolSearch }, OPERATOR);
+  await eventually(async () => (await world.settings.of(accountId)).toolSearch === toolSearch);
+}
+
+/** An account that wants the search, with many tools on one connection. */
+async function searching(tools: readonly string[] = MANY) {
+  const account = await world.createAccount();
+  const connection = await world.connect(account, tools);
+  await decide(account, true);
+  const me = principal(account);
+  return { account, connection, me, session: await world.open(me) };
+}
+
+async function find(who: Principal, session: string, args: JsonObject): Promise<Found> {
+  const result = await world.runtime.callTool(who, session, "find_tools", args, {});
+  expect(result.isError, textOf(result)).toBe(false);
+  if (result.structuredContent?.total_count !== 0) {
+    expect(JSON.parse(textOf(result))).toEqual(result.structuredContent);
+  }
+  return result.structuredContent as unknown as Found;
+}
+
+describe("in place of more than 100 tools", () => {
+  test("two are listed that find and call them", async () => {
+    const { me, session } = await searching();
+    expect(await world.names(me, session)).toEqual(META);
+  });
+
+  test("nothing is, unless the account wants it", async () => {
+    const account = await world.createAccount();
+    await world.connect(account, MANY);
+    const session = await world.open(principal(account));
+    expect(await world.names(principal(account), session)).toHaveLength(120);
+    await expect(world.call(principal(account), session, "find_tools", { query: "fruit" })).rejects.toThrow(
+      'Unknown tool "find_tools"',
+    );
+  });
+
+  test("nothing is for 100, whatever the account wants", async () => {
+    const { me, session } = await searching(MANY.slice(0, 100));
+    expect(await world.names(me, session)).toHaveLength(100);
+    await expect(world.call(me, session, "call_tool", { name: "get_fruit_0" })).rejects.toThrow("Unknown tool");
+  });
+
+  test("they count that the principal may use: a token that only reads sees the 60 that read", async () => {
+    const { account, session } = await searching();
+    const reader = principal(account, { scopes: ["mcp.read"] });
+    expect(await world.names(reader, session)).toHaveLength(60);
+  });
+
+  test("the two are listed once the account changes its mind, on every replica, and whoever listens hears of it", async () => {
+    const account = await world.createAccount();
+    await world.connect(account, MANY);
+    const me = principal(account);
+    const other = await world.createReplica();
+    const session = await world.open(me);
+    expect(await world.names(me, session)).toHaveLength(120);
+    expect((await other.runtime.listTools(me, session, undefined)).tools).toHaveLength(120);
+    const heard: string[] = [];
+    const before = await other.toolChanges.digest(me, undefined);
+    const stop = other.toolChanges.watch(
+      { principal: me, session: () => undefined, hear: (d) => heard.push(d) },
+      before,
+    );
+    for (const wanted of [true, false]) {
+      await world.settingsStore.save(account, { toolSearch: wanted }, OPERATOR);
+      const count = wanted ? 2 : 120;
+      await eventually(async () => (await world.names(me, session)).length === count);
+      await eventually(async () => (await other.runtime.listTools(me, session, undefined)).tools.length === count);
+      await eventually(() => heard.length === (wanted ? 1 : 2));
+    }
+    stop();
+    expect(heard[1]).toBe(before);
+  });
+});
+
+describe("find_tools", () => {
+  test("gives what fits best, with everything that a call takes", async () => {
+    const { me, session } = await searching([...MANY, "get_weather"]);
+    const { tools, total_count } = await find(me, session, { query: "what is the weather like" });
+    expect(total_count).toBe(1);
+    expect(tools).toEqual([
+      {
+        name: "get_weather",
+        description: "does get_weather",
+        inputSchema: { type: "object", properties: { text: { type: "string" } } },
+        readOnly: true,
+        connection: "Acme",
+      },
+    ]);
+  });
+
+  test("gives ten unless told, and says how many there are", async () => {
+    const { me, session } = await searching();
+    const some = await find(me, session, { query: "fruit" });
+    expect([some.tools.length, some.total_count]).toEqual([10, 60]);
+    expect((await find(me, session, { query: "fruit", limit: 50 })).tools).toHaveLength(50);
+  });
+
+  test("finds nothing that the principal may not use", async () => {
+    const names = [...MANY, ...Array.from({ length: 60 }, (_, index) => `get_nut_${index}`)];
+    const { account, session } = await searching(names);
+    const reader = principal(account, { scopes: ["mcp.read"] });
+    expect(await find(reader, session, { query: "cook vegetable" })).toEqual({ tools: [], total_count: 0 });
+  });
+
+  test("says in words when nothing fits", async () => {
+    const { me, session } = await searching();
+    expect(await world.call(me, session, "find_tools", { query: "xylophone" })).toMatch(/^No tool fits/);
+  });
+
+  test.each([
+    [{}, /query/],
+    [{ query: "" }, /query/],
+    [{ query: "x".repeat(201) }, /query/],
+    [{ query: "fruit", limit: 51 }, /limit/],
+    [{ query: 7 }, /query/],
+  ])("says what is wrong with %j", async (args, said) => {
+    const { me, session } = await searching();
+    const text = await world.call(me, session, "find_tools", args);
+    expect(text).toMatch(/^error: The arguments do not fit the tool's schema\./);
+    expect(text).toMatch(said);
+  });
+
+  test("names the connection's own where several offer a name, and a found name stays with its connection", async () => {
+    const { account, me, connection, session } = await searching();
+    const [only] = (await find(me, session, { query: "cook vegetable 7", limit: 1 })).tools;
+    expect(only?.name).toBe("cook_vegetable_7");
+    const second = await world.connect(account, ["cook_vegetable_7", "cook_vegetable_8"]);
+    const names = (await find(me, session, { query: "cook vegetable 7", limit: 2 })).tools.map(({ name }) => name);
+    expect(names).toEqual([`cook_vegetable_7__${connection.id}`, `cook_vegetable_7__${second.id}`]);
+    await world.change(connection, { agentEnabled: false });
+    await world.connect(account, MANY.slice(20));
+    // The session knew the bare name as the first connection's.
+    const [again] = (await find(me, session, { query: "cook vegetable 7", limit: 1 })).tools;
+    expect(again?.name).toBe(`cook_vegetable_7__${second.id}`);
+  });
+});
+
+describe("call_tool", () => {
+  test("calls the tool that it names, and the history has it under its own name", async () => {
+    const { me, account, connection, session } = await searching();
+    const text = await world.call(me, session, "call_tool", { name: "cook_vegetable_3", arguments: { text: "soup" } });
+    expect(text).toBe(`cook_vegetable_3 of ${connection.id}`);
+    expect(world.party.received.at(-1)).toMatchObject({ tool: "cook_vegetable_3", args: { text: "soup" } });
+    await world.history.flush();
+    const { rows } = await world.pool.query("select tool_name, outcome from call_record where account_id = $1", [
+      account,
+    ]);
+    expect(rows).toEqual([{ tool_name: "cook_vegetable_3", outcome: "ok" }]);
+  });
+
+  test("gives what it is asked to call to the tool's own schema", async () => {
+    const { me, session } = await searching();
+    const sent = world.party.received.length;
+    const text = await world.call(me, session, "call_tool", { name: "get_fruit_1", arguments: { text: 7 } });
+    expect(text).toBe(await world.call(me, session, "get_fruit_1", { text: 7 }));
+    expect(text).toMatch(/^error: The arguments do not fit/);
+    expect(world.party.received).toHaveLength(sent);
+  });
+
+  test("does not reach what the principal may not use, and says how to go on", async () => {
+    const names = [...MANY, ...Array.from({ length: 60 }, (_, index) => `get_nut_${index}`)];
+    const { account, session } = await searching(names);
+    const reader = principal(account, { scopes: ["mcp.read"] });
+    const sent = world.party.received.length;
+    const text = await world.call(reader, session, "call_tool", { name: "cook_vegetable_1" });
+    expect(text).toMatch(/^error: Unknown tool "cook_vegetable_1".*find_tools/);
+    expect(world.party.received).toHaveLength(sent);
+  });
+
+  test.each([
+    [{}, /name/],
+    [{ name: "get_fruit_1", arguments: [1] }, /arguments/],
+    [{ name: "get_fruit_1", args: {} }, /args/],
+    [{ name: "call_tool", arguments: { name: "get_fruit_1" } }, /called by itself/],
+    [{ name: "find_tools", arguments: { query: "fruit" } }, /called by itself/],
+  ])("says what is wrong with %j", async (args, said) => {
+    const { me, session } = await searching();
+    expect(await world.call(me, session, "call_tool", args as JsonObject)).toMatch(said);
+  });
+
+  test("is refused with the session that it comes in", async () => {
+    const { me, session } = await searching();
+    await world.sessions.end(me, session);
+    await expect(world.call(me, session, "call_tool", { name: "get_fruit_1" })).rejects.toMatchObject({
+      kind: "not_found",
+    });
+  });
+});
+
+test("every tool can still be called by its own name", async () => {
+  const { me, connection, session } = await searching();
+  expect(await world.call(me, session, "get_fruit_5")).toBe(`get_fruit_5 of ${connection.id}`);
+});
+
+test("a third party's own find_tools is found and called under its qualified name, and never in place of ours", async () => {
+  const { me, connection, session } = await searching([...MANY, "find_tools", "call_tool"]);
+  const { tools } = await find(me, session, { query: "find_tools", limit: 1 });
+  const name = `find_tools__${connection.id}`;
+  expect(tools[0]?.name).toBe(name);
+  expect(await world.call(me, session, name)).toBe(`find_tools of ${connection.id}`);
+  expect(await world.call(me, session, "call_tool", { name })).toBe(`find_tools of ${connection.id}`);
+});

@@ -1,0 +1,204 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createWorld, principal, type World } from "../world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+describe("tool names within a session", () => {
+  it("are bare while one connection offers them, and qualified for all that share one", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const a = await world.connect(account, ["echo", "get_a"]);
+    const session = await world.open(me);
+    expect(await world.names(me, session)).toEqual(["echo", "get_a"]);
+    const b = await world.connect(account, ["echo", "get_b"]);
+    expect(await world.names(me, session)).toEqual([`echo__${a.id}`, `echo__${b.id}`, "get_a", "get_b"]);
+  });
+
+  it("answer a bare call that could mean several with the names to call", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const a = await world.connect(account, ["echo"]);
+    const b = await world.connect(account, ["echo"]);
+    const session = await world.open(me);
+    const answer = await world.call(me, session, "echo");
+    expect(answer).toContain("error: ");
+    expect(answer).toContain(`echo__${a.id}`);
+    expect(answer).toContain(`echo__${b.id}`);
+    expect(await world.call(me, session, `echo__${b.id}`)).toBe(`echo of ${b.id}`);
+  });
+
+  it("work in the qualified form although listed bare", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const a = await world.connect(account, ["echo"]);
+    expect(await world.call(me, await world.open(me), `echo__${a.id}`)).toBe(`echo of ${a.id}`);
+  });
+
+  it.each(["listed", "called"])("never move to another connection once %s", async (how) => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const a = await world.connect(account, ["echo"]);
+    const session = await world.open(me);
+    if (how === "listed") await world.names(me, session);
+    else await world.call(me, session, "echo");
+    const b = await world.connect(account, ["echo"]);
+    const off = await world.change(a, { agentEnabled: false });
+
+    expect(await world.names(me, session)).toEqual([`echo__${b.id}`]);
+    await expect(world.call(me, session, "echo")).rejects.toMatchObject({
+      kind: "not_found",
+      message: expect.stringContaining(`echo__${b.id}`) as string,
+    });
+    expect(await world.call(me, session, `echo__${b.id}`)).toBe(`echo of ${b.id}`);
+    const other = await world.open(me);
+    expect(await world.names(me, other)).toEqual(["echo"]);
+    expect(await world.call(me, other, "echo")).toBe(`echo of ${b.id}`);
+
+    await world.change(await world.change(off, { agentEnabled: true }), {});
+    expect(await world.names(me, session)).toEqual([`echo__${a.id}`, `echo__${b.id}`]);
+  });
+
+  it("mean the same connection on every replica, whichever listed them first", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const a = await world.connect(account, ["echo"]);
+    const session = await world.open(me);
+    const elsewhere = await world.createReplica();
+    await world.names(me, session);
+    await elsewhere.runtime.listTools(me, session, undefined);
+    const b = await world.connect(account, ["echo"]);
+    await world.change(a, { agentEnabled: false });
+    await expect
+      .poll(async () => (await elsewhere.runtime.listTools(me, session, undefined)).tools.map(({ name }) => name))
+      .toEqual([`echo__${b.id}`]);
+    await expect(elsewhere.runtime.callTool(me, session, "echo", {}, {})).rejects.toMatchObject({ kind: "not_found" });
+  });
+
+  it("cannot be posed as another connection's qualified name", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const victim = await world.connect(account, ["pay"]);
+    const posing = await world.connect(account, [`pay__${victim.id}`]);
+    const session = await world.open(me);
+    expect(await world.names(me, session)).toEqual(["pay", `pay__${victim.id}__${posing.id}`]);
+    expect(await world.call(me, session, `pay__${victim.id}`)).toBe(`pay of ${victim.id}`);
+    await world.change(victim, { agentEnabled: false });
+    expect(await world.call(me, session, `pay__${victim.id}`)).toContain(`pay__${victim.id}__${posing.id}`);
+    expect(world.party.received.some(({ connectionId }) => connectionId === posing.id)).toBe(false);
+  });
+
+  it("of any length are listed within 64 characters and can be called as listed, in full and qualified", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const long = "a_tool_with_a_name_".repeat(8);
+    const a = await world.connect(account, [long, "get_x"]);
+    const session = await world.open(me);
+    const [listed = ""] = await world.names(me, session);
+    expect(listed).toMatch(/^a_tool_.{48}_[0-9a-f]{8}$/);
+    for (const name of [listed, long, `${listed}__${a.id}`, `${long}__${a.id}`]) {
+      expect(await world.call(me, session, name)).toBe(`${long} of ${a.id}`);
+    }
+    const b = await world.connect(account, [long]);
+    const both = await world.names(me, session);
+    expect(both).toHaveLength(3);
+    for (const name of both) expect(name.length).toBeLessThanOrEqual(64);
+    for (const { id } of [a, b]) {
+      const mine = both.find((name) => name.endsWith(`__${id}`)) ?? "";
+      expect(await world.call(me, session, mine)).toBe(`${long} of ${id}`);
+      expect(await world.call(me, session, `${long}__${id}`)).toBe(`${long} of ${id}`);
+    }
+  });
+
+  it("are unique, ordered and callable, whatever the upstreams call their tools", async () => {
+    const upstreamName = fc.oneof(
+      fc.constantFrom(
+        "echo",
+        "echo__1",
+        "echo__2",
+        "get",
+        "e".repeat(64),
+        "e".repeat(80),
+        `${"e".repeat(55)}_0123abcd`,
+      ),
+      fc.string({ minLength: 1, maxLength: 80 }),
+    );
+    const tools = fc.uniqueArray(upstreamName, { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(tools, { minLength: 1, maxLength: 3 }), async (upstreams) => {
+        const account = await world.createAccount();
+        const me = principal(account);
+        const connections = [];
+        for (const upstream of upstreams) connections.push(await world.connect(account, upstream));
+        const session = await world.open(me);
+        const listed = await world.names(me, session);
+        expect(listed).toHaveLength(upstreams.flat().length);
+        expect(new Set(listed).size).toBe(listed.length);
+        expect(listed).toEqual(listed.toSorted((a, b) => (a < b ? -1 : 1)));
+        const answers = [];
+        for (const name of listed) answers.push(await world.call(me, session, name));
+        const expected = connections.flatMap(({ id }, index) =>
+          (upstreams[index] ?? []).map((tool) => `${tool} of ${id}`),
+        );
+        expect(answers.toSorted()).toEqual(expected.toSorted());
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe("the tools in view", () => {
+  it("of a bound token are those of its own connection, and none while that is off", async () => {
+    const account = await world.createAccount();
+    const a = await world.connect(account, ["get_a"]);
+    const b = await world.connect(account, ["get_b"]);
+    const bound = principal(account, { connectionId: a.id });
+    const session = await world.open(bound);
+    expect(await world.names(bound, session)).toEqual(["get_a"]);
+    await expect(world.call(bound, session, "get_b")).rejects.toMatchObject({ kind: "not_found" });
+    await expect(world.call(bound, session, `get_b__${b.id}`)).rejects.toMatchObject({ kind: "not_found" });
+    await world.change(a, { agentEnabled: false });
+    expect(await world.names(bound, session)).toEqual([]);
+    await expect(world.call(bound, session, "get_a")).rejects.toMatchObject({ kind: "not_found" });
+  });
+
+  it("only read where the token or the connection only reads", async () => {
+    const account = await world.createAccount();
+    const connection = await world.connect(account, ["get_a", "set_a"]);
+    const reader = principal(account, { clientId: "reader", scopes: ["mcp.read"] });
+    const writer = principal(account);
+    const reading = await world.open(reader);
+    const writing = await world.open(writer);
+    expect(await world.names(reader, reading)).toEqual(["get_a"]);
+    await expect(world.call(reader, reading, "set_a")).rejects.toMatchObject({ kind: "not_found" });
+    await expect(world.call(reader, reading, `set_a__${connection.id}`)).rejects.toMatchObject({ kind: "not_found" });
+    expect(await world.names(writer, writing)).toEqual(["get_a", "set_a"]);
+    await world.change(connection, { accessType: "read" });
+    expect(await world.names(writer, writing)).toEqual(["get_a"]);
+  });
+
+  it("of another account are unknown", async () => {
+    const mine = await world.createAccount();
+    const theirs = await world.connect(await world.createAccount(), ["get_secret"]);
+    const me = principal(mine);
+    const session = await world.open(me);
+    expect(await world.names(me, session)).toEqual([]);
+    await expect(world.call(me, session, `get_secret__${theirs.id}`)).rejects.toMatchObject({
+      kind: "not_found",
+      message: `Unknown tool "get_secret__${theirs.id}". List the tools of this session to see which can be called.`,
+    });
+  });
+
+  it("do without those of an upstream that keeps a call waiting", async () => {
+    const account = await world.createAccount();
+    const me = principal(account);
+    const { id } = await world.connect(account, ["echo"]);
+    await world.connect(account, [], { hangs: true });
+    const session = await world.open(me);
+    expect(await world.call(me, session, "echo")).toBe(`echo of ${id}`);
+  });
+});

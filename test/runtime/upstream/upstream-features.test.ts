@@ -1,0 +1,434 @@
+import { isDeepStrictEqual } from "node:util";
+import { pino } from "pino";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { OPERATOR } from "../../../src/identity/actor.ts";
+import type { Connection } from "../../../src/connections/connection.ts";
+import { createMcpIntegration } from "../../../src/integrations/mcp/mcp-integration.ts";
+import type { Notification } from "../../../src/integrations/relay.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
+import type { UpstreamFeatures } from "../../../src/runtime/upstream/upstream-features.ts";
+import { createUpstreamFeatures } from "../../../src/runtime/upstream/upstream-features-in-view.ts";
+import { createOfferFeed } from "../../../src/storage/stores/sessions/offer-change.ts";
+import { startEverythingServer as startSdkServer } from "../../conformance/everything-server.ts";
+import {
+  INITIALIZED,
+  json,
+  startScriptedUpstream,
+  stream,
+  type Script,
+  type ScriptedUpstream,
+} from "../../integrations/mcp/scripted-upstream.ts";
+import { createWorld, eventually, principal, toolNamed, type World } from "../world.ts";
+
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld();
+});
+
+afterAll(async () => {
+  await world.close();
+});
+
+/** What a scripted server offers; a test may change it at any time. */
+interface Offering {
+  capabilities: JsonObject;
+  resources: string[];
+  templates: string[];
+  prompts: string[];
+}
+
+interface Server extends ScriptedUpstream {
+  readonly offering: Offering;
+}
+
+/** A server that answers every read, prompt and completion with what it was asked. */
+async function startServer(offering: Partial<Offering>, script: Partial<Record<string, Script>> = {}): Promise<Server> {
+  const offered: Offering = {
+    capabilities: { resources: { subscribe: true }, prompts: {}, completions: {} },
+    resources: [],
+    templates: [],
+    prompts: [],
+    ...offering,
+  };
+  const answer =
+    (build: (params: JsonObject) => JsonObject): Script =>
+    ({ message }, response) =>
+      json(response, { jsonrpc: "2.0", id: message.id, result: build(message.params as JsonObject) });
+  const server = await startScriptedUpstream({
+    initialize: answer(() => ({ ...INITIALIZED, capabilities: offered.capabilities })),
+    "resources/list": answer(() => ({ resources: offered.resources.map((uri) => ({ uri, name: uri })) })),
+    "resources/templates/list": answer(() => ({
+      resourceTemplates: offered.templates.map((uriTemplate) => ({ uriTemplate, name: uriTemplate })),
+    })),
+    "prompts/list": answer(() => ({ prompts: offered.prompts.map((name) => ({ name })) })),
+    "resources/read": answer(({ uri }) => ({ contents: [{ uri: uri ?? "", text: "read" }] })),
+    "prompts/get": answer(({ name }) => ({
+      messages: [
+        { role: "user", content: { type: "text", text: String(name) } },
+        { role: "user", content: { type: "resource_link", uri: offered.resources[0] ?? "", name: "link" } },
+      ],
+    })),
+    "completion/complete": answer(({ ref }) => ({ completion: { values: [JSON.stringify(ref)] } })),
+    "resources/subscribe": answer(() => ({})),
+    ...script,
+  });
+  onTestFinished(() => server.close());
+  return { ...server, offering: offered };
+}
+
+/** The features over real connections of a new account to these servers. */
+async function over(urls: readonly string[], options: { freshMs?: number } = {}) {
+  const log = pino({ level: "silent" });
+  const dispatcher = createGuardedDispatcher({ allow: urls.map((url) => new URL(url).host) });
+  const integration = createMcpIntegration({ dispatcher, checkDestination: () => undefined, log, timeoutMs: 5_000 });
+  const catalog = new Map([["mcp", integration]]);
+  const features = createUpstreamFeatures({
+    connections: world.view,
+    catalog,
+    feed: world.feed,
+    offerFeed: await createOfferFeed(world.pool, world.listener),
+    log,
+    ...options,
+  });
+  onTestFinished(async () => {
+    integration.close();
+    await dispatcher.destroy();
+  });
+  const accountId = await world.createAccount();
+  const connections: Connection[] = [];
+  for (const [index, url] of urls.entries()) connections.push(await connect(accountId, url, `Server ${index + 1}`));
+  return {
+    features,
+    integration,
+    connections,
+    accountId,
+    who: principal(accountId),
+    ids: connections.map(({ id }) => id),
+  };
+}
+
+async function connect(accountId: string, url: string, name: string): Promise<Connection> {
+  const created = await world.store.create(
+    {
+      accountId,
+      serverType: "mcp",
+      name,
+      description: "",
+      accessType: "read",
+      configuration: { url },
+      secrets: {},
+      hasCredential: false,
+      statusReason: undefined,
+      acceptToolChanges: "manual",
+      authMethod: "configured",
+      needsAuthorization: false,
+    },
+    OPERATOR,
+  );
+  await world.store.recordVerification(accountId, created.id, 1, "verified", undefined);
+  const find = async () => (await world.view.ofAccount(accountId)).find(({ id }) => id === created.id);
+  await eventually(async () => (await find())?.verificationStatus === "verified");
+  const connection = await find();
+  if (connection === undefined) throw new Error("the connection just made is gone");
+  return connection;
+}
+
+const patient = () => ({ signal: new AbortController().signal });
+
+const fields = (result: JsonObject, list: string, field: string): unknown[] =>
+  (result[list] as JsonObject[]).map((item) => item[field]);
+
+const uris = async (features: UpstreamFeatures, who: ReturnType<typeof principal>) =>
+  fields(await features.listResources(who, undefined, patient()), "resources", "uri");
+const promptNames = async (features: UpstreamFeatures, who: ReturnType<typeof principal>) =>
+  fields(await features.listPrompts(who, undefined, patient()), "prompts", "name");
+
+describe("names and URIs", () => {
+  it("are those of the upstreams while no two offer the same, else they say whose they are", async () => {
+    const [one, two] = [
+      await startServer({ resources: ["a://own", "a://shared"], prompts: ["own", "shared"], templates: ["t://{id}"] }),
+      await startServer({ resources: ["a://shared"], prompts: ["shared", "x__7"], templates: ["t://{id}"] }),
+    ];
+    const { features, who, ids } = await over([one.url, two.url]);
+    const [first, second] = ids;
+    expect(await uris(features, who)).toEqual(
+      ["a://own", `patchbay://${first}/a://shared`, `patchbay://${second}/a://shared`].sort(),
+    );
+    expect(await promptNames(features, who)).toEqual(
+      ["own", `shared__${first}`, `shared__${second}`, `x__7__${second}`].sort(),
+    );
+    const templates = await features.listResourceTemplates(who, undefined, patient());
+    expect(fields(templates, "resourceTemplates", "uriTemplate")).toEqual(
+      [`patchbay://${first}/t://{id}`, `patchbay://${second}/t://{id}`].sort(),
+    );
+
+    const read = (uri: string) => features.readResource(who, uri, patient());
+    expect(await read("a://own")).toEqual({ contents: [{ uri: "a://own", text: "read" }] });
+    for (const qualified of [`patchbay://${second}/a://shared`, `patchbay://${second}/a%3A%2F%2Fshared`]) {
+      expect(await read(qualified)).toEqual({ contents: [{ uri: qualified, text: "read" }] });
+    }
+    expect(two.of("resources/read").map(({ message }) => (message.params as JsonObject).uri)).toEqual([
+      "a://shared",
+      "a://shared",
+    ]);
+    await expect(read("a://shared")).rejects.toMatchObject({
+      kind: "invalid",
+      message: expect.stringContaining(`patchbay://${second}/a://shared (connection "Server 2")`) as string,
+    });
+    await expect(read("t://1")).rejects.toMatchObject({ kind: "invalid" });
+    await expect(features.getPrompt(who, "shared", undefined, patient())).rejects.toMatchObject({ kind: "invalid" });
+    await features.getPrompt(who, `x__7__${second}`, undefined, patient());
+    expect(two.of("prompts/get")[0]?.message.params).toEqual({ name: "x__7" });
+  });
+
+  it("of a principal bound to one connection are that one's own", async () => {
+    const [one, two] = [await startServer({ resources: ["a://1"] }), await startServer({ resources: ["a://1"] })];
+    const { features, accountId, ids } = await over([one.url, two.url]);
+    const who = principal(accountId, { connectionId: ids[1] });
+    expect(await uris(features, who)).toEqual(["a://1"]);
+    await features.readResource(who, "a://1", patient());
+    expect(two.of("resources/read")).toHaveLength(1);
+    await expect(features.readResource(who, `patchbay://${ids[0]}/a://1`, patient())).resolves.toBeDefined();
+    expect(one.of("resources/read")).toHaveLength(0);
+  });
+
+  it("inside a prompt are made such that the client can ask for them", async () => {
+    const [one, two] = [
+      await startServer({ resources: ["a://1"], prompts: ["p"] }),
+      await startServer({ resources: ["a://1"] }),
+    ];
+    const { features, who, ids } = await over([one.url, two.url]);
+    const prompt = await features.getPrompt(who, "p", undefined, patient());
+    expect(prompt.messages).toContainEqual({
+      role: "user",
+      content: { type: "resource_link", uri: `patchbay://${ids[0]}/a://1`, name: "link" },
+    });
+  });
+
+  it("of templates tell whose a URI is, and what only one could know is asked of that one", async () => {
+    const [one, two] = [
+      await startServer({ templates: ["one://{id}/x"] }),
+      await startServer({ capabilities: { prompts: {} } }),
+    ];
+    const { features, who } = await over([one.url, two.url]);
+    await features.readResource(who, "one://7/x", patient());
+    await features.readResource(who, "other://7", patient());
+    expect(one.of("resources/read")).toHaveLength(2);
+    expect(two.of("resources/read")).toHaveLength(0);
+  });
+
+  it("in a completion's reference are the upstream's own", async () => {
+    const [one, two] = [
+      await startServer({ prompts: ["p"] }),
+      await startServer({ prompts: ["p"], templates: ["t://{a}"] }),
+    ];
+    const { features, who, ids } = await over([one.url, two.url]);
+    const argument = { name: "a", value: "" };
+    const complete = async (ref: JsonObject) => (await features.complete(who, { ref, argument }, patient())).completion;
+    expect(await complete({ type: "ref/prompt", name: `p__${ids[1]}` })).toEqual({
+      values: ['{"type":"ref/prompt","name":"p"}'],
+    });
+    expect(await complete({ type: "ref/resource", uri: "t://{a}" })).toEqual({
+      values: ['{"type":"ref/resource","uri":"t://{a}"}'],
+    });
+    await expect(features.complete(who, { ref: { type: "ref/other" }, argument }, patient())).rejects.toMatchObject({
+      kind: "invalid",
+    });
+  });
+});
+
+describe("lists", () => {
+  it("come in pages that neither repeat nor skip while the list changes", async () => {
+    const resources = Array.from({ length: 1_100 }, (_, index) => `a://${String(index).padStart(4, "0")}`);
+    const server = await startServer({ resources });
+    const { features, who } = await over([server.url], { freshMs: 0 });
+    const page = async (cursor?: string) => features.listResources(who, cursor, patient());
+    const first = await page();
+    expect(first.resources).toHaveLength(500);
+    server.offering.resources = resources.filter((uri) => uri > "a://0003");
+    await eventually(async () => (await uris(features, who))[0] === "a://0004");
+    const second = await page(String(first.nextCursor));
+    const third = await page(String(second.nextCursor));
+    expect(third).not.toHaveProperty("nextCursor");
+    const seen = [first, second, third].flatMap((one) => fields(one, "resources", "uri"));
+    expect(seen).toEqual(resources);
+    await expect(page("bogus")).rejects.toMatchObject({ kind: "invalid", field: "cursor" });
+  });
+
+  it("do not wait for an upstream that hangs, twice", async () => {
+    const [slow, quick] = [
+      await startServer({}, { "resources/list": () => undefined }),
+      await startServer({ resources: ["a://1"] }),
+    ];
+    const { features, who } = await over([slow.url, quick.url]);
+    // The slow one has its patience from the first question on; capabilities have the least.
+    expect(await features.capabilities(who)).toMatchObject({ resources: { subscribe: true, listChanged: true } });
+    // The connections themselves may just be read again; the one that hangs would keep it a promise for good.
+    await vi.waitFor(() => {
+      expect(features.capabilities(who)).not.toBeInstanceOf(Promise);
+    }, 5_000);
+    expect(await features.readResource(who, "a://1", patient())).toMatchObject({ contents: [{ uri: "a://1" }] });
+  });
+
+  it("are the last known ones while the upstream is down", async () => {
+    const server = await startServer({ prompts: ["p"] });
+    const { features, who } = await over([server.url], { freshMs: 0 });
+    expect(await promptNames(features, who)).toEqual(["p"]);
+    server.close();
+    for (let turn = 0; turn < 3; turn += 1) expect(await promptNames(features, who)).toEqual(["p"]);
+    await expect(features.getPrompt(who, "p", undefined, patient())).rejects.toMatchObject({ kind: "unavailable" });
+  });
+
+  it("are empty to a token without a reading scope, and nothing is advertised", async () => {
+    const server = await startServer({ prompts: ["p"] });
+    const { features, accountId } = await over([server.url]);
+    const who = principal(accountId, { scopes: [] });
+    expect(await features.capabilities(who)).toEqual({});
+    expect(await promptNames(features, who)).toEqual([]);
+    await expect(features.getPrompt(who, "p", undefined, patient())).rejects.toMatchObject({ kind: "not_found" });
+  });
+});
+
+describe("a connection that cannot be used", () => {
+  it("offers nothing, and requests say why", async () => {
+    const server = await startServer({ resources: ["a://1"], prompts: ["p"] });
+    const { features, who, accountId, ids } = await over([server.url]);
+    expect(await uris(features, who)).toEqual(["a://1"]);
+    await world.store.recordVerification(accountId, ids[0] ?? 0, 1, "failed", "The key was refused");
+    await eventually(async () => (await uris(features, who)).length === 0);
+    expect(await features.capabilities(who)).toHaveProperty("resources");
+    for (const uri of ["a://1", `patchbay://${ids[0]}/a://1`]) {
+      await expect(features.readResource(who, uri, patient())).rejects.toMatchObject({
+        kind: "unavailable",
+        message: expect.stringContaining("The key was refused") as string,
+      });
+    }
+  });
+
+  it("of another account is unknown", async () => {
+    const server = await startServer({ prompts: ["p"] });
+    const { ids } = await over([server.url]);
+    const { features, who } = await over([]);
+    await expect(features.getPrompt(who, `p__${ids[0]}`, undefined, patient())).rejects.toMatchObject({
+      kind: "not_found",
+    });
+  });
+});
+
+describe("errors of upstreams", () => {
+  it("come as they are, and an unknown resource is not_found whatever its revision calls it", async () => {
+    const failing =
+      (code: number): Script =>
+      ({ message }, response) =>
+        json(response, { jsonrpc: "2.0", id: message.id, error: { code, message: "no such thing", data: { a: 1 } } });
+    const server = await startServer(
+      { resources: ["a://1"], prompts: ["p"] },
+      { "resources/read": failing(-32002), "prompts/get": failing(-32050) },
+    );
+    const { features, who } = await over([server.url]);
+    await expect(features.readResource(who, "a://1", patient())).rejects.toMatchObject({
+      kind: "not_found",
+      message: "no such thing",
+    });
+    await expect(features.getPrompt(who, "p", undefined, patient())).rejects.toMatchObject({
+      code: -32050,
+      message: "no such thing",
+      data: { a: 1 },
+    });
+  });
+
+  it("of a caller who left are his own reason", async () => {
+    const server = await startServer({ resources: ["a://1"] }, { "resources/read": () => undefined });
+    const { features, who } = await over([server.url]);
+    const controller = new AbortController();
+    const read = features.readResource(who, "a://1", { signal: controller.signal });
+    read.catch(() => undefined);
+    await server.until("resources/read");
+    controller.abort(new Error("left"));
+    await expect(read).rejects.toThrow("left");
+    await server.until("notifications/cancelled");
+  });
+});
+
+describe("a follower", () => {
+  const everything = { resourcesListChanged: true, promptsListChanged: true, resourceUris: new Set<string>() };
+
+  it("hears that lists have changed, of upstreams and of connections, and nothing after it stopped", async () => {
+    const server = await startServer({ prompts: ["p"] });
+    const { features, who, accountId } = await over([server.url], { freshMs: 20 });
+    const heard: string[] = [];
+    const stop = features.follow(who, everything, ({ method }) => heard.push(method));
+    await promptNames(features, who);
+    await eventually(() => server.of("prompts/list").length > 1);
+    server.offering.prompts = ["p", "q"];
+    await eventually(() => heard.includes("notifications/prompts/list_changed"));
+    expect(heard).not.toContain("notifications/resources/list_changed");
+    const other = await startServer({ resources: ["b://1"] });
+    await connect(accountId, other.url, "Unreachable");
+    stop();
+    heard.length = 0;
+    server.offering.prompts = [];
+    await eventually(async () => (await promptNames(features, who)).length === 0);
+    expect(heard).toEqual([]);
+  });
+
+  it("hears of resources that it subscribes to while it follows, by the URIs that it knows", async () => {
+    const server = await startServer(
+      { resources: ["a://1"] },
+      {
+        GET: (_request, response) => {
+          const { send } = stream(response);
+          void server.until("resources/subscribe").then(() => {
+            send({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "a://1" } });
+          });
+        },
+      },
+    );
+    const { features, who, ids } = await over([server.url], { freshMs: 20 });
+    const uri = `patchbay://${ids[0]}/a://1`;
+    const interest = { ...everything, resourceUris: new Set<string>() };
+    const heard: Notification[] = [];
+    const stop = features.follow(who, interest, (notification) => heard.push(notification));
+    await features.checkSubscription(who, uri, patient());
+    interest.resourceUris.add(uri);
+    await eventually(() => heard.length > 0);
+    stop();
+    expect(heard[0]).toEqual({ method: "notifications/resources/updated", params: { uri } });
+    expect(server.of("resources/subscribe")[0]?.message.params).toEqual({ uri: "a://1" });
+  });
+
+  it.each(["legacy", "modern"] as const)(
+    "hears at once what a server of the %s era tells of its lists",
+    async (era) => {
+      const server = await startSdkServer(era);
+      onTestFinished(() => server.close());
+      const { features, integration, connections, who } = await over([server.url]);
+      const before = await promptNames(features, who);
+      const heard: string[] = [];
+      const news: unknown[] = [];
+      integration.onNews?.((_connectionId, one) => news.push(one));
+      const stop = features.follow(who, everything, ({ method }) => heard.push(method));
+      onTestFinished(stop);
+      const [connection] = connections;
+      if (connection === undefined) throw new Error("no connection");
+      const target = await world.view.target(connection);
+      const trigger = (name: string) => integration.callTool(target, toolNamed(name), {}, patient());
+      await eventually(async () => {
+        // The stream opens in its own time; what changes before is not told.
+        await trigger("test_trigger_prompt_change");
+        return heard.includes("notifications/prompts/list_changed");
+      });
+      expect((await promptNames(features, who)).length).toBeGreaterThan(before.length);
+      await trigger("test_trigger_tool_change");
+      await eventually(() => news.some((one) => isDeepStrictEqual(one, { kind: "list_changed", list: "tools" })));
+    },
+  );
+
+  it("cannot subscribe to what nobody tells of", async () => {
+    const server = await startServer({ capabilities: { resources: {} }, resources: ["a://1"] });
+    const { features, who } = await over([server.url]);
+    await expect(features.checkSubscription(who, "a://1", patient())).rejects.toMatchObject({ kind: "invalid" });
+  });
+});

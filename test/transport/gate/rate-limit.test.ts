@@ -1,0 +1,212 @@
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { readConfig } from "../../../src/config.ts";
+import { createRateLimit } from "../../../src/transport/gate/rate-limit.ts";
+import { RATE_LIMITS, type RateLimits } from "../../../src/transport/gate/rates.ts";
+import { type Running, startStandIn, verify } from "../support/stand-in.ts";
+
+const LIST = "/api/v1/mcp-servers";
+const RPC = "/patchbay.v1.ConnectionService/ListConnections";
+const TOKEN = "/oauth2/token";
+
+let running: Running | undefined;
+
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+});
+
+/** A service of which each token is an account of its own. */
+async function start(rates: Partial<RateLimits>, fastPath = true): Promise<Running> {
+  running = await startStandIn({
+    fastPath,
+    trustProxy: true,
+    limits: { rates: { ...RATE_LIMITS, ...rates } },
+    verifier: {
+      verify: (authorization, audiences) => ({
+        ...verify(authorization, audiences),
+        accountId: authorization ?? "",
+      }),
+    },
+    extraRoutes: ["/oauth2/*", "/login"].map((path) => ({
+      path,
+      handle: (request, response) => {
+        request.resume();
+        response.end("served");
+      },
+    })),
+  });
+  return running;
+}
+
+function list(url: string, token = "mgmt.read", path = LIST): Promise<Response> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  return fetch(url + path, path === LIST ? { headers } : { method: "POST", headers, body: "{}" });
+}
+
+const from = (url: string, address: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(url, { ...init, headers: { "x-forwarded-for": address } });
+
+describe("a quota", () => {
+  const quota = { requests: 60, windowSeconds: 60 };
+
+  test("is there at once, then fills up evenly", () => {
+    let now = 0;
+    const limit = createRateLimit("a", quota, () => now);
+    const taken = Array.from({ length: 60 }, () => limit?.take("k"));
+    expect([taken[0], taken.at(-1)]).toEqual([59, 0]);
+    expect(limit?.take("k")).toBeLessThan(0);
+    now += 999;
+    expect(limit?.take("k")).toBeLessThan(0);
+    now += 1;
+    expect(limit?.take("k")).toBe(0);
+    now += 3_600_000;
+    expect(limit?.take("k")).toBe(59);
+  });
+
+  test("is never overdrawn, however requests are spread, and is not lost to those who are refused", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 5_000 }), { minLength: 1, maxLength: 300 }), (pauses) => {
+        let now = 0;
+        let admitted = 0;
+        const limit = createRateLimit("a", { requests: 10, windowSeconds: 10 }, () => now);
+        for (const pause of pauses) {
+          now += pause;
+          const left = limit?.take("k") ?? 0;
+          if (left >= 0) admitted += 1;
+          else {
+            // What Retry-After says is true: then, and not a second earlier than the whole second, one is admitted.
+            const wait = limit?.retryAfterSeconds(left) ?? 0;
+            expect(wait).toBeGreaterThanOrEqual(1);
+            expect(wait).toBeLessThanOrEqual(2);
+          }
+        }
+        expect(admitted).toBeLessThanOrEqual(10 + now / 1_000);
+        expect(admitted).toBeGreaterThanOrEqual(Math.min(pauses.length, 10));
+      }),
+    );
+  });
+
+  test("is one's own", () => {
+    const limit = createRateLimit("a", { requests: 1, windowSeconds: 60 }, () => 0);
+    expect([limit?.take("one"), limit?.take("other")]).toEqual([0, 0]);
+    expect(limit?.take("one")).toBeLessThan(0);
+  });
+
+  test("is remembered for a bounded number of callers", () => {
+    const limit = createRateLimit("a", { requests: 1, windowSeconds: 60 }, () => 0);
+    limit?.take("first");
+    for (let count = 0; count < 50_000; count += 1) limit?.take(String(count));
+    // Forgotten, so it has a whole quota again: memory is bounded before accuracy.
+    expect(limit?.take("first")).toBe(0);
+    expect(limit?.take("49999")).toBeLessThan(0);
+  });
+
+  test("of 0 counts nothing", () => {
+    expect(createRateLimit("a", { requests: 0, windowSeconds: 60 })).toBeUndefined();
+  });
+});
+
+describe.each([true, false])("authenticated requests, fast path %s,", (fastPath) => {
+  test.each([LIST, RPC])("of %s say how many are left", async (path) => {
+    const { url } = await start({ account: 100 }, fastPath);
+    const first = await list(url, "mgmt.read", path);
+    expect(first.status).toBe(200);
+    expect(first.headers.get("ratelimit-policy")).toBe('"account";q=100;w=60');
+    expect(first.headers.get("ratelimit")).toMatch(/^"account";r=99;t=1$/);
+    expect((await list(url, "mgmt.read", path)).headers.get("ratelimit")).toMatch(/^"account";r=98;t=[12]$/);
+  });
+
+  test.each([LIST, RPC])(
+    "of %s past the quota are 429 with Retry-After, and other accounts' are served",
+    async (path) => {
+      const { url, seen } = await start({ account: 2 }, fastPath);
+      for (let count = 0; count < 2; count += 1) expect((await list(url, "mgmt.read", path)).status).toBe(200);
+      const refused = await list(url, "mgmt.read", path);
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+      expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(30);
+      expect(refused.headers.get("ratelimit")).toMatch(/^"account";r=0;t=\d+$/);
+      expect(await refused.text()).toContain("Too many requests. Try again later.");
+      expect((await list(url, "mgmt.read,mgmt.write", path)).status).toBe(200);
+      expect(seen.requests).toHaveLength(3);
+    },
+  );
+
+  test("that are refused for their token or scope take nothing from the quota", async () => {
+    const { url } = await start({ account: 1 }, fastPath);
+    expect((await list(url, "nothing")).status).toBe(401);
+    expect((await list(url, "mgmt.write")).status).toBe(403);
+    expect((await list(url)).status).toBe(200);
+  });
+
+  test("carry no such headers when the limit is off", async () => {
+    const { url } = await start({ account: 0 }, fastPath);
+    const answer = await list(url);
+    expect([...answer.headers.keys()].filter((name) => name.includes("ratelimit"))).toEqual([]);
+  });
+});
+
+describe("requests without a token", () => {
+  test("are counted by address", async () => {
+    const { url } = await start({ address: 2 });
+    for (let count = 0; count < 2; count += 1) expect((await from(`${url}/login`, "2.2.2.2")).status).toBe(200);
+    const refused = await from(`${url}/login`, "2.2.2.2");
+    expect([refused.status, await refused.json()]).toEqual([
+      429,
+      { detail: "Too many requests. Try again later.", code: "RATE_LIMITED" },
+    ]);
+    expect(refused.headers.get("retry-after")).toBe("30");
+    expect((await from(`${url}/login`, "3.3.3.3")).status).toBe(200);
+  });
+
+  test("for tokens are counted apart and refused as OAuth does, before the body is read", async () => {
+    const { url } = await start({ token: 1, address: 10 });
+    const post = { method: "POST", body: "grant_type=client_credentials" };
+    expect((await from(url + TOKEN, "2.2.2.2", post)).status).toBe(200);
+    const refused = await from(url + TOKEN, "2.2.2.2", post);
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toEqual({
+      error: "temporarily_unavailable",
+      error_description: "Too many requests. Try again later.",
+    });
+    expect(refused.headers.get("ratelimit")).toMatch(/^"token";r=0;t=\d+$/);
+    expect(refused.headers.get("cache-control")).toBe("no-store");
+    expect((await from(`${url}/login`, "2.2.2.2")).status).toBe(200);
+  });
+
+  test("over IPv6 are counted by the network that one customer has", async () => {
+    const { url } = await start({ address: 1 });
+    expect((await from(`${url}/login`, "2001:db8:1:2::1")).status).toBe(200);
+    expect((await from(`${url}/login`, "2001:db8:1:2:ffff::9")).status).toBe(429);
+    expect((await from(`${url}/login`, "2001:db8:1:3::1")).status).toBe(200);
+  });
+
+  test("cannot choose what they are counted by, beyond what the proxy wrote last", async () => {
+    const { url } = await start({ address: 1 });
+    expect((await from(`${url}/login`, "2.2.2.2")).status).toBe(200);
+    expect((await from(`${url}/login`, "9.9.9.9, 2.2.2.2")).status).toBe(429);
+    expect((await from(`${url}/login`, "not an address")).status).toBe(200);
+    expect((await from(`${url}/login`, "nor this")).status).toBe(429);
+  });
+
+  test("to probes and for unknown paths are not counted", async () => {
+    const { url } = await start({ address: 1, account: 1 });
+    for (let count = 0; count < 5; count += 1) {
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      expect((await fetch(`${url}/nothing`)).status).toBe(404);
+    }
+  });
+});
+
+describe("RATE_LIMITS", () => {
+  test("sets some, leaves the others, and switches all off", () => {
+    expect(readConfig({}).rateLimits).toEqual({});
+    expect(readConfig({ RATE_LIMITS: "account=600, token=0" }).rateLimits).toEqual({ account: 600, token: 0 });
+    expect(readConfig({ RATE_LIMITS: "off" }).rateLimits).toEqual({ account: 0, address: 0, token: 0 });
+  });
+
+  test.each(["600", "account", "account=", "account=-1", "account=1e3", "user=5", "off=1"])("refuses %s", (value) => {
+    expect(() => readConfig({ RATE_LIMITS: value })).toThrow(/^RATE_LIMITS holds /);
+  });
+});

@@ -1,0 +1,261 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../src/json.ts";
+import { openAccounts, type TestAccount, type TestAccounts } from "../../support/accounts.ts";
+import { createFace, type Face } from "../../support/clients.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createMasterKeys, type Service, startService } from "../../support/service.ts";
+import { until } from "../../support/until.ts";
+
+/** Two replicas: what is changed through the first is looked at through the second. */
+let database: TestDatabase;
+let replicas: readonly Service[];
+let accounts: TestAccounts;
+let here: Face;
+let there: Face;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const options = {
+    databaseUrl: database.url,
+    masterKeys: createMasterKeys(),
+    env: { PUBLIC_URL: "http://patchbay.example.com:8080" },
+  };
+  replicas = await Promise.all([startService(options), startService(options)]);
+  accounts = await openAccounts(service(0).env);
+  here = createFace("rest", service(0).url);
+  there = createFace("rest", service(1).url);
+});
+
+afterAll(async () => {
+  await Promise.all((replicas ?? []).map((replica) => replica.stop()));
+  await accounts?.close();
+  await database?.close();
+});
+
+function service(index: number): Service {
+  const replica = replicas[index];
+  if (replica === undefined) throw new Error(`there is no replica ${index}`);
+  return replica;
+}
+
+async function call(face: Face, operation: string, token: string, input: JsonObject = {}): Promise<JsonObject> {
+  const outcome = await face.call(operation, { token, input });
+  if (typeof outcome.status === "number" && outcome.status >= 300)
+    throw new Error(`${operation}: ${outcome.status} ${outcome.message}`);
+  return outcome.body as JsonObject;
+}
+
+const statusOf = async (token: string): Promise<unknown> => (await there.call("ListConnections", { token })).status;
+
+const isRefused = async (token: string): Promise<void> => {
+  await until(async () => (await statusOf(token)) === 401, { what: "the token is refused by the other replica" });
+};
+
+async function getToken(clientId: string, secret: string): Promise<{ status: number; token: string }> {
+  const response = await fetch(`${service(1).url}/oauth2/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa(`${clientId}:${secret}`)}` },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  const body = (await response.json()) as { access_token?: string };
+  return { status: response.status, token: body.access_token ?? "" };
+}
+
+async function newClient(account: TestAccount): Promise<{ id: string; secret: string }> {
+  const made = await call(here, "CreateOAuthClient", await account.token(), { scopes: ["mgmt.read"] });
+  return { id: String((made["data"] as JsonObject)["client_id"]), secret: String(made["client_secret"]) };
+}
+
+async function newToken(account: TestAccount): Promise<{ id: string; text: string }> {
+  const made = await call(here, "CreatePersonalAccessToken", await account.token(), { scopes: ["mgmt.read"] });
+  return { id: String((made["data"] as JsonObject)["id"]), text: String(made["token"]) };
+}
+
+async function administrator(): Promise<{ account: TestAccount; token: string }> {
+  const account = await accounts.create();
+  return { account, token: await account.token("mgmt.admin") };
+}
+
+describe("a client's secret", () => {
+  test("holds beside the one that replaced it for as long as was said", async () => {
+    const account = await accounts.create();
+    const { id, secret } = await newClient(account);
+    const rotated = await call(here, "RotateOAuthClientSecret", await account.token(), { client_id: id });
+    expect((await getToken(id, secret)).status).toBe(200);
+    expect((await getToken(id, String(rotated["client_secret"]))).status).toBe(200);
+    await accounts.query("update oauth_client set previous_secret_until = now() where id = $1", [id]);
+    expect((await getToken(id, secret)).status).toBe(401);
+    expect((await getToken(id, String(rotated["client_secret"]))).status).toBe(200);
+  });
+
+  test("replaced without grace takes with it what was got with it", async () => {
+    const account = await accounts.create();
+    const { id, secret } = await newClient(account);
+    const { token } = await getToken(id, secret);
+    expect(await statusOf(token)).toBe(200);
+    const input = { client_id: id, grace_seconds: 0 };
+    const rotated = await call(here, "RotateOAuthClientSecret", await account.token(), input);
+    await isRefused(token);
+    expect((await getToken(id, secret)).status).toBe(401);
+    const { token: fresh } = await getToken(id, String(rotated["client_secret"]));
+    expect(await statusOf(fresh)).toBe(200);
+  });
+
+  test("is not shown again, and a revoked client gets no token", async () => {
+    const account = await accounts.create();
+    const { id, secret } = await newClient(account);
+    const { token } = await getToken(id, secret);
+    const shown = await call(here, "GetOAuthClient", await account.token(), { client_id: id });
+    expect(JSON.stringify(shown)).not.toContain(secret);
+    await call(here, "RevokeOAuthClient", await account.token(), { client_id: id });
+    await isRefused(token);
+    expect((await getToken(id, secret)).status).toBe(401);
+  });
+});
+
+describe("a personal access token", () => {
+  test("that was replaced holds for its grace time and no longer", async () => {
+    const account = await accounts.create();
+    const { id, text } = await newToken(account);
+    const rotated = await call(here, "RotatePersonalAccessToken", await account.token(), { token_id: id });
+    expect(await statusOf(text)).toBe(200);
+    expect(await statusOf(String(rotated["token"]))).toBe(200);
+    // A replica that has not seen the token yet looks up what has become of it.
+    const second = await newToken(account);
+    await call(here, "RotatePersonalAccessToken", await account.token(), { token_id: second.id });
+    await accounts.query("update personal_access_token set expires_at = now() where id = $1", [second.id]);
+    expect(await statusOf(second.text)).toBe(401);
+  });
+
+  test("replaced without grace is refused everywhere", async () => {
+    const account = await accounts.create();
+    const { id, text } = await newToken(account);
+    expect(await statusOf(text)).toBe(200);
+    const input = { token_id: id, grace_seconds: 0 };
+    const rotated = await call(here, "RotatePersonalAccessToken", await account.token(), input);
+    await isRefused(text);
+    expect(await statusOf(String(rotated["token"]))).toBe(200);
+  });
+
+  test("keeps its sessions when it is replaced, and ends them when the last of its kind is revoked", async () => {
+    const account = await accounts.create();
+    const made = await call(here, "CreatePersonalAccessToken", await account.token(), { scopes: ["mcp.read"] });
+    const { id } = made["data"] as { id: string };
+    const { sessionId } = await call(here, "Initialize", String(made["token"]));
+    const rotated = await call(here, "RotatePersonalAccessToken", await account.token(), {
+      token_id: id,
+      grace_seconds: 0,
+    });
+    const headers = { "x-session-id": String(sessionId) };
+    const token = String(rotated["token"]);
+    expect((await here.call("ListTools", { token, headers })).status).toBe(200);
+    const { id: fresh } = rotated["data"] as { id: string };
+    await call(here, "RevokePersonalAccessToken", await account.token(), { token_id: fresh });
+    expect(await accounts.query("select id from session where account_id = $1", [account.id])).toEqual([]);
+  });
+
+  test("says when it was last used, without a write for each use", async () => {
+    const account = await accounts.create();
+    const { id, text } = await newToken(account);
+    for (let uses = 0; uses < 5; uses += 1) expect(await statusOf(text)).toBe(200);
+    const lastUse = async (): Promise<unknown> => {
+      const { data } = await call(here, "GetPersonalAccessToken", await account.token(), { token_id: id });
+      return (data as JsonObject)["last_used_at"];
+    };
+    const first = await until(lastUse, { what: "the use is written down", withinMs: 40_000, everyMs: 250 });
+    const touched = await accounts.query("select xmin::text from personal_access_token where id = $1", [id]);
+    for (let uses = 0; uses < 5; uses += 1) expect(await statusOf(text)).toBe(200);
+    expect(await lastUse()).toBe(first);
+    expect(await accounts.query("select xmin::text from personal_access_token where id = $1", [id])).toEqual(touched);
+  });
+});
+
+describe("a grant", () => {
+  test("is listed with what it reaches, and taken back", async () => {
+    const account = await accounts.create();
+    const id = `grant_${randomBytes(16).toString("base64url")}`;
+    await accounts.query(
+      `insert into oauth_grant (account_id, id, client_id, client_name, redirect_uri, scopes, resource, connection_ids)
+       values ($1, $2, 'client_x', 'Acme desk', 'https://desk.example.com/', '{mcp.read}', 'http://patchbay.example.com:8080/mcp', '{1,3}')`,
+      [account.id, id],
+    );
+    const listed = await call(there, "ListGrants", await account.token());
+    expect(listed["data"]).toMatchObject([
+      { id, client_name: "Acme desk", all_connections: false, mcp_server_ids: [1, 3], scopes: ["mcp.read"] },
+    ]);
+    const bound = await accounts.forge(account, { mcp_server_id: 1 });
+    expect((await call(there, "ListGrants", bound))["data"]).toEqual([]);
+    await call(here, "RevokeGrant", await account.token(), { grant_id: id });
+    expect((await call(there, "ListGrants", await account.token()))["data"]).toEqual([]);
+    const { data } = await call(there, "ListAuditEvents", await account.token(), { object_type: "grant" });
+    expect(data).toMatchObject([{ action: "grant.revoke", object_id: id, object_name: "Acme desk" }]);
+  });
+});
+
+describe("an account", () => {
+  test("that is disabled and enabled honours its personal access tokens again, and no access token from before", async () => {
+    const { token: admin } = await administrator();
+    const account = await accounts.create();
+    const client = await account.client("mgmt.read");
+    const { token: access } = await getToken(client.clientId, client.clientSecret);
+    const personal = await account.token();
+    expect([await statusOf(access), await statusOf(personal)]).toEqual([200, 200]);
+    await call(here, "DisableAccount", admin, { account_id: account.id });
+    await Promise.all([isRefused(access), isRefused(personal)]);
+    expect((await getToken(client.clientId, client.clientSecret)).status).toBe(401);
+    await call(here, "EnableAccount", admin, { account_id: account.id });
+    await until(async () => (await statusOf(personal)) === 200, { what: "the token is honoured again" });
+    expect(await statusOf(access)).toBe(401);
+    const { token: fresh } = await getToken(client.clientId, client.clientSecret);
+    expect(await statusOf(fresh)).toBe(200);
+  });
+
+  test("whose sessions end keeps its clients and personal access tokens alone", async () => {
+    const { token: admin } = await administrator();
+    const account = await accounts.create();
+    const client = await account.client("mgmt.read");
+    const { token: access } = await getToken(client.clientId, client.clientSecret);
+    const personal = await account.token();
+    await call(here, "Initialize", personal);
+    await call(here, "EndAccountSessions", admin, { account_id: account.id });
+    await isRefused(access);
+    expect(await statusOf(personal)).toBe(200);
+    expect(await accounts.query("select id from session where account_id = $1", [account.id])).toEqual([]);
+    const { token: fresh } = await getToken(client.clientId, client.clientSecret);
+    expect(await statusOf(fresh)).toBe(200);
+  });
+
+  test("that is purged leaves nothing but that it was purged, and by whom", async () => {
+    const { account: adminAccount, token: admin } = await administrator();
+    const account = await accounts.create();
+    const personal = await account.token();
+    await newClient(account);
+    const input = { server_type: "bamboohr", configuration: { company_domain: "acme", api_token: "a-key" } };
+    await call(here, "CreateConnection", personal, input);
+    // Something that it did to an object of somebody else's, as an administrator would.
+    await accounts.query(
+      `insert into audit_event (account_id, action, actor_kind, actor_account_id, address, user_agent, object_type, object_id)
+       values ('installation', 'signing_key.rotate', 'account', $1, '192.0.2.1', 'a browser', 'signing_key', 'k')`,
+      [account.id],
+    );
+    await call(here, "DisableAccount", admin, { account_id: account.id });
+    await call(here, "PurgeAccount", admin, { account_id: account.id });
+    await isRefused(personal);
+    const tables = await accounts.query(
+      `select table_name from information_schema.columns where table_schema = 'public' and column_name = 'account_id'
+         and table_name not in ('revocation', 'connection_tombstone')`,
+    );
+    expect(tables.length).toBeGreaterThan(8);
+    for (const { table_name: table } of tables) {
+      const rows = await accounts.query(`select * from "${String(table)}" where account_id = $1`, [account.id]);
+      expect([table, rows]).toEqual([table, []]);
+    }
+    const left = await accounts.query("select address, user_agent from audit_event where actor_account_id = $1", [
+      account.id,
+    ]);
+    expect(left).toEqual([{ address: "", user_agent: "" }]);
+    const { data } = await call(here, "ListAllAuditEvents", admin, { action: "account.purge", object_id: account.id });
+    expect(data).toMatchObject([{ account_id: "installation", actor_account_id: adminAccount.id, object_name: "" }]);
+  });
+});

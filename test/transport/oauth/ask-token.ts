@@ -1,0 +1,36 @@
+import type { CreatedClient } from "../../../src/identity/clients.ts";
+import { basic, type Installation } from "./installation.ts";
+
+/** The content type of a token request. */
+export const FORM = "application/x-www-form-urlencoded";
+
+/** An answer of the token endpoint. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+/** A client-credentials form with more parameters behind it. */
+export function grant(rest = ""): string {
+  return `grant_type=client_credentials${rest}`;
+}
+
+/** Posts a form to the token endpoint as a client. */
+export async function askToken(
+  { issuer }: Installation,
+  client: CreatedClient,
+  form: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const response = await fetch(`${issuer}/oauth2/token`, {
+    method: "POST",
+    body: form,
+    headers: { authorization: basic(client), "content-type": FORM, ...headers },
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  };
+}

@@ -1,0 +1,333 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Account } from "../../../src/identity/accounts.ts";
+import {
+  attempt,
+  type Browser,
+  type CodeClient,
+  decide,
+  getCode,
+  hiddenFields,
+  insertCodeClient,
+  logIn,
+  redirectParameters,
+  strangeBrowser,
+} from "./code-flow.ts";
+import { insertConnection, type Installation, startInstallation } from "./installation.ts";
+
+let installation: Installation;
+let account: Account;
+let client: CodeClient;
+let browser: Browser;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  account = await installation.newAccount();
+  client = await insertCodeClient(installation, account);
+  browser = await logIn(installation, account);
+});
+afterAll(() => installation.close());
+
+type Changes = Readonly<Record<string, string | undefined>>;
+
+describe("RFC 6749 §4.1.2.1: without a client and a redirect that are right, the person is told and nobody is sent anywhere", () => {
+  const cases: readonly (readonly [title: string, changes: Changes])[] = [
+    ["no client", { client_id: undefined }],
+    ["an unknown client", { client_id: "client_of_nobody" }],
+    ["a client id with a NUL", { client_id: "client\0" }],
+    ["no redirect", { redirect_uri: undefined }],
+    ["a foreign host", { redirect_uri: "https://evil.example/callback" }],
+    ["a longer path (OAuth 2.1 §2.3.1: exact match)", { redirect_uri: "https://app.example.com/callback/more" }],
+    ["another query", { redirect_uri: "https://app.example.com/callback?x=1" }],
+    ["another port", { redirect_uri: "https://app.example.com:444/callback" }],
+    ["another scheme", { redirect_uri: "http://app.example.com/callback" }],
+    ["other letters", { redirect_uri: "https://app.example.com/Callback" }],
+    ["a user before the host", { redirect_uri: "https://app.example.com@evil.example/callback" }],
+    ["a fragment", { redirect_uri: "https://app.example.com/callback#x" }],
+  ];
+  test.each(cases)("%s", async (_title, changes) => {
+    for (const who of [browser, strangeBrowser(installation)]) {
+      const { status, location, text, headers } = await who.get(attempt(client, changes).path);
+      expect([status, location]).toEqual([400, ""]);
+      expect(headers.get("content-type")).toMatch(/^text\/html/);
+      expect(text).not.toContain("code=");
+    }
+  });
+
+  test("a client given twice is refused", async () => {
+    const { status, location } = await browser.get(`${attempt(client).path}&client_id=${client.clientId}`);
+    expect([status, location]).toEqual([400, ""]);
+  });
+
+  test("a request that is longer than a page can carry on is refused", async () => {
+    const { status } = await browser.get(attempt(client, { state: "x".repeat(5_000) }).path);
+    expect(status).toBe(400);
+  });
+});
+
+describe("RFC 6749 §4.1.2.1: what else is wrong is told to the client, with the state and RFC 9207's iss", () => {
+  const cases: readonly (readonly [title: string, changes: Changes, error: string])[] = [
+    ["the implicit flow (OAuth 2.1)", { response_type: "token" }, "unsupported_response_type"],
+    ["an identity token", { response_type: "code id_token" }, "unsupported_response_type"],
+    ["no response type", { response_type: undefined }, "invalid_request"],
+    ["no challenge (RFC 9700 §2.1.1: PKCE always)", { code_challenge: undefined }, "invalid_request"],
+    ["the plain method (S256 alone)", { code_challenge_method: "plain" }, "invalid_request"],
+    ["a challenge without a method, which would be plain", { code_challenge_method: undefined }, "invalid_request"],
+    ["a challenge that is too short (RFC 7636 §4.2)", { code_challenge: "short" }, "invalid_request"],
+    ["a scope that is not ours", { scope: "mcp.read openid" }, "invalid_scope"],
+    ["a scope that the client may not have", { scope: "mgmt.admin" }, "invalid_scope"],
+    ["a foreign resource (RFC 8707)", { resource: "https://elsewhere.example/mcp" }, "invalid_target"],
+    ["an answer in a fragment", { response_mode: "fragment" }, "unsupported_response_mode"],
+    ["an answer by a form that sends itself", { response_mode: "form_post" }, "unsupported_response_mode"],
+    ["a request object", { request: "a.b.c" }, "request_not_supported"],
+    ["a request by reference", { request_uri: "https://app.example.com/r" }, "request_uri_not_supported"],
+    ["a prompt that nobody knows", { prompt: "create" }, "invalid_request"],
+    ["no prompt together with another", { prompt: "none consent" }, "invalid_request"],
+  ];
+  test.each(cases)("%s", async (_title, changes, error) => {
+    const answer = await browser.get(attempt(client, changes).path);
+    expect(answer.status).toBe(303);
+    expect(answer.location).toMatch(/^https:\/\/app\.example\.com\/callback\?/);
+    expect(redirectParameters(answer)).toMatchObject({ error, state: "the state", iss: installation.issuer });
+    expect(redirectParameters(answer)).not.toHaveProperty("code");
+  });
+
+  test("two resources: a token is for one", async () => {
+    const { path } = attempt(client, { resource: `${installation.issuer}/mcp` });
+    const answer = await browser.get(`${path}&resource=${encodeURIComponent(installation.issuer)}`);
+    expect(redirectParameters(answer)).toMatchObject({ error: "invalid_target" });
+  });
+});
+
+describe("a person who is not logged in", () => {
+  test("is sent to our login, and back to the very request", async () => {
+    const { path } = attempt(client);
+    const { status, location } = await strangeBrowser(installation).get(path);
+    expect(status).toBe(303);
+    const login = new URL(location, installation.issuer);
+    expect([login.origin, login.pathname]).toEqual([installation.issuer, "/login"]);
+    expect(login.searchParams.get("return_to")).toBe(path);
+  });
+
+  test("is not asked anything with prompt=none: the client gets login_required", async () => {
+    const answer = await strangeBrowser(installation).get(attempt(client, { prompt: "none" }).path);
+    expect(redirectParameters(answer)).toMatchObject({ error: "login_required", iss: installation.issuer });
+  });
+
+  test("cannot decide: a sent form leads to the login", async () => {
+    const page = await browser.get(attempt(client).path);
+    const { status, location } = await decide(strangeBrowser(installation), page);
+    expect([status, location.startsWith("/login?")]).toEqual([303, true]);
+  });
+});
+
+test("prompt=login sends a person who is logged in to log in again, and is content with that", async () => {
+  const { path } = attempt(client, { prompt: "login" });
+  const { status, location } = await browser.get(path);
+  const login = new URL(location, installation.issuer);
+  expect([status, login.pathname, login.searchParams.get("prompt")]).toEqual([303, "/login", "login"]);
+  const again = await logIn(installation, account);
+  expect((await again.get(login.searchParams.get("return_to") ?? "")).status).toBe(200);
+  // That login counts for that request, and not for the next.
+  expect((await again.get(path)).status).toBe(303);
+});
+
+describe("the consent page", () => {
+  test("names the client, where it leads, the scopes in words and the account", async () => {
+    const { text } = await browser.get(attempt(client, { scope: "mcp.read mgmt.write" }).path);
+    expect(text).toContain("The test&#39;s client");
+    expect(text).toContain("<strong>app.example.com</strong>");
+    expect(text).toContain("Use the tools of your connections that only read");
+    expect(text).toContain("Create, change and delete your connections");
+    expect(text).toContain(account.email);
+  });
+
+  test("escapes what a client calls itself", async () => {
+    const evil = await insertCodeClient(installation, account, { name: `<script>alert(1)</script>"'&` });
+    const { text } = await browser.get(attempt(evil).path);
+    expect(text).not.toContain("<script>");
+    expect(text).toContain("&lt;script&gt;");
+  });
+
+  test("may be framed by nobody, runs no script, and its form leads to us and to the client alone", async () => {
+    const { headers } = await browser.get(attempt(client).path);
+    const policy = headers.get("content-security-policy");
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("form-action 'self' https://app.example.com");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("referrer-policy")).toBe("same-origin");
+  });
+
+  test("lists the account's connections and nobody else's", async () => {
+    const [owner, stranger] = [await installation.newAccount(), await installation.newAccount()];
+    const [mine, theirs] = [
+      await insertConnection(installation, owner),
+      await insertConnection(installation, stranger),
+    ];
+    const { text } = await (await logIn(installation, owner)).get(attempt(client).path);
+    expect(text).toContain(`name="connection" value="${mine}"`);
+    expect(text).not.toContain(`name="connection" value="${theirs}"`);
+  });
+
+  test("says of a program on the person's own machine that it may be any", async () => {
+    const native = await insertCodeClient(installation, account, { redirectUris: ["http://127.0.0.1/callback"] });
+    const { text } = await browser.get(attempt(native, { redirect_uri: "http://127.0.0.1:51234/callback" }).path);
+    expect(text).toContain("<strong>127.0.0.1:51234</strong>");
+    expect(text).toContain("a program on the computer you are using");
+  });
+
+  test("of a request for one connection offers that one alone, and refuses one that is not the person's", async () => {
+    const owner = await installation.newAccount();
+    const id = await insertConnection(installation, owner);
+    const own = await logIn(installation, owner);
+    const { text } = await own.get(attempt(client, { resource: `${installation.issuer}/mcp/${id}` }).path);
+    expect(text).toContain("On this connection alone");
+    expect(text).not.toContain('name="connection"');
+    const foreign = await own.get(attempt(client, { resource: `${installation.issuer}/mcp/${id + 1_000}` }).path);
+    expect(foreign.status).toBe(404);
+  });
+});
+
+describe("a decision", () => {
+  test("for the client sends a code, the state and iss to it", async () => {
+    const answer = await decide(browser, await browser.get(attempt(client).path));
+    expect(answer.status).toBe(303);
+    expect(Object.keys(redirectParameters(answer)).sort()).toEqual(["code", "iss", "state"]);
+    expect(redirectParameters(answer)).toMatchObject({ state: "the state", iss: installation.issuer });
+  });
+
+  test("against it sends access_denied and grants nothing", async () => {
+    const owner = await installation.newAccount();
+    const own = await logIn(installation, owner);
+    const answer = await decide(own, await own.get(attempt(client).path), "deny");
+    expect(redirectParameters(answer)).toMatchObject({
+      error: "access_denied",
+      state: "the state",
+      iss: installation.issuer,
+    });
+    expect(await installation.grants.list(owner.id)).toEqual([]);
+  });
+
+  test.each(["missing", "of another person", "foreign"])("with a form whose token is %s is refused", async (kind) => {
+    const form = hiddenFields((await browser.get(attempt(client).path)).text);
+    form.set("decision", "approve");
+    form.set("reach", "all");
+    const headers: Record<string, string> = kind === "foreign" ? { origin: "https://evil.example" } : {};
+    if (kind === "missing") form.delete("csrf_token");
+    if (kind === "of another person") {
+      const other = await logIn(installation, await installation.newAccount());
+      form.set("csrf_token", hiddenFields((await other.get(attempt(client).path)).text).get("csrf_token") ?? "");
+    }
+    const { status, location } = await browser.post("/oauth2/consent", form, headers);
+    expect([status, location]).toEqual([403, ""]);
+  });
+
+  test("cannot be taken by GET, and the request cannot be posted", async () => {
+    const consent = await browser.get("/oauth2/consent");
+    expect([consent.status, consent.headers.get("allow")]).toEqual([405, "POST"]);
+    const posted = await browser.post(attempt(client).path, new URLSearchParams());
+    expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test("for ticked connections that are none of the person's asks again, with the reason", async () => {
+    const owner = await installation.newAccount();
+    const mine = await insertConnection(installation, owner);
+    const own = await logIn(installation, owner);
+    const page = await own.get(attempt(client).path);
+    for (const ids of [[], [mine + 1_000]]) {
+      const answer = await decide(own, page, "approve", ids);
+      expect([answer.status, answer.location]).toEqual([400, ""]);
+      expect(answer.text).toContain("Tick at least one connection");
+    }
+    expect(await installation.grants.list(owner.id)).toEqual([]);
+    await decide(own, page, "approve", [mine, mine + 1_000]);
+    expect(await installation.grants.list(owner.id)).toMatchObject([{ connectionIds: [mine] }]);
+  });
+
+  test("is remembered for the same client, redirect, resource and scopes, and a wider request is asked anew", async () => {
+    const own = await logIn(installation, await installation.newAccount());
+    await getCode(own, client, { scope: "mcp.read mcp.write" });
+    expect(redirectParameters(await own.get(attempt(client, { scope: "mcp.read" }).path))).toHaveProperty("code");
+    expect(redirectParameters(await own.get(attempt(client, { prompt: "none" }).path))).toHaveProperty("code");
+    for (const changes of [
+      { scope: "mcp.read mgmt.read" },
+      { resource: `${installation.issuer}/mcp` },
+      { prompt: "consent" },
+    ]) {
+      expect((await own.get(attempt(client, changes).path)).status).toBe(200);
+    }
+    const silent = await own.get(attempt(client, { scope: "mgmt.read", prompt: "none" }).path);
+    expect(redirectParameters(silent)).toMatchObject({ error: "consent_required" });
+  });
+
+  test("made again is the same grant; another choice is another", async () => {
+    const owner = await installation.newAccount();
+    const id = await insertConnection(installation, owner);
+    const own = await logIn(installation, owner);
+    for (const connections of ["all", "all", [id], [id]] as const) {
+      await getCode(own, client, { prompt: "consent" }, connections);
+    }
+    const grants = await installation.grants.list(owner.id);
+    expect(grants.map(({ connectionIds }) => connectionIds)).toEqual([[id], undefined]);
+  });
+
+  test("is not remembered for a public client that is a program on the machine (RFC 8252 §8.6)", async () => {
+    const redirectUris = ["http://127.0.0.1/callback"];
+    const native = await insertCodeClient(installation, account, { method: "none", redirectUris });
+    await getCode(browser, native);
+    expect((await browser.get(attempt(native).path)).status).toBe(200);
+    const silent = await browser.get(attempt(native, { prompt: "none" }).path);
+    expect(redirectParameters(silent)).toMatchObject({ error: "consent_required" });
+  });
+});
+
+describe("redirects of programs and applications (RFC 8252 §7)", () => {
+  test.each([
+    ["http://127.0.0.1/callback", "http://127.0.0.1:49152/callback"],
+    ["http://[::1]:3000/callback", "http://[::1]:49152/callback"],
+    ["http://localhost:3000/callback", "http://localhost:49152/callback"],
+    ["cursor://anysphere.cursor/callback", "cursor://anysphere.cursor/callback"],
+    ["com.example.app:/callback", "com.example.app:/callback"],
+  ])("%s is met by %s", async (registered, used) => {
+    const native = await insertCodeClient(installation, account, { method: "none", redirectUris: [registered] });
+    const answer = await decide(browser, await browser.get(attempt(native, { redirect_uri: used }).path));
+    expect(answer.location.startsWith(`${used}?`)).toBe(true);
+  });
+
+  test.each([
+    ["http://127.0.0.1/callback", "http://localhost/callback"],
+    ["http://127.0.0.1/callback", "http://127.0.0.1:80@evil.example/callback"],
+    ["http://127.0.0.1/callback", "http://127.0.0.1.evil.example/callback"],
+    ["http://127.0.0.1/callback", "https://127.0.0.1:8443/callback"],
+    ["cursor://anysphere.cursor/callback", "cursor://evil/callback"],
+  ])("%s is not met by %s", async (registered, used) => {
+    const native = await insertCodeClient(installation, account, { method: "none", redirectUris: [registered] });
+    const { status, location } = await browser.get(attempt(native, { redirect_uri: used }).path);
+    expect([status, location]).toEqual([400, ""]);
+  });
+});
+
+test("a client that names no scopes is asked about the use of tools", async () => {
+  const own = await logIn(installation, await installation.newAccount());
+  await getCode(own, client, { scope: undefined });
+  const { rows } = await installation.database.pool.query<{ scopes: string[] }>(
+    "select scopes from oauth_grant order by created_at desc limit 1",
+  );
+  expect(rows[0]?.scopes).toEqual(["mcp.read", "mcp.write"]);
+});
+
+test("offline_access is passed over: refresh tokens come with every grant", async () => {
+  const own = await logIn(installation, await installation.newAccount());
+  await expect(getCode(own, client, { scope: "mcp.read offline_access" })).resolves.toHaveProperty("code");
+});
+
+test("mgmt.admin is an administrator's to give: for others it is left out", async () => {
+  const scopes = ["mgmt.admin", "mgmt.read"];
+  const wide = await insertCodeClient(installation, await installation.newAccount(true), { scopes });
+  const [admin, other] = [await installation.newAccount(true), await installation.newAccount()];
+  for (const person of [admin, other]) {
+    await getCode(await logIn(installation, person), wide, { scope: "mgmt.admin mgmt.read" });
+  }
+  expect(await installation.grants.list(admin.id)).toMatchObject([{ scopes: ["mgmt.admin", "mgmt.read"] }]);
+  expect(await installation.grants.list(other.id)).toMatchObject([{ scopes: ["mgmt.read"] }]);
+});

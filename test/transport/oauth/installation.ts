@@ -1,0 +1,231 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { type Account, type Accounts, createAccounts } from "../../../src/identity/accounts.ts";
+import { type Clients, createClients, type CreatedClient } from "../../../src/identity/clients.ts";
+import { applyAtOnce, createGrants, type Grants } from "../../../src/identity/grants.ts";
+import { createCookies } from "../../../src/transport/pages/cookies.ts";
+import { createCsrf } from "../../../src/transport/pages/csrf.ts";
+import { createLoginSessions, type LoginSessions } from "../../../src/identity/login/login-sessions.ts";
+import { createOAuthServer, type OAuthServer, type OAuthServerDeps } from "../../../src/transport/oauth/server.ts";
+import { createPersonalAccessTokens, type PersonalAccessTokens } from "../../../src/identity/personal-access-tokens.ts";
+import { createKeyRotation, type KeyRotation } from "../../../src/identity/key-rotation.ts";
+import type { RewrapSecrets } from "../../../src/identity/rewrap-secrets.ts";
+import { createRevocations, type RevocationListener, type Revocations } from "../../../src/identity/revocations.ts";
+import { loadSigningKeys, type SigningKeys } from "../../../src/identity/signing-keys.ts";
+import { createTokenVerifier, type TokenVerifier } from "../../../src/identity/verifier.ts";
+import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
+import { type Database, openDatabase } from "../../../src/storage/database.ts";
+import { openInstallation } from "../../../src/storage/installation.ts";
+import { createListener } from "../../../src/storage/listener.ts";
+import { rewrapSecrets } from "../../../src/storage/rewrap.ts";
+import { createSealer, type Sealer } from "../../../src/storage/sealing.ts";
+import { createAccountStore } from "../../../src/storage/stores/identity/account.ts";
+import { createClientStore } from "../../../src/storage/stores/identity/client.ts";
+import { createGrantStore } from "../../../src/storage/stores/identity/grant.ts";
+import { createLoginSessionStore } from "../../../src/storage/stores/identity/login-session.ts";
+import { createPayloadStore } from "../../../src/storage/stores/identity/oidc-payload.ts";
+import { createOwnConnections } from "../../../src/storage/stores/identity/own-connections.ts";
+import { createPersonalAccessTokenStore } from "../../../src/storage/stores/identity/personal-access-token.ts";
+import { createRevocationStore, revoke } from "../../../src/storage/stores/identity/revocation.ts";
+import { createSigningKeyStore } from "../../../src/storage/stores/identity/signing-key.ts";
+import { createTestDatabase } from "../../support/database.ts";
+
+const log = pino({ level: "silent" });
+
+/** One replica's verifier, with a listener of its own unless one is given. */
+export interface Replica {
+  readonly verifier: TokenVerifier;
+  readonly keys: SigningKeys;
+  readonly keyRotation: KeyRotation;
+  readonly revocations: Revocations;
+  close(): Promise<void>;
+}
+
+/** Accounts, clients, keys and a token endpoint on a database of their own. */
+export interface Installation {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  /** `PUBLIC_URL`, where the token endpoint listens. */
+  readonly issuer: string;
+  readonly sealer: Sealer;
+  readonly pepper: Buffer;
+  readonly keys: SigningKeys;
+  /** What its OAuth server is made of, to make another one. */
+  readonly serverDeps: OAuthServerDeps;
+  readonly grants: Grants;
+  readonly sessions: LoginSessions;
+  readonly keyRotation: KeyRotation;
+  readonly rewrapSecrets: RewrapSecrets;
+  readonly accounts: Accounts;
+  readonly clients: Clients;
+  readonly personalAccessTokens: PersonalAccessTokens;
+  newAccount(isAdmin?: boolean): Promise<Account>;
+  startReplica(listener?: RevocationListener): Promise<Replica>;
+  /** What another OAuth server answers to a browser's GET. */
+  serve(oauth: OAuthServer, path: string, cookie: string): Promise<Response>;
+  /** An access token by the token endpoint. */
+  token(client: CreatedClient, form?: Readonly<Record<string, string>>): Promise<string>;
+  close(): Promise<void>;
+}
+
+export function basic({ clientId, clientSecret }: CreatedClient): string {
+  return `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+export async function startInstallation({
+  trustProxy = false,
+  registration = undefined as OAuthServerDeps["registration"],
+  dispatcher = createGuardedDispatcher({ allow: [] }),
+} = {}): Promise<Installation> {
+  const testDatabase = await createTestDatabase();
+  const database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
+  const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
+  const { pepper } = await openInstallation(database, sealer);
+  const keyStore = createSigningKeyStore(database.pool, sealer);
+  const keys = await loadSigningKeys(keyStore);
+  const clientStore = createClientStore(database.pool);
+  const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
+  const accounts = createAccounts({ store: createAccountStore(database.pool) });
+
+  const server = createServer((request, response) => {
+    if (!oauth.handle(request, response)) response.writeHead(404).end("not of the OAuth server");
+  });
+  const issuer = await listen(server);
+  const grantStore = createGrantStore(database.pool);
+  const listener = createListener({ url: testDatabase.url, log });
+  const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
+  await Promise.all([revocations.start(), keys.follow(listener)]);
+  const sessions = createLoginSessions({
+    store: createLoginSessionStore(database.pool),
+    cookies: createCookies(issuer),
+    pepper,
+  });
+  const serverDeps: OAuthServerDeps = {
+    issuer,
+    pepper,
+    clients: clientStore,
+    grants: applyAtOnce(grantStore, revocations),
+    payloads: createPayloadStore(database.pool),
+    keys,
+    verifier: createTokenVerifier({
+      issuer,
+      keys,
+      revocations,
+      personalAccessTokens: personalAccessTokenStore,
+      grants: grantStore,
+    }),
+    sessions,
+    csrf: createCsrf({ publicUrl: issuer, pepper }),
+    connections: createOwnConnections(database.pool),
+    dispatcher,
+    revokeAccessToken: (accountId, tokenId) => revoke(database.pool, { accountId, kind: "token", subject: tokenId }),
+    registration,
+    trustProxy,
+    recordIssue: () => undefined,
+  };
+  const oauth = createOAuthServer(serverDeps);
+  let made = 0;
+
+  return {
+    database,
+    databaseUrl: testDatabase.url,
+    issuer,
+    sealer,
+    pepper,
+    keys,
+    serverDeps,
+    grants: createGrants({ store: grantStore }),
+    sessions,
+    keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: 30 }),
+    rewrapSecrets: () => rewrapSecrets(database.pool, sealer),
+    accounts,
+    clients: createClients({ store: clientStore, pepper }),
+    personalAccessTokens: createPersonalAccessTokens({ store: personalAccessTokenStore, keys, issuer }),
+    async newAccount(isAdmin = false) {
+      const { accountId } = await accounts.create({ email: `person-${++made}@example.com`, isAdmin });
+      return accounts.find(accountId);
+    },
+    async startReplica(given) {
+      const own = given === undefined ? createListener({ url: testDatabase.url, log }) : undefined;
+      const listener = given ?? own;
+      if (listener === undefined) throw new Error("a replica needs a listener");
+      const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
+      await revocations.start();
+      const ownKeys = await loadSigningKeys(keyStore);
+      await ownKeys.follow(listener);
+      return {
+        revocations,
+        keys: ownKeys,
+        keyRotation: createKeyRotation({ store: keyStore, keys: ownKeys, rotateAfterDays: 30 }),
+        verifier: createTokenVerifier({
+          issuer,
+          keys: ownKeys,
+          revocations,
+          personalAccessTokens: personalAccessTokenStore,
+          grants: grantStore,
+        }),
+        async close() {
+          revocations.close();
+          await own?.close();
+        },
+      };
+    },
+    async serve(other, path, cookie) {
+      const own = createServer((request, response) => void other.handle(request, response));
+      try {
+        return await fetch((await listen(own)) + path, { headers: { cookie }, redirect: "manual" });
+      } finally {
+        own.closeAllConnections();
+        own.close();
+      }
+    },
+    async token(client, form = {}) {
+      const body = new URLSearchParams({ grant_type: "client_credentials", ...form });
+      const response = await fetch(`${issuer}/oauth2/token`, {
+        method: "POST",
+        body,
+        headers: { authorization: basic(client) },
+      });
+      const answer = (await response.json()) as { access_token?: string };
+      if (answer.access_token === undefined) throw new Error(`no token: ${JSON.stringify(answer)}`);
+      return answer.access_token;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      revocations.close();
+      await listener.close();
+      await database.close();
+      await testDatabase.close();
+    },
+  };
+}
+
+/** A connection row, as far as tokens care, and its own client. */
+export async function insertConnection(
+  { database }: Installation,
+  account: Account,
+  own?: { clientId: string; secretHash: Buffer; scopes: readonly string[] },
+): Promise<number> {
+  const { rows } = await database.pool.query<{ id: number }>(
+    `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
+     values ($1, nextval('connection_id_seq'), 'mcp', 'a connection', 'write', '{}', 'pending', $2) returning id`,
+    [account.id, own?.clientId ?? "none"],
+  );
+  const id = rows[0]?.id;
+  if (id === undefined) throw new Error("no connection was inserted");
+  if (own !== undefined) {
+    await database.pool.query(
+      "insert into oauth_client (account_id, id, connection_id, secret_hash, scopes) values ($1, $2, $3, $4, $5)",
+      [account.id, own.clientId, id, own.secretHash, own.scopes],
+    );
+  }
+  return id;
+}

@@ -1,0 +1,179 @@
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as httpRequest,
+  type Server,
+} from "node:http";
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
+import { type AddressInfo, connect } from "node:net";
+import { networkInterfaces } from "node:os";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { CreatedClient } from "../../../src/identity/clients.ts";
+import { createOAuthServer, type OAuthServer } from "../../../src/transport/oauth/server.ts";
+import { openDatabase } from "../../../src/storage/database.ts";
+import { createClientStore } from "../../../src/storage/stores/identity/client.ts";
+import { FORM, grant } from "./ask-token.ts";
+import { basic, type Installation, startInstallation } from "./installation.ts";
+
+let installation: Installation;
+let client: CreatedClient;
+const closing: (() => void)[] = [];
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  client = await installation.clients.create(await installation.newAccount(), "mgmt.read");
+});
+afterAll(async () => {
+  for (const close of closing) close();
+  await installation.close();
+});
+
+/** An address of this machine that is not loopback; CI machines without any skip the tests that need it. */
+const outward = Object.values(networkInterfaces())
+  .flat()
+  .find((address) => address?.family === "IPv4" && !address.internal)?.address;
+
+function oauthServer(
+  change: { trustProxy?: boolean; clients?: ReturnType<typeof createClientStore> } = {},
+): OAuthServer {
+  return createOAuthServer({ ...installation.serverDeps, ...change });
+}
+
+async function listen(server: Server, host = "127.0.0.1"): Promise<number> {
+  server.listen(0, host);
+  await once(server, "listening");
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function serve(oauth: OAuthServer, host?: string): Promise<number> {
+  return listen(
+    createServer((request, response) => void oauth.handle(request, response)),
+    host,
+  );
+}
+
+async function post(
+  host: string,
+  port: number,
+  headers: Record<string, string | string[]> = {},
+): Promise<{ status: number; headers: IncomingHttpHeaders; body: Record<string, unknown> }> {
+  const sent = httpRequest({ host, port, path: "/oauth2/token", method: "POST" });
+  for (const [name, value] of Object.entries({ authorization: basic(client), "content-type": FORM, ...headers })) {
+    sent.setHeader(name, value);
+  }
+  sent.end(grant());
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const body = JSON.parse(await text(response)) as Record<string, unknown>;
+  return { status: response.statusCode ?? 0, headers: response.headers, body };
+}
+
+test.skipIf(outward === undefined)(
+  "a token request in clear from another machine is refused, with any credentials",
+  async () => {
+    const host = String(outward);
+    const port = await serve(oauthServer(), host);
+    expect(await post(host, port)).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+    expect((await post(host, port, { "x-forwarded-proto": "https" })).status).toBe(400);
+  },
+);
+
+test.skipIf(outward === undefined)("a trusted proxy's word for https is taken", async () => {
+  const host = String(outward);
+  const port = await serve(oauthServer({ trustProxy: true }), host);
+  expect((await post(host, port, { "x-forwarded-proto": "https" })).status).toBe(200);
+  expect((await post(host, port, { "x-forwarded-proto": "https, http" })).status).toBe(400);
+  expect((await post(host, port)).status).toBe(400);
+});
+
+test("a trusted proxy on this machine that says http is believed", async () => {
+  const port = await serve(oauthServer({ trustProxy: true }));
+  expect((await post("127.0.0.1", port, { "x-forwarded-proto": "http" })).status).toBe(400);
+  expect((await post("127.0.0.1", port, { "x-forwarded-proto": "https" })).status).toBe(200);
+  expect((await post("127.0.0.1", port)).status).toBe(200);
+});
+
+test("a header of forwarding is nobody's word without a trusted proxy", async () => {
+  const port = await serve(oauthServer());
+  expect((await post("127.0.0.1", port, { "x-forwarded-proto": "http" })).status).toBe(200);
+});
+
+test("two Authorization headers are no credentials", async () => {
+  const port = await serve(oauthServer());
+  const { status } = await post("127.0.0.1", port, { authorization: [basic(client), "Basic YTpi"] });
+  expect(status).toBe(401);
+});
+
+test("guesses are counted for the caller that the trusted proxy names", async () => {
+  const port = await serve(oauthServer({ trustProxy: true }));
+  const from = async (address: string, clientSecret: string) => {
+    const authorization = basic({ ...client, clientSecret });
+    return (await post("127.0.0.1", port, { "x-forwarded-for": `9.9.9.9, ${address}`, authorization })).status;
+  };
+  for (let attempt = 0; attempt < 60; attempt++) expect(await from("2001:db8::1", "guess")).toBe(401);
+  expect(await from("2001:db8::2", "guess")).toBe(429);
+  expect(await from("2001:db8:0:1::1", client.clientSecret)).toBe(200);
+  expect(await from("192.0.2.7", client.clientSecret)).toBe(200);
+});
+
+test("HTTP/2 gets the same tokens and the same refusals", async () => {
+  const oauth = oauthServer();
+  const server = createHttp2Server((request, response) => void oauth.handle(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const ask = async (form: string): Promise<[unknown, Record<string, unknown>]> => {
+    const headers = { ":method": "POST", ":path": "/oauth2/token", authorization: basic(client), "content-type": FORM };
+    const stream = session.request(headers);
+    stream.end(form);
+    const [answer] = (await once(stream, "response")) as [Record<string, unknown>];
+    return [answer[":status"], JSON.parse(await text(stream)) as Record<string, unknown>];
+  };
+  expect(await ask(grant())).toMatchObject([200, { token_type: "Bearer", scope: "mgmt.read" }]);
+  expect(await ask(grant("&scope=no"))).toMatchObject([400, { error: "invalid_scope" }]);
+  expect(await ask(grant(`&x=${"a".repeat(40_000)}`))).toMatchObject([413, { error: "invalid_request" }]);
+
+  const left = session.request({
+    ":method": "POST",
+    ":path": "/oauth2/token",
+    authorization: basic(client),
+    "content-type": FORM,
+  });
+  left.write("grant_type=");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  left.close();
+  await once(left, "close");
+  expect(await ask(grant())).toMatchObject([200, { token_type: "Bearer" }]);
+  session.close();
+  server.close();
+});
+
+test("a caller that leaves in the middle of its form troubles nobody", async () => {
+  const errors: unknown[] = [];
+  const port = await serve(createOAuthServer({ ...installation.serverDeps, onError: (error) => errors.push(error) }));
+  const socket = connect(port, "127.0.0.1");
+  socket.write(
+    `POST /oauth2/token HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(client)}\r\nContent-Type: ${FORM}\r\nContent-Length: 100\r\n\r\ngrant_type=`,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  socket.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect((await post("127.0.0.1", port)).status).toBe(200);
+  expect(errors).toEqual([]);
+});
+
+test("while the database is away the answer is 503 with Retry-After, and no counted failure", async () => {
+  const away = await openDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", poolSize: 1 });
+  const port = await serve(oauthServer({ clients: createClientStore(away.pool) }));
+  for (let attempt = 0; attempt < 70; attempt++) {
+    const { status, headers, body } = await post("127.0.0.1", port);
+    expect([status, headers["retry-after"], body["error"]]).toEqual([503, "1", "temporarily_unavailable"]);
+  }
+  await away.close();
+});

@@ -1,0 +1,128 @@
+import { readFile } from "node:fs/promises";
+import SwaggerParser from "@apidevtools/swagger-parser";
+import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { openAccounts, type TestAccounts } from "../../support/accounts.ts";
+import { collectComplaints, type HeadlessBrowser, startBrowser } from "../../support/browser.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { type Service, startService } from "../../support/service.ts";
+
+let database: TestDatabase;
+let service: Service;
+let accounts: TestAccounts;
+let browser: HeadlessBrowser;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = await startService({ databaseUrl: database.url });
+  accounts = await openAccounts(service.env);
+  browser = await startBrowser();
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await accounts?.close();
+  await service?.stop();
+  await database?.close();
+});
+
+test("the reference shows both faces and calls them with a token, within its policy and without a foreign request", async () => {
+  const token = await (await accounts.create()).token();
+  const page = await browser.newPage();
+  const complaints = collectComplaints(page);
+  const foreign: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${service.url}/`) && !/^(data|blob):/.test(request.url()))
+      foreign.push(request.url());
+  });
+  // Also what the policy refuses in silence.
+  await page.addInitScript(`document.addEventListener("securitypolicyviolation", ({ violatedDirective, sample }) => {
+    console.error("refused by " + violatedDirective + ": " + sample);
+  })`);
+
+  const answer = await page.goto(`${service.url}/docs`);
+  expect(answer?.headers()["content-security-policy"]).not.toMatch(/unsafe/);
+  // What is far below is only drawn when somebody goes there.
+  await page.getByRole("link", { name: /^Create a connection/ }).click();
+  await page.getByRole("heading", { name: "Create a connection" }).first().waitFor();
+  await page.getByRole("button", { name: "Select from all clients" }).first().click();
+  const snippets = await page.getByRole("option").allInnerTexts();
+  expect(snippets.toSorted()).toEqual(["Curl", "Fetch", "NewRequest", "Requests"]);
+  await page.keyboard.press("Escape");
+
+  await page.getByLabel("Bearer Token").first().fill(token);
+  await page.getByRole("link", { name: /^List connections/ }).click();
+  await page.getByRole("button", { name: /^Test Request\s*\(get \/api\/v1\/mcp-servers\)$/ }).click();
+  const called = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/v1/mcp-servers");
+  await page.getByRole("button", { name: /^Send/ }).first().click();
+  expect((await called).status()).toBe(200);
+
+  await page.goto(`${service.url}/docs?api=rpc`);
+  await page.getByRole("link", { name: /^GetAccountSettings/ }).waitFor();
+  await page.getByText("Reads and changes the settings of the caller's own account.").first().waitFor();
+  expect(complaints).toEqual([]);
+  expect(foreign).toEqual([]);
+  await page.context().close();
+});
+
+const DOCUMENTS = ["/openapi.yaml", "/openapi.json", "/openapi-rpc.json", "/descriptor.binpb"];
+
+async function read(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Response> {
+  return fetch(service.url + path, { method, headers });
+}
+
+describe.each(DOCUMENTS)("%s", (path) => {
+  test("comes to anybody, packed for those who take it, and need not come twice", async () => {
+    const plain = await read(path, { "accept-encoding": "identity" });
+    const content = Buffer.from(await plain.arrayBuffer());
+    expect([plain.status, plain.headers.get("content-encoding")]).toEqual([200, null]);
+    const packed = await read(path, { "accept-encoding": "br;q=0.5, gzip" });
+    expect([packed.headers.get("content-encoding"), packed.headers.get("vary")]).toEqual(["gzip", "accept-encoding"]);
+    expect(Number(packed.headers.get("content-length"))).toBeLessThan(content.length);
+    // The client has unpacked it.
+    expect(Buffer.from(await packed.arrayBuffer()).equals(content)).toBe(true);
+    const refused = await read(path, { "accept-encoding": "gzip;q=0" });
+    expect(refused.headers.get("content-encoding")).toBeNull();
+
+    const etag = plain.headers.get("etag") ?? "";
+    for (const known of [etag, etag.replace("W/", ""), `"other", ${etag}`, "*"]) {
+      const again = await read(path, { "if-none-match": known });
+      expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
+    }
+    expect((await read(path, { "if-none-match": '"other"' })).status).toBe(200);
+  });
+
+  test("HEAD gets the headers alone, and nothing may be written there", async () => {
+    const head = await read(path, {}, "HEAD");
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    expect(Number(head.headers.get("content-length"))).toBeGreaterThan(1_000);
+    const post = await read(path, {}, "POST");
+    expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+});
+
+test("the served document is the contract, with the service itself as its only server", async () => {
+  const source = parse(await readFile(new URL("../../../openapi/patchbay.yaml", import.meta.url), "utf8")) as object;
+  const servers = [{ url: service.url, description: "The service that serves this document." }];
+  expect(parse(await (await read("/openapi.yaml")).text())).toEqual({ ...source, servers });
+  expect(await (await read("/openapi.json")).json()).toEqual({ ...source, servers });
+});
+
+test("the descriptors hold every service, and the RPC document every method of ours", async () => {
+  const bytes = new Uint8Array(await (await read("/descriptor.binpb")).arrayBuffer());
+  const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
+  const methods = [...registry].flatMap((type) =>
+    type.kind === "service" && type.typeName.startsWith("patchbay.")
+      ? type.methods.map(({ name }) => `/${type.typeName}/${name}`)
+      : [],
+  );
+  const { paths } = (await (await read("/openapi-rpc.json")).json()) as { paths: object };
+  expect(methods).toContain("/patchbay.v1.ConnectionService/CreateConnection");
+  expect(Object.keys(paths).toSorted()).toEqual(methods.toSorted());
+});
+
+test("the RPC document is valid OpenAPI", async () => {
+  const document = await (await read("/openapi-rpc.json")).json();
+  await expect(SwaggerParser.validate(document as never)).resolves.toMatchObject({ openapi: "3.1.0" });
+});

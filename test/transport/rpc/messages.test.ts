@@ -1,0 +1,120 @@
+import { create, fromBinary, toBinary, toJson, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import {
+  ConnectionService,
+  ListConnectionToolsResponseSchema,
+  GetConnectionResponseSchema,
+  DeleteConnectionResponseSchema,
+} from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import {
+  CallToolResponseSchema,
+  ListToolsResponseSchema,
+  RuntimeService,
+} from "../../../gen/proto/patchbay/v1/runtime_service_pb.ts";
+import { ServerReflection } from "../../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { createBinaryWriter } from "../../../src/transport/rpc/connect/write-binary.ts";
+import { createMessageWriter } from "../../../src/transport/rpc/rest/write-message.ts";
+import { readRpc } from "../../../src/transport/rpc/rpc.ts";
+
+const schema = {
+  type: "object",
+  properties: { a: { type: "string", enum: ["é", "\u{1f600}"] } },
+  required: [],
+  n: 1.5,
+  z: null,
+};
+const connection = {
+  id: 2147483647,
+  mcpServerName: "Zoë \u{1f600}",
+  apiKeyVerificationStatus: "verified",
+  oauth2ClientId: "x".repeat(300),
+  oauth2Scopes: ["a", ""],
+  agentEnabled: true,
+  disabledTools: [0, 1, 300, -1],
+  createdAt: "t",
+  accessType: "write",
+};
+
+const SAMPLES: readonly (readonly [DescMessage, object])[] = [
+  ...[...ConnectionService.methods, ...RuntimeService.methods].map(
+    (method: DescMethod) => [method.output, {}] as const,
+  ),
+  [GetConnectionResponseSchema, { success: false, data: connection }],
+  [GetConnectionResponseSchema, { message: "", connection: { connectionId: "1", config: schema, oauth2Scopes: [] } }],
+  [DeleteConnectionResponseSchema, { success: true, data: 0, message: "m" }],
+  [
+    ListConnectionToolsResponseSchema,
+    {
+      success: true,
+      data: {
+        tools: [
+          {
+            name: "t",
+            description: "d",
+            inputSchema: schema,
+            annotations: { audience: ["user"], requiresAuth: true, category: "" },
+            id: 1,
+          },
+        ],
+        totalCount: 1,
+        mcpServerId: 7,
+        limit: 0,
+        offset: 0,
+        hasMore: false,
+      },
+    },
+  ],
+  [
+    ListToolsResponseSchema,
+    {
+      tools: Array.from({ length: 200 }, (_, index) => ({ name: `t${String(index)}`, inputSchema: schema })),
+      nextCursor: "",
+    },
+  ],
+  [CallToolResponseSchema, { content: [schema, {}], isError: true, structuredContent: {} }],
+];
+
+describe.each(
+  SAMPLES.map(([desc, init]) => [`${desc.typeName} ${JSON.stringify(init).slice(0, 40)}`, desc, init] as const),
+)("%s", (_name, desc, init) => {
+  test("our JSON is protobuf's with every implicit field, from a message and from what makes one", () => {
+    const message = create(desc, { ...init });
+    const expected = toJson(desc, message, { alwaysEmitImplicit: true });
+    const write = createMessageWriter(desc);
+    expect(JSON.parse(JSON.stringify(write(message)))).toEqual(expected);
+    expect(JSON.parse(JSON.stringify(write(init)))).toEqual(expected);
+  });
+
+  test("our binary form is protobuf's, every time it is written", () => {
+    const message = create(desc, { ...init });
+    const write = createBinaryWriter(desc);
+    for (let time = 0; time < 3; time += 1) {
+      expect(fromBinary(desc, write?.(init, 5).subarray(5) ?? new Uint8Array())).toEqual(message);
+      expect(Buffer.from(write?.(message, 0) ?? [])).toEqual(Buffer.from(toBinary(desc, message)));
+    }
+  });
+});
+
+test("a failure halfway leaves nothing to the next message", () => {
+  const write = createBinaryWriter(GetConnectionResponseSchema);
+  expect(() => write?.({ success: true, data: 7 }, 0)).toThrow(TypeError);
+  expect(Buffer.from(write?.({ success: true }, 0) ?? [])).toEqual(Buffer.from([8, 1]));
+});
+
+describe("what an RPC declares", () => {
+  test("every RPC of ours names the scope it needs and its texts", () => {
+    for (const method of [...ConnectionService.methods, ...RuntimeService.methods]) {
+      const rpc = readRpc(method, { audiences: [] });
+      expect(rpc.requiredScopes.length).toBeGreaterThan(0);
+      expect(rpc.texts.forbidden).toMatch(/^You do not have permission to /);
+      expect(rpc.texts.internal).toMatch(/^Failed to /);
+    }
+  });
+
+  test("an RPC that declares neither a scope nor that it is public is not served", () => {
+    const [method] = ServerReflection.methods;
+    if (method === undefined) throw new Error("reflection has one method");
+    expect(() => readRpc(method, { audiences: [] })).toThrow("declares neither required_scope nor public");
+    expect(readRpc(method, { audiences: [], isPublic: true }).isPublic).toBe(true);
+  });
+});

@@ -1,0 +1,126 @@
+import { createServiceImplSpec } from "@connectrpc/connect";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ConnectionService } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
+import { DomainError } from "../../../src/domain-error.ts";
+import { serveRpc } from "../../../src/transport/rpc/calls.ts";
+import { type Binding, readBindings } from "../../../src/transport/rpc/rest/binding.ts";
+import { createRestRouter } from "../../../src/transport/http/router.ts";
+import { readRpc } from "../../../src/transport/rpc/rpc.ts";
+
+const COLLECTION = "/api/v1/mcp-servers";
+
+const { methods } = createServiceImplSpec(ConnectionService, {});
+const bindings = Object.values(methods).flatMap((spec) =>
+  readBindings(serveRpc(readRpc(spec.method, { audiences: [] }), spec, undefined)),
+);
+const router = createRestRouter(bindings.map((binding) => ({ binding, handler: () => Promise.resolve() })));
+
+function bindingOf(method: string): Binding {
+  const binding = bindings.find(({ rpc }) => rpc.method.name === method);
+  if (binding === undefined) throw new Error(`no binding for ${method}`);
+  return binding;
+}
+
+/** A segment as a careful client writes it. */
+const segment = fc.string({ unit: "binary", minLength: 1, maxLength: 60 }).map((text) => text.toWellFormed());
+
+describe("the path", () => {
+  test("gives back any parameter that was encoded into it, decoded once", () => {
+    fc.assert(
+      fc.property(segment, (text) => {
+        const found = router.find("GET", `${COLLECTION}/${encodeURIComponent(text)}`);
+        const isOwnPath = ["events"].includes(text);
+        expect(found.kind).toBe("rest");
+        if (found.kind === "rest" && !isOwnPath) expect(Object.values(found.parameters)).toEqual([text]);
+      }),
+    );
+  });
+
+  test("is told apart from every other: no parameter holds a slash that was not encoded", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 5 }), (segments) => {
+        // Who calls the router has cut the query off.
+        const path = `${COLLECTION}/${segments.join("/").replaceAll("?", "")}`;
+        const found = router.find("DELETE", path);
+        if (found.kind !== "rest") return;
+        const literal = path.slice(COLLECTION.length + 1);
+        expect(literal).not.toContain("/");
+      }),
+    );
+  });
+
+  test("may be anything without the router failing", () => {
+    const method = fc.oneof(fc.constantFrom("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"), fc.string());
+    const path = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.webPath(),
+      fc.string().map((text) => `${COLLECTION}/%${text}`),
+    );
+    fc.assert(
+      fc.property(method, path, (verb, text) => {
+        expect(["rest", "wrong_method", "unknown"]).toContain(router.find(verb, text).kind);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe("the query", () => {
+  const list = bindingOf("ListConnections");
+
+  test("gives back every integer that fits, and refuses every other with its name", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.bigInt()), (number) => {
+        const isFitting = number >= -2_147_483_648 && number <= 2_147_483_647;
+        const build = (): object => list.build({}, `limit=${String(number)}`, undefined);
+        if (isFitting) expect(build()).toMatchObject({ limit: Number(number) });
+        else expect(build).toThrow(/^limit must be/);
+      }),
+    );
+  });
+
+  test("gives back any text that was encoded into it, by percent or plus", () => {
+    fc.assert(
+      fc.property(segment, (text) => {
+        const query = new URLSearchParams({ view: text }).toString();
+        expect(bindingOf("GetConnection").build({ server_id: "7" }, query, undefined)).toMatchObject({ view: text });
+      }),
+    );
+  });
+
+  test("is refused when a parameter comes twice, in whatever spelling", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 9 }),
+        fc.constantFrom("limit", "%6cimit", "li%6Dit", "%6C%69%6D%69%74"),
+        (value, name) => {
+          expect(() => list.build({}, `limit=${value}&${name}=${value}`, undefined)).toThrow(
+            /limit must be given once/,
+          );
+        },
+      ),
+    );
+  });
+
+  test("may be anything: it makes a message or an error of kind invalid, with one line", () => {
+    const query = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.webQueryParameters(),
+      fc
+        .array(fc.tuple(fc.constantFrom("limit", "offset", "view", "server_id"), fc.string()))
+        .map((pairs) => pairs.map(([name, text]) => `${name}=${text}`).join("&")),
+    );
+    fc.assert(
+      fc.property(query, (text) => {
+        try {
+          list.build({}, text, undefined);
+        } catch (error) {
+          expect(error).toBeInstanceOf(DomainError);
+          expect(error).toMatchObject({ kind: "invalid", message: expect.not.stringMatching(/[\n\r\0]/) });
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
