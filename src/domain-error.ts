@@ -1,17 +1,4 @@
-import { reasonOfKind, type ErrorReason } from "./error-reason.ts";
-
-/** The closed list of ways in which a request can fail. `transport/` maps each to a Connect code and an HTTP status. */
-export type ErrorKind =
-  | "invalid"
-  | "unauthenticated"
-  | "forbidden"
-  | "not_found"
-  | "conflict"
-  | "stale"
-  | "exhausted"
-  | "too_large"
-  | "unavailable"
-  | "internal";
+import { type ErrorKind, type ErrorReason, reasonOfKind } from "./error-reason.ts";
 
 /**
  * A failure with a public sentence and a private cause.

@@ -1,4 +1,15 @@
-import type { ErrorKind } from "./domain-error.ts";
+/** The closed list of ways in which a request can fail. `transport/` maps each to a Connect code and an HTTP status. */
+export type ErrorKind =
+  | "invalid"
+  | "unauthenticated"
+  | "forbidden"
+  | "not_found"
+  | "conflict"
+  | "stale"
+  | "exhausted"
+  | "too_large"
+  | "unavailable"
+  | "internal";
 
 /**
  * Every reason that a failure is told with, stable for programs: `code` on REST, `google.rpc.ErrorInfo.reason` on the RPC

@@ -1,10 +1,6 @@
 import { invalid } from "../domain-error.ts";
-import {
-  type AuthMethod,
-  type AuthorizedBy,
-  authMethodsOf,
-  requiresCredential,
-} from "../integrations/authentication.ts";
+import { type AuthMethod, authMethodsOf, requiresCredential } from "../integrations/authentication.ts";
+import type { AuthorizedBy } from "../integrations/target.ts";
 import type { Integration } from "../integrations/integration.ts";
 
 /** What authorises the calls of a new connection by the word of its owner, or throws `invalid`. Without one it is what is left. */
@@ -38,9 +34,3 @@ function refusal({ serverType, lacksClient }: Integration, possible: readonly Au
 function inWords(methods: readonly AuthMethod[]): string {
   return methods.join(", ").replace(/, (\w+)$/, " or $1");
 }
-
-/** Why a connection that nobody has authorised yet cannot be used. */
-export const NOT_YET_AUTHORIZED = "Its owner has not authorised it yet.";
-
-/** Why a connection whose destination or secrets changed has to be authorised again. */
-export const CHANGED_SINCE_AUTHORIZED = "Its configuration changed: its owner has to authorise it again.";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { atMost } from "../at-most.ts";
-import type { Target } from "../integrations/integration.ts";
+import type { Target } from "../integrations/target.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
 import type { ConnectionView } from "./connection-view.ts";

@@ -1,6 +1,7 @@
 import type { Actor } from "../identity/actor.ts";
-import type { AuthorizedBy } from "../integrations/authentication.ts";
+import type { AuthorizedBy } from "../integrations/target.ts";
 import type { JsonObject } from "../json.ts";
+import type { AuthorizationNeed } from "../integrations/oauth/authorization.ts";
 import type { CreatedConnection, CreateKey } from "./create-once.ts";
 import type { ExpectedVersions } from "./expected-versions.ts";
 import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "./connection.ts";
@@ -21,14 +22,6 @@ export interface NewConnection {
   readonly authMethod: AuthorizedBy;
   /** Waits for its owner's authorisation. */
   readonly needsAuthorization: boolean;
-}
-
-/** Why a connection's owner has to log in at its third party. */
-export interface AuthorizationNeed {
-  /** In a public sentence. */
-  readonly reason: string;
-  /** The scopes that a refused call asked for: then the authorisation there is stays in use. Undefined when there is none any more. */
-  readonly wantedScope?: string | undefined;
 }
 
 /** What a change of a connection entails beside its own row, all in one transaction. */

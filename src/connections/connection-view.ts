@@ -1,4 +1,4 @@
-import type { Target } from "../integrations/integration.ts";
+import type { Target } from "../integrations/target.ts";
 import type { Connection } from "./connection.ts";
 
 /**

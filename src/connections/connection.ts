@@ -1,4 +1,4 @@
-import type { AuthorizedBy } from "../integrations/authentication.ts";
+import type { AuthorizedBy } from "../integrations/target.ts";
 import type { JsonObject } from "../json.ts";
 
 /** How far a connection's access goes (SPEC «Access types»). */
@@ -76,4 +76,16 @@ export function connectionStatus(connection: Connection): ConnectionStatus {
 /** The scopes of the connection's own client (DESIGN §6 «access_type»). */
 export function connectionScopes(accessType: AccessType): readonly ("mcp.read" | "mcp.write")[] {
   return accessType === "read" ? ["mcp.read"] : ["mcp.read", "mcp.write"];
+}
+
+/** What a caller supplies for a new connection. */
+export interface ConnectionDraft {
+  readonly serverType: string;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly accessType?: string | undefined;
+  readonly acceptToolChanges?: string | undefined;
+  readonly configuration: JsonObject;
+  /** One of the integration's ways to authenticate. Undefined leaves it to the configuration. */
+  readonly authMethod?: string | undefined;
 }

@@ -7,15 +7,16 @@ import type { JsonObject } from "../json.ts";
 import type { AuthorizationAddresses } from "./authorization/tickets.ts";
 import { applyChange, changedFields, type ConnectionChange } from "./change.ts";
 import type { ConnectionEvent } from "./change-feed.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, ConnectionDraft } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
 import type { ConnectionTools } from "./connection-tools.ts";
 import type { ConnectionView } from "./connection-view.ts";
 import { createKey, type CreatedConnection, toCreated } from "./create-once.ts";
-import { prepareConnection, type ConnectionDraft } from "./create.ts";
+import { prepareConnection } from "./create.ts";
 import { checkVersion, type ExpectedVersions } from "./expected-versions.ts";
-import { checkPage, DEFAULT_PAGE, listTools, type PageQuery, type ToolPage, type ToolQuery } from "./list-tools.ts";
-import { connectionNotFound, reachableId } from "./server-id.ts";
+import { listTools, type ToolPage, type ToolQuery } from "./list-tools.ts";
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
+import { connectionNotFound, reachableId } from "../identity/server-id.ts";
 
 /** The account's connections, and whether more follow when a page was asked for. */
 export interface ListedConnections {

@@ -1,7 +1,7 @@
 import { DomainError } from "../domain-error.ts";
 import { printInKeyOrder } from "../json.ts";
 import type { AuthorizationAddress } from "./authorization/tickets.ts";
-import type { ConnectionDraft } from "./create.ts";
+import type { ConnectionDraft } from "./connection.ts";
 import { type Connection, type ConnectionStatus, connectionStatus } from "./connection.ts";
 
 /** For how long a key stands for what was created under it, in seconds: a day. */

@@ -2,24 +2,13 @@ import { invalid } from "../domain-error.ts";
 import { unknownServerType } from "../integrations/catalog.ts";
 import type { Catalog } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
-import type { JsonObject } from "../json.ts";
+import type { ConnectionDraft } from "./connection.ts";
 import { checkAccessType, checkToolChangeAcceptance } from "./change.ts";
 import { checkConfiguration, missingCredentialReason, splitConfiguration } from "./configuration.ts";
 import type { NewConnection } from "./connection-store.ts";
-import { chooseAuthMethod, NOT_YET_AUTHORIZED } from "./auth-method.ts";
+import { chooseAuthMethod } from "./auth-method.ts";
+import { NOT_YET_AUTHORIZED } from "../integrations/oauth/authorization.ts";
 import { checkApiKey, checkDescription, checkName } from "./text.ts";
-
-/** What a caller supplies for a new connection. */
-export interface ConnectionDraft {
-  readonly serverType: string;
-  readonly name?: string | undefined;
-  readonly description?: string | undefined;
-  readonly accessType?: string | undefined;
-  readonly acceptToolChanges?: string | undefined;
-  readonly configuration: JsonObject;
-  /** One of the integration's ways to authenticate. Undefined leaves it to the configuration. */
-  readonly authMethod?: string | undefined;
-}
 
 /** Checks a draft against the catalog and its integration. Pure; throws `invalid` naming the field. */
 export function prepareConnection(

@@ -1,18 +1,8 @@
 import type { Principal } from "../identity/principal.ts";
-import { DomainError, invalid } from "../domain-error.ts";
+import { DomainError } from "../domain-error.ts";
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 import type { Connection } from "./connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "./connection-tools.ts";
-
-/** How many tools come without asking for a page, and how many a page holds unless told. */
-export const DEFAULT_PAGE = 100;
-/** The largest page. */
-export const MAX_PAGE = 500;
-
-/** Which part of a list is wanted. */
-export interface PageQuery {
-  readonly limit?: number | undefined;
-  readonly offset?: number | undefined;
-}
 
 /** Which tools to list. */
 export interface ToolQuery extends PageQuery {
@@ -27,14 +17,6 @@ export interface ToolPage {
   readonly totalCount: number;
   /** Undefined when all tools came without a page being asked for. */
   readonly page: { readonly limit: number; readonly offset: number; readonly hasMore: boolean } | undefined;
-}
-
-/** Checks `limit` (1–500) and `offset` (≥ 0); throws `invalid` naming the one that is out of range. */
-export function checkPage(query: PageQuery): void {
-  if (query.limit !== undefined && (query.limit < 1 || query.limit > MAX_PAGE)) {
-    throw invalid("limit", `limit must be from 1 to ${MAX_PAGE}.`);
-  }
-  if (query.offset !== undefined && query.offset < 0) throw invalid("offset", "offset must be 0 or more.");
 }
 
 /** The tools of a connection that the principal may use (DESIGN §6 «tool pages»). */

@@ -2,13 +2,14 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { type Principal, reachesAll } from "../identity/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import { getIntegration } from "../integrations/browse-catalog.ts";
-import type { Catalog, Integration, Target, Verification } from "../integrations/integration.ts";
+import type { Catalog, Integration, Verification } from "../integrations/integration.ts";
+import type { Target } from "../integrations/target.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
 import { missingCredentialReason } from "./configuration.ts";
 import { prepareConnection } from "./create.ts";
-import { checkPage, DEFAULT_PAGE, type PageQuery } from "./list-tools.ts";
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 
 /** What is to be tried. */
 export interface Trial {

@@ -3,7 +3,7 @@ import { DomainError } from "../domain-error.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
 import type { ChangeFeed } from "./change-feed.ts";
-import { connectionNotFound, reachableId } from "./server-id.ts";
+import { connectionNotFound, reachableId } from "../identity/server-id.ts";
 
 /** One event of a watch (DESIGN §6 «watch»). */
 export type WatchEvent =

@@ -1,4 +1,4 @@
-import { checkPage, DEFAULT_PAGE, type PageQuery } from "../connections/list-tools.ts";
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 import { DomainError, invalid } from "../domain-error.ts";
 import { EMAIL } from "./accounts.ts";
 import { type Actor, type Caller, toActor } from "./actor.ts";

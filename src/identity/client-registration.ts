@@ -1,7 +1,7 @@
 import { invalid } from "../domain-error.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { isLongerThan } from "../text-length.ts";
-import { CLIENT_AUTH_METHODS, type ClientAuthMethod } from "./clients.ts";
+import { CLIENT_AUTH_METHODS, type ClientAuthMethod } from "./oauth-client.ts";
 import { type ClientRegistration, GRANT_TYPES, type GrantType } from "./oauth-client.ts";
 import { checkRedirectUris } from "./redirect-uri.ts";
 

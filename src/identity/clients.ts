@@ -4,16 +4,10 @@ import type { Account } from "./accounts.ts";
 import { OPERATOR } from "./actor.ts";
 import { grantableScopes } from "./grantable-scopes.ts";
 import { hashSecret } from "./hash-secret.ts";
-import type { OAuthClientStore } from "./oauth-client.ts";
+import type { ClientAuthMethod, OAuthClientStore } from "./oauth-client.ts";
 import { randomId, randomSecret } from "./random.ts";
 import type { Scope } from "./scopes.ts";
 import type { Micros } from "./token-id.ts";
-
-/** How a client shows that it is itself at the token endpoint (RFC 7591's words). */
-export const CLIENT_AUTH_METHODS = ["client_secret_basic", "private_key_jwt", "none"] as const;
-
-/** One of them. */
-export type ClientAuthMethod = (typeof CLIENT_AUTH_METHODS)[number];
 
 /** A client as the token endpoint needs it, read in one go so that its scopes and its moment belong together. */
 export interface TokenClient {

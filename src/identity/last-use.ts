@@ -1,4 +1,4 @@
-import type { PersonalAccessTokenStore } from "./personal-access-tokens.ts";
+import type { PersonalAccessTokenStore } from "./personal-access-token.ts";
 
 /** Remembers which tokens were used and writes it down now and then, off the request path. */
 export interface LastUse {

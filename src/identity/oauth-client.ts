@@ -1,7 +1,12 @@
 import type { JsonObject } from "../json.ts";
 import type { Actor } from "./actor.ts";
-import type { ClientAuthMethod } from "./clients.ts";
 import type { Scope } from "./scopes.ts";
+
+/** How a client shows that it is itself at the token endpoint (RFC 7591's words). */
+export const CLIENT_AUTH_METHODS = ["client_secret_basic", "private_key_jwt", "none"] as const;
+
+/** One of them. */
+export type ClientAuthMethod = (typeof CLIENT_AUTH_METHODS)[number];
 
 /** The ways of getting a token that a client may use (RFC 7591's words). */
 export const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token"] as const;

@@ -1,4 +1,4 @@
-import { checkPage, DEFAULT_PAGE, type PageQuery } from "../connections/list-tools.ts";
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 import { DomainError } from "../domain-error.ts";
 import type { AccountStore } from "./accounts.ts";
 import { type Caller, toActor } from "./actor.ts";

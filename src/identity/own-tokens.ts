@@ -1,5 +1,5 @@
-import { checkPage, DEFAULT_PAGE, type PageQuery } from "../connections/list-tools.ts";
-import { connectionNotFound, reachableId } from "../connections/server-id.ts";
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
+import { connectionNotFound, reachableId } from "./server-id.ts";
 import { DomainError, invalid } from "../domain-error.ts";
 import { parseMoment } from "../moment.ts";
 import type { AccountStore } from "./accounts.ts";
@@ -7,11 +7,8 @@ import { type Caller, toActor } from "./actor.ts";
 import { checkClientName } from "./client-registration.ts";
 import { checkGrace } from "./grace.ts";
 import { checkHeld, handOutScopes } from "./hand-out-scopes.ts";
-import {
-  MAX_PERSONAL_ACCESS_TOKENS,
-  type PersonalAccessToken,
-  type PersonalAccessTokenStore,
-} from "./personal-access-tokens.ts";
+import { MAX_PERSONAL_ACCESS_TOKENS } from "./personal-access-tokens.ts";
+import type { PersonalAccessToken, PersonalAccessTokenStore } from "./personal-access-token.ts";
 import { type Principal, reachesAll } from "./principal.ts";
 import { randomId } from "./random.ts";
 import { reachableConnections, reachesBound } from "./reach.ts";

@@ -1,5 +1,5 @@
 import { importJWK, SignJWT } from "jose";
-import type { PersonalAccessToken } from "./personal-access-tokens.ts";
+import type { PersonalAccessToken } from "./personal-access-token.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
 /** The text of a token: the claims of SPEC «Personal access token», signed. `issuer` is `PUBLIC_URL` and the audience too. */

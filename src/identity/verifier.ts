@@ -4,7 +4,7 @@ import { atMost } from "../at-most.ts";
 import { DomainError } from "../domain-error.ts";
 import type { GrantStore } from "./grants.ts";
 import { createHeaderDigest } from "./header-digest.ts";
-import type { PersonalAccessTokenStore } from "./personal-access-tokens.ts";
+import type { PersonalAccessTokenStore } from "./personal-access-token.ts";
 import type { Principal } from "./principal.ts";
 import type { Revocations } from "./revocations.ts";
 import { isScope } from "./scopes.ts";

@@ -3,9 +3,6 @@ import type { Integration } from "./integration.ts";
 /** A way to authenticate to a third party. */
 export type AuthMethod = "none" | "api_key" | "oauth2";
 
-/** What authorises the calls of a connection: what its configuration holds (which may be nothing), or tokens: by its owner's word at the third party, or by the operator's client. */
-export type AuthorizedBy = "configured" | "oauth2";
-
 /** Whether an integration cannot work without its credential. */
 export function requiresCredential(integration: Integration): boolean {
   const { required } = integration.configurationSchema;

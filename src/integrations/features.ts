@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../json.ts";
-import type { CallOptions, Target } from "./integration.ts";
+import type { CallOptions, Target } from "./target.ts";
 
 /** What one upstream offers beyond tools. Items are MCP's, with the fields that have the type they must have. */
 export interface Offer {

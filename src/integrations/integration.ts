@@ -1,8 +1,7 @@
 import type { JsonObject } from "../json.ts";
-import type { AuthorizedBy } from "./authentication.ts";
+import type { CallOptions, Target } from "./target.ts";
 import type { Features, UpstreamNews } from "./features.ts";
 import type { OwnerAuthorization } from "./oauth/authorization.ts";
-import type { Relay } from "./relay.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
 /**
@@ -14,25 +13,6 @@ export type Verification =
   | { readonly outcome: "failed"; readonly reason: string }
   | { readonly outcome: "needs_authorization"; readonly reason: string }
   | { readonly outcome: "retry"; readonly reason: string };
-
-/** A connection as an integration needs it for one outbound call: where to and with what. Lives as long as the call. */
-export interface Target {
-  readonly accountId: string;
-  /** Negative for a configuration that is tried: nothing may be stored for it. */
-  readonly connectionId: number;
-  /** Grows with every change of credential or destination; caches keyed by it never outlive a key. */
-  readonly keyVersion: number;
-  /** The whole configuration, secrets opened. Never logged, never returned. */
-  readonly configuration: JsonObject;
-  /** What authorises its calls; `oauth2` means tokens that its owner got it, or the operator's client gets. Absent means `configured`. */
-  readonly authMethod?: AuthorizedBy;
-}
-
-/** Options of one outbound call; integrations that hear nothing on the way ignore the relay. */
-export interface CallOptions extends Relay {
-  /** Aborts the request in flight: the caller went away or the deadline passed. */
-  readonly signal: AbortSignal;
-}
 
 /** How the tools of an upstream changed. */
 export interface ToolChange {

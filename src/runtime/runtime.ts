@@ -9,7 +9,7 @@ import {
   type OpenedSession,
 } from "./sessions/initialize.ts";
 import type { ToolPage } from "./tools/list-tools.ts";
-import { RpcError } from "./rpc-error.ts";
+import { RpcError } from "../integrations/rpc-error.ts";
 import { parseClientInfo, type Peer } from "./sessions/session.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import type { ToolUse } from "./calls/tool-use.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import { Agent } from "undici";
-import type { Target } from "../../src/integrations/integration.ts";
+import type { Target } from "../../src/integrations/target.ts";
 import { createMcpIntegration } from "../../src/integrations/mcp/mcp-integration.ts";
 import { mcpAuthorization } from "../../src/integrations/mcp/owner-authorization.ts";
 import type { IssuedTokens, UpstreamClient } from "../../src/integrations/oauth/authorization.ts";

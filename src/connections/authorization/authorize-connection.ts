@@ -2,7 +2,7 @@ import type { Caller } from "../../identity/actor.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import type { ConnectionStore } from "../connection-store.ts";
-import { connectionNotFound, reachableId } from "../server-id.ts";
+import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 import type { AuthorizationAddress, AuthorizationAddresses } from "./tickets.ts";
 
 /** Gives out an address at which the owner of a connection authorises it, for the first time or again. */

@@ -7,7 +7,7 @@ import type { Connection } from "../connection.ts";
 import type { ConnectionStore } from "../connection-store.ts";
 import type { Connections } from "../connections.ts";
 import type { ConnectionTools } from "../connection-tools.ts";
-import { checkPage, DEFAULT_PAGE, type PageQuery } from "../list-tools.ts";
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../../page.ts";
 import type { InForce } from "./current-tools.ts";
 import {
   DEFINITION_PARTS,

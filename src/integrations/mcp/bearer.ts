@@ -1,5 +1,5 @@
 import { DomainError } from "../../domain-error.ts";
-import type { Target } from "../integration.ts";
+import type { Target } from "../target.ts";
 import { readChallenge } from "../oauth/challenge.ts";
 import type { GrantedTokens } from "../oauth/granted-tokens.ts";
 import { TokenFailure, type TokenFailureKind } from "../oauth/token-failure.ts";

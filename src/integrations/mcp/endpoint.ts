@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { Target } from "../integration.ts";
+import type { Target } from "../target.ts";
 import type { GrantedTokens } from "../oauth/granted-tokens.ts";
 import { createScrubber, type Scrubber } from "../scrub.ts";
 import { type Bearer, createBearer } from "./bearer.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { LOG_LEVELS, type LogLevel } from "../relay.ts";
-import type { CallOptions } from "../integration.ts";
+import type { CallOptions } from "../target.ts";
 import type { Requester } from "./request.ts";
 import type { Session } from "./sessions/session.ts";
 import { UpstreamFailure } from "./failures/upstream-failure.ts";

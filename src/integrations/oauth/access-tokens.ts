@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { atMost } from "../../at-most.ts";
-import type { Target } from "../integration.ts";
+import type { Target } from "../target.ts";
 import { orAborted } from "../or-aborted.ts";
 
 /** A bearer token as an authorization server gave it. */

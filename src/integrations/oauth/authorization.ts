@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { Target } from "../integration.ts";
+import type { Target } from "../target.ts";
 
 /** An authorization server, as its metadata describes it (RFC 8414). Every address has passed the outbound guard's check. */
 export interface AuthorizationServer {
@@ -72,3 +72,17 @@ export interface OwnerAuthorization {
   /** Whether the third party can be authorised so, as far as it says: for one that refused a call without credentials. */
   isOffered(target: Target, signal: AbortSignal): Promise<boolean>;
 }
+
+/** Why a connection's owner has to log in at its third party. */
+export interface AuthorizationNeed {
+  /** In a public sentence. */
+  readonly reason: string;
+  /** The scopes that a refused call asked for: then the authorisation there is stays in use. Undefined when there is none any more. */
+  readonly wantedScope?: string | undefined;
+}
+
+/** Why a connection that nobody has authorised yet cannot be used. */
+export const NOT_YET_AUTHORIZED = "Its owner has not authorised it yet.";
+
+/** Why a connection whose destination or secrets changed has to be authorised again. */
+export const CHANGED_SINCE_AUTHORIZED = "Its configuration changed: its owner has to authorise it again.";

@@ -1,10 +1,13 @@
 import { LRUCache } from "lru-cache";
 import { atMost } from "../../at-most.ts";
-import { NOT_YET_AUTHORIZED } from "../../connections/auth-method.ts";
-import type { AuthorizationNeed } from "../../connections/connection-store.ts";
-import type { Target } from "../integration.ts";
+import type { Target } from "../target.ts";
 import { orAborted } from "../or-aborted.ts";
-import type { AuthorizationTerms, IssuedTokens } from "./authorization.ts";
+import {
+  type AuthorizationTerms,
+  type IssuedTokens,
+  type AuthorizationNeed,
+  NOT_YET_AUTHORIZED,
+} from "./authorization.ts";
 import { type Grant, type GrantStore, type Renewal, toKeptTokens } from "./grant.ts";
 import type { RenewalSlots } from "./renewal-slots.ts";
 import { TokenFailure } from "./token-failure.ts";

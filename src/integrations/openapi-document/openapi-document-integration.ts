@@ -1,7 +1,8 @@
 import type { Dispatcher } from "undici";
 import { DomainError, invalid } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Integration, Target, Verification } from "../integration.ts";
+import type { Integration, Verification } from "../integration.ts";
+import type { Target } from "../target.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { createPace } from "../upstream-rate-limiter.ts";
 import { callOperation } from "../openapi/call.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "../../json.ts";
 import type { Answer, ExchangeLimits, Failure } from "../exchange.ts";
-import type { Target } from "../integration.ts";
+import type { Target } from "../target.ts";
 import { createScrubber, type Scrubber } from "../scrub.ts";
 import { heldBack, LONGEST_WAIT_MS, NO_LIMITS } from "../upstream-rate-limiter.ts";
 import { errorResult } from "../tool.ts";

@@ -1,7 +1,8 @@
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Integration, Target, Verification } from "../integration.ts";
+import type { Integration, Verification } from "../integration.ts";
+import type { Target } from "../target.ts";
 import { callOperation } from "./call.ts";
 import type { CallContext, OwnerTokens } from "./call-context.ts";
 import type { IntegrationContract } from "./contract.ts";

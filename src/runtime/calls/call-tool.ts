@@ -1,7 +1,8 @@
 import { DomainError } from "../../domain-error.ts";
 import type { Connection } from "../../connections/connection.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
-import type { Catalog, Integration, Target } from "../../integrations/integration.ts";
+import type { Catalog, Integration } from "../../integrations/integration.ts";
+import type { Target } from "../../integrations/target.ts";
 import type { SchemaValidator } from "../../integrations/json-schema.ts";
 import type { Relay } from "../../integrations/relay.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";

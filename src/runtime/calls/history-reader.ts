@@ -1,6 +1,6 @@
 import { type Principal, reaches } from "../../identity/principal.ts";
 import type { Connection } from "../../connections/connection.ts";
-import { connectionNotFound, reachableId } from "../../connections/server-id.ts";
+import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 import { DomainError, invalid } from "../../domain-error.ts";
 import type { CallContentsReader, ReadCall } from "./call-contents.ts";
 import {

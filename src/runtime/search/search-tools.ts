@@ -6,7 +6,7 @@ import type { Connection } from "../../connections/connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "../../connections/connection-tools.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { RankedPage, ToolRanking } from "./rank-tools.ts";
-import { connectionNotFound, reachableId } from "../../connections/server-id.ts";
+import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 
 /** The longest query, in characters. */
 export const MAX_QUERY_LENGTH = 200;

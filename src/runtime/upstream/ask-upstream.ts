@@ -7,7 +7,7 @@ import { createTimeLimit } from "../../time-limit.ts";
 import { CALL_TIMEOUT_MS, MAX_CALLS_IN_FLIGHT } from "../calls/call-tool.ts";
 import { createCallSlots } from "../calls/call-slots.ts";
 import { following, withDeadline, type Outcome } from "../calls/deadline.ts";
-import { RpcError } from "../rpc-error.ts";
+import { RpcError } from "../../integrations/rpc-error.ts";
 import type { RelayOptions } from "./upstream-features.ts";
 import type { Source } from "./upstream-view.ts";
 

@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import type { ErrorKind } from "../../domain-error.ts";
+import type { ErrorKind } from "../../error-reason.ts";
 
 /** How one kind of failure looks on the wire. */
 export interface ErrorRow {

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { DomainError, type ErrorKind } from "../../domain-error.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { ErrorKind } from "../../error-reason.ts";
 import type { ErrorReason } from "../../error-reason.ts";
 import { detailsOf } from "../rpc/error-details.ts";
 import { ERROR_TABLE } from "./error-table.ts";

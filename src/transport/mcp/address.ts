@@ -1,4 +1,4 @@
-import { parseServerId } from "../../connections/server-id.ts";
+import { parseServerId } from "../../identity/server-id.ts";
 
 /** What a path means to MCP. */
 export type McpAddress =

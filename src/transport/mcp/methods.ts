@@ -3,7 +3,7 @@ import { DomainError } from "../../domain-error.ts";
 import type { Relay } from "../../integrations/relay.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { RpcError } from "../../runtime/rpc-error.ts";
+import { RpcError } from "../../integrations/rpc-error.ts";
 import type { Session } from "../../runtime/sessions/session.ts";
 import type { ToolUse } from "../../runtime/calls/tool-use.ts";
 import type { OfferedTool } from "../../runtime/tools/tools-in-view.ts";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { type Principal, reaches } from "../../identity/principal.ts";
-import { connectionNotFound } from "../../connections/server-id.ts";
+import { connectionNotFound } from "../../identity/server-id.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { DomainError } from "../../domain-error.ts";
 import { type JsonValue, parseJson } from "../../json.ts";

@@ -1,6 +1,7 @@
-import { DomainError, type ErrorKind } from "../../domain-error.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { ErrorKind } from "../../error-reason.ts";
 import type { JsonValue } from "../../json.ts";
-import { RpcError } from "../../runtime/rpc-error.ts";
+import { RpcError } from "../../integrations/rpc-error.ts";
 import { ERROR_TABLE } from "../http/error-table.ts";
 import { TransportError } from "../http/fault.ts";
 import type { HeaderFields } from "../http/exchange.ts";

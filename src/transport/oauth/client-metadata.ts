@@ -1,6 +1,7 @@
 import type { AllClientMetadata } from "oidc-provider";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { CLIENT_AUTH_METHODS, type ClientAuthMethod, type TokenClient } from "../../identity/clients.ts";
+import type { TokenClient } from "../../identity/clients.ts";
+import { CLIENT_AUTH_METHODS, type ClientAuthMethod } from "../../identity/oauth-client.ts";
 import { SCOPES } from "../../identity/scopes.ts";
 import { redirectKind } from "../../identity/client-redirect-uri.ts";
 

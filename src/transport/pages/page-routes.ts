@@ -1,4 +1,5 @@
-import { DomainError, type ErrorKind } from "../../domain-error.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { ErrorKind } from "../../error-reason.ts";
 import type { ErrorReason } from "../../error-reason.ts";
 import { type HttpRequest, type HttpResponse, sendJson } from "../http/node-exchange.ts";
 import { OAuthError } from "../oauth/oauth-error.ts";

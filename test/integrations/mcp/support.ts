@@ -2,7 +2,7 @@ import type { LookupFunction } from "node:net";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { createMcpIntegration, type McpIntegrationDeps } from "../../../src/integrations/mcp/mcp-integration.ts";
-import type { Target } from "../../../src/integrations/integration.ts";
+import type { Target } from "../../../src/integrations/target.ts";
 import type { CallResult, ToolDefinition } from "../../../src/integrations/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { checkDestination } from "../../../src/outbound/check-destination.ts";

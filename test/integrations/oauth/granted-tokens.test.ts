@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { pino } from "pino";
-import type { AuthorizationNeed } from "../../../src/connections/connection-store.ts";
-import type { Target } from "../../../src/integrations/integration.ts";
+import type { Target } from "../../../src/integrations/target.ts";
 import { createMcpIntegration } from "../../../src/integrations/mcp/mcp-integration.ts";
-import type { AuthorizationTerms } from "../../../src/integrations/oauth/authorization.ts";
+import type { AuthorizationTerms, AuthorizationNeed } from "../../../src/integrations/oauth/authorization.ts";
 import { toKeptTokens } from "../../../src/integrations/oauth/grant.ts";
 import { createGrantedTokens, type GrantedTokens } from "../../../src/integrations/oauth/granted-tokens.ts";
 import { refreshTokens } from "../../../src/integrations/oauth/refresh-tokens.ts";

@@ -9,7 +9,7 @@ import type {
 import { authorizationRequest } from "../../../src/integrations/oauth/authorization-request.ts";
 import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
 import type { IssuedTokens } from "../../../src/integrations/oauth/authorization.ts";
-import type { Target } from "../../../src/integrations/integration.ts";
+import type { Target } from "../../../src/integrations/target.ts";
 import { mcpAuthorization } from "../../../src/integrations/mcp/owner-authorization.ts";
 import type { OwnerAuthorization } from "../../../src/integrations/oauth/authorization.ts";
 import { TokenFailure } from "../../../src/integrations/oauth/token-failure.ts";

@@ -5,7 +5,8 @@ import { createDocumentConverter } from "../../../src/integrations/openapi-docum
 import { createDocuments, type Documents } from "../../../src/integrations/openapi-document/documents.ts";
 import { createOpenApiDocumentIntegration } from "../../../src/integrations/openapi-document/openapi-document-integration.ts";
 import type { DocumentStore } from "../../../src/integrations/openapi-document/document-store.ts";
-import type { Integration, Target } from "../../../src/integrations/integration.ts";
+import type { Integration } from "../../../src/integrations/integration.ts";
+import type { Target } from "../../../src/integrations/target.ts";
 import type { CallResult } from "../../../src/integrations/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { type Database, openDatabase } from "../../../src/storage/database.ts";

@@ -1,7 +1,8 @@
 import type { Dispatcher } from "undici";
 import { expect, onTestFinished, test } from "vitest";
 import { authMethodsOf } from "../../../src/integrations/authentication.ts";
-import type { Integration, Target } from "../../../src/integrations/integration.ts";
+import type { Integration } from "../../../src/integrations/integration.ts";
+import type { Target } from "../../../src/integrations/target.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";

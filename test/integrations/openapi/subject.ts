@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Agent } from "undici";
 import { stringify } from "yaml";
-import type { Integration, Target, Verification } from "../../../src/integrations/integration.ts";
+import type { Integration, Verification } from "../../../src/integrations/integration.ts";
+import type { Target } from "../../../src/integrations/target.ts";
 import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import type { ExchangeLimits } from "../../../src/integrations/exchange.ts";

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Account } from "../../../src/identity/accounts.ts";
-import type { ClientAuthMethod } from "../../../src/identity/clients.ts";
+import type { ClientAuthMethod } from "../../../src/identity/oauth-client.ts";
 import { hashSecret } from "../../../src/identity/hash-secret.ts";
 import { randomId, randomSecret } from "../../../src/identity/random.ts";
 import type { JsonObject } from "../../../src/json.ts";

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { DomainError } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { Features, Question, QuestionAnswer, UpstreamNews } from "../../features.ts";
-import type { CallOptions } from "../../integration.ts";
+import type { CallOptions } from "../../target.ts";
 import type { ListStreams } from "../sessions/list-streams.ts";
 import type { LogLevels } from "../log-level.ts";
 import { readOffer } from "./read-offer.ts";

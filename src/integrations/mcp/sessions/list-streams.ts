@@ -1,5 +1,5 @@
 import type { UpstreamNews } from "../../features.ts";
-import type { Target } from "../../integration.ts";
+import type { Target } from "../../target.ts";
 
 const SWEEP_MS = 60_000;
 /** Streams of connections that nobody listens to, kept because their tools are called. */

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { JsonObject } from "../../../json.ts";
-import type { Target } from "../../integration.ts";
+import type { Target } from "../../target.ts";
 import { endpointFor, fingerprint } from "../endpoint.ts";
 import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
 import { openSession } from "./open-session.ts";

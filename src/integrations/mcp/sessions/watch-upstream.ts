@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { UpstreamNews } from "../../features.ts";
-import type { Target } from "../../integration.ts";
+import type { Target } from "../../target.ts";
 import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
 import { endpointFor, type Endpoint } from "../endpoint.ts";
 import { openSession } from "./open-session.ts";

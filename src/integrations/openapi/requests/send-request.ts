@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { exchange, type ExchangeLimits, type Outcome } from "../../exchange.ts";
-import type { Target } from "../../integration.ts";
+import type { Target } from "../../target.ts";
 import { LONGEST_WAIT_MS, UNTOLD_WAIT_MS } from "../../upstream-rate-limiter.ts";
 import type { ToolDefinition } from "../../tool.ts";
 import { askedWaitMs, statusMeant } from "../results/requested-wait.ts";

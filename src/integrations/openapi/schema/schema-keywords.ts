@@ -1,5 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import type { Direction } from "./schema.ts";
+
+/**
+ * What a schema is converted for. `input` leaves out what callers may not send (`readOnly`). `output` leaves out what is
+ * never answered (`writeOnly`) and every restriction that is not a shape: an upstream that adds an enum word or drops a
+ * field must not make its answers invalid for clients that check them.
+ */
+export type Direction = "input" | "output";
 
 type Convert = (schema: JsonValue) => JsonValue;
 

@@ -1,14 +1,7 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { keywordsOf30, keywordsOf31 } from "./schema-keywords.ts";
+import { type Direction, keywordsOf30, keywordsOf31 } from "./schema-keywords.ts";
 import { lookUp, type OpenApiDocument } from "../document.ts";
-
-/**
- * What a schema is converted for. `input` leaves out what callers may not send (`readOnly`). `output` leaves out what is
- * never answered (`writeOnly`) and every restriction that is not a shape: an upstream that adds an enum word or drops a
- * field must not make its answers invalid for clients that check them.
- */
-export type Direction = "input" | "output";
 
 /** Converts a document's schemas to Draft 7. References stay references, to `definitions`. */
 export interface SchemaConverter {

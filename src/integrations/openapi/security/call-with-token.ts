@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../json.ts";
-import type { Target } from "../../integration.ts";
+import type { Target } from "../../target.ts";
 import type { TokenSource } from "../../oauth/access-tokens.ts";
 import { clientCredentialsSource } from "../../oauth/client-credentials.ts";
 import { TokenFailure, type TokenFailureKind } from "../../oauth/token-failure.ts";

@@ -1,7 +1,8 @@
 import type { Dispatcher } from "undici";
 import { invalid } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
-import type { ClientAuthorization, Target } from "../../integration.ts";
+import type { ClientAuthorization } from "../../integration.ts";
+import type { Target } from "../../target.ts";
 import { createAccessTokens, type TokenSource } from "../../oauth/access-tokens.ts";
 import { clientCredentialsSource } from "../../oauth/client-credentials.ts";
 import { TokenFailure } from "../../oauth/token-failure.ts";

@@ -4,7 +4,7 @@ import type {
   ToolChangeAcceptance,
   VerificationStatus,
 } from "../../../connections/connection.ts";
-import type { AuthorizedBy } from "../../../integrations/authentication.ts";
+import type { AuthorizedBy } from "../../../integrations/target.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { Sealer } from "../../sealing.ts";
 

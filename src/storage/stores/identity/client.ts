@@ -1,5 +1,6 @@
 import type pg from "pg";
-import type { ClientAuthMethod, ClientStore, TokenClient } from "../../../identity/clients.ts";
+import type { ClientStore, TokenClient } from "../../../identity/clients.ts";
+import type { ClientAuthMethod } from "../../../identity/oauth-client.ts";
 import type { OAuthClientStore } from "../../../identity/oauth-client.ts";
 import type { Scope } from "../../../identity/scopes.ts";
 import type { JsonObject } from "../../../json.ts";

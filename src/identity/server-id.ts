@@ -1,5 +1,5 @@
 import { DomainError } from "../domain-error.ts";
-import { type Principal, reaches } from "../identity/principal.ts";
+import { type Principal, reaches } from "./principal.ts";
 
 const MAX_ID = 2_147_483_647;
 
