@@ -3,6 +3,7 @@ import { http } from "../../gen/proto/google/api/annotations_pb.ts";
 import { rest_source, RestSource } from "../../gen/proto/patchbay/v1/options_pb.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
 import type { Outcome } from "./outcome.ts";
+import { serverSentEvents } from "./server-sent-events.ts";
 
 /** Where a call goes over REST. */
 export interface RestTarget {
@@ -70,11 +71,6 @@ function parse(text: string): JsonValue {
 }
 
 async function firstEvent(response: Response): Promise<string> {
-  let text = "";
-  for await (const chunk of response.body ?? []) {
-    text += Buffer.from(chunk).toString();
-    const [event, rest] = text.split("\n\n", 2);
-    if (rest !== undefined) return /^data: (.*)$/m.exec(event ?? "")?.[1] ?? "";
-  }
-  throw new Error(`the stream ended before its first event: ${text}`);
+  for await (const { data } of serverSentEvents(response)) return data;
+  throw new Error("The stream ended before its first event.");
 }

@@ -2,6 +2,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { fromJson, toJson } from "@bufbuild/protobuf";
 import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import type { JsonObject } from "../../src/json.ts";
+import { serverSentEvents } from "./server-sent-events.ts";
 import { until } from "./until.ts";
 
 /** A watch that runs beside a test. */
@@ -41,15 +42,8 @@ export function watchRest(url: string, token: string, serverId?: string): Watch 
     const headers = { authorization: `Bearer ${token}` };
     const response = await fetch(`${url}/api/v1/mcp-servers/${path}`, { headers, signal });
     if (response.status !== 200) throw new Error(`the watch answered ${String(response.status)}`);
-    let text = "";
-    for await (const chunk of response.body ?? []) {
-      text += Buffer.from(chunk).toString();
-      const parts = text.split("\n\n");
-      text = parts.pop() ?? "";
-      for (const part of parts) {
-        const name = /^event: (.*)$/m.exec(part)?.[1] ?? "";
-        yield { event: name, ...(JSON.parse(/^data: (.*)$/m.exec(part)?.[1] ?? "{}") as JsonObject) };
-      }
+    for await (const { event, data } of serverSentEvents(response)) {
+      yield { event: event ?? "", ...(JSON.parse(data) as JsonObject) };
     }
   });
 }

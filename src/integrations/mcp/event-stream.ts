@@ -1,3 +1,5 @@
+import { createParser } from "eventsource-parser";
+
 /** One event of a `text/event-stream`. */
 export interface StreamEvent {
   readonly type: string;
@@ -14,49 +16,22 @@ export interface EventStreamReader {
   retryMs(): number | undefined;
 }
 
-/** A reader by the WHATWG rules: any line ending, comments skipped, an unfinished last event dropped. The caller bounds its size. */
+/** Creates a reader that follows the WHATWG rules and drops an unfinished last event. The caller bounds the size of an event. */
 export function createEventStreamReader(): EventStreamReader {
   const decoder = new TextDecoder();
-  let rest = "";
-  let isCrPending = false;
-  let data: string[] = [];
-  let type = "";
+  let events: StreamEvent[] = [];
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
-
-  const takeField = (line: string): void => {
-    const colon = line.indexOf(":");
-    const field = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    if (field === "data") data.push(value);
-    else if (field === "event") type = value;
-    else if (field === "id" && !value.includes("\0")) lastEventId = value;
-    else if (field === "retry" && /^\d{1,9}$/.test(value)) retryMs = Number(value);
-  };
+  const parser = createParser({
+    onEvent: ({ event = "message", data }) => events.push({ type: event, data }),
+    onId: (id) => (lastEventId = id),
+    onRetry: (ms) => (retryMs = ms),
+  });
 
   return {
     read: (chunk) => {
-      const text = decoder.decode(chunk, { stream: true });
-      // A line can arrive in very many pieces: only a piece that ends one is worth joining and splitting.
-      if (!/[\r\n]/.test(text) && !isCrPending) {
-        rest += text;
-        return [];
-      }
-      const all = rest + text;
-      // A lone CR at the end may be half of a CRLF: it waits for the next piece.
-      isCrPending = all.endsWith("\r");
-      const complete = isCrPending ? all.slice(0, -1) : all;
-      const lines = complete.split(/\r\n|\n|\r/);
-      rest = (lines.pop() ?? "") + all.slice(complete.length);
-      const events: StreamEvent[] = [];
-      for (const line of lines) {
-        if (line !== "") takeField(line);
-        else {
-          if (data.length > 0) events.push({ type: type === "" ? "message" : type, data: data.join("\n") });
-          data = [];
-          type = "";
-        }
-      }
+      events = [];
+      parser.feed(decoder.decode(chunk, { stream: true }));
       return events;
     },
     lastEventId: () => lastEventId,

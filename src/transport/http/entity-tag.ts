@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import fresh from "fresh";
 
 /** Characters of a digest that a tag holds: 132 bits. */
 const DIGEST_LENGTH = 22;
@@ -13,11 +14,12 @@ export function contentTag(content: string | Buffer): string {
   return `W/"${hash("sha256", content, "base64url").slice(0, DIGEST_LENGTH)}"`;
 }
 
-/** Whether an `If-None-Match` names the tag; weakness does not count there (RFC 9110 §13.1.2). */
+/**
+ * Whether an `If-None-Match` names the tag; weakness does not count there (RFC 9110 §13.1.2). Other request headers are left out:
+ * `fetch` adds `Cache-Control: no-cache` to a request that carries its own `If-None-Match`.
+ */
 export function isKnown(ifNoneMatch: string | undefined, tag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const bare = tag.startsWith("W/") ? tag.slice(2) : tag;
-  return ifNoneMatch.split(",").some((each) => ["*", bare].includes(each.trim().replace(/^W\//, "")));
+  return fresh({ "if-none-match": ifNoneMatch }, { etag: tag });
 }
 
 /**

@@ -20,7 +20,10 @@ export interface Accepted {
   readonly events: boolean;
 }
 
-/** Reads an Accept header. Quality values do not matter: the client must take both (MCP, «Sending Messages»). */
+/**
+ * Reads an Accept header. Quality values do not matter: the client must accept both (MCP, «Sending Messages»). Parameters do not
+ * either, and a negotiation by RFC 9110 would reject the `application/json; charset=utf-8` that some clients send.
+ */
 export function readAccept(header: string | undefined): Accepted {
   if (header === undefined) return { json: true, events: true };
   const accepts = (type: string, family: string): boolean =>

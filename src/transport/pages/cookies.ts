@@ -1,3 +1,4 @@
+import { parseCookie, stringifySetCookie, type SetCookie } from "cookie";
 import type { HttpRequest, HttpResponse } from "../http/node-exchange.ts";
 
 /** The cookies of one site. */
@@ -18,32 +19,29 @@ export interface Cookies {
  */
 export function createCookies(publicUrl: string): Cookies {
   const isSecure = publicUrl.startsWith("https:");
-  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
+  const attributes = { path: "/", httpOnly: true, sameSite: "lax", secure: isSecure } as const;
   const fullName = (name: string): string => `${isSecure ? "__Host-" : ""}patchbay_${name}`;
 
-  function append(response: HttpResponse, cookie: string): void {
+  function append(response: HttpResponse, cookie: SetCookie): void {
     const before = response.getHeader("set-cookie");
     const others = Array.isArray(before) ? before : [];
-    // A cookie that is set and then cleared in one answer is set once.
-    const name = `${cookie.split("=", 1)[0] ?? ""}=`;
-    response.setHeader("set-cookie", [...others.filter((other) => !other.startsWith(name)), cookie]);
+    // A cookie that is set and then cleared in one response is set once.
+    const kept = others.filter((other) => !other.startsWith(`${cookie.name}=`));
+    response.setHeader("set-cookie", [...kept, stringifySetCookie(cookie)]);
   }
 
   return {
     read(request, name) {
-      const start = `${fullName(name)}=`;
-      const found = (request.headers.cookie ?? "").split(";").flatMap((pair) => {
-        const trimmed = pair.trim();
-        return trimmed.startsWith(start) ? [trimmed.slice(start.length)] : [];
-      });
+      const pairs = (request.headers.cookie ?? "").split(";");
+      const found = pairs.flatMap((pair) => parseCookie(pair)[fullName(name)] ?? []);
       return found.length === 1 ? found[0] : undefined;
     },
     set(response, name, value, maxAgeSeconds) {
-      const age = maxAgeSeconds === undefined ? "" : `; Max-Age=${maxAgeSeconds}`;
-      append(response, `${fullName(name)}=${value}; ${attributes}${age}`);
+      const age = maxAgeSeconds === undefined ? {} : { maxAge: maxAgeSeconds };
+      append(response, { name: fullName(name), value, ...attributes, ...age });
     },
     clear(response, name) {
-      append(response, `${fullName(name)}=; ${attributes}; Max-Age=0`);
+      append(response, { name: fullName(name), value: "", ...attributes, maxAge: 0 });
     },
   };
 }

@@ -143,6 +143,9 @@ describe("the message", () => {
       world.wire().call("ping", {}, { headers: { ...session, ...headers } });
     expect((await send({ "content-type": "text/plain" })).status).toBe(415);
     expect((await send({ accept: "image/png" })).status).toBe(406);
+    expect((await send({ accept: "application/json; charset=utf-8" })).headers["content-type"]).toBe(
+      "application/json",
+    );
     expect((await send({ accept: "text/event-stream" })).headers["content-type"]).toBe("text/event-stream");
     expect((await send({ accept: "*/*" })).headers["content-type"]).toBe("application/json");
     const noStream = await world.wire().send({ method: "GET", headers: { ...session, accept: "application/json" } });
