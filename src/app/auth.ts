@@ -25,7 +25,13 @@ export async function composeAuth(
   log: Logger,
 ): Promise<Auth> {
   const { keys, personalAccessTokenStore, grantStore } = foundation;
-  const revocations = createRevocations({ store: createRevocationStore(foundation.database.pool), listener });
+  const revocations = createRevocations({
+    store: createRevocationStore(foundation.database.pool),
+    listener,
+    onLost: (count) => {
+      log.warn({ count }, "the database has lost revocations, which this replica still enforces: revoke again");
+    },
+  });
   const lastUse = composeLastUse(personalAccessTokenStore, log);
   await Promise.all([revocations.start(), keys.follow(listener)]);
   return {

@@ -1,26 +1,8 @@
 import { DomainError } from "../domain-error.ts";
 import type { Principal } from "./principal.ts";
-import { issuedAtMicros, type Micros, parseMicros } from "./token-id.ts";
-
-/** What a revocation is about: one token, all of a client, all bound to a connection, all of an account, all of a grant. */
-export const REVOCATION_KINDS = ["token", "client", "connection", "account", "grant"] as const;
-
-/** One of them. */
-export type RevocationKind = (typeof REVOCATION_KINDS)[number];
-
-/** A rule that tokens are no longer honoured although their signatures hold. */
-export interface Revocation {
-  readonly kind: RevocationKind;
-  /** The `jti`, client id, connection id in decimal, account id, or grant id. */
-  readonly subject: string;
-  /**
-   * Tokens issued at or before this moment are refused; undefined refuses all, for good. A moment of an account is about
-   * its access tokens alone: personal access tokens are no sessions, and are revoked one by one.
-   */
-  readonly before: Micros | undefined;
-  /** Whether it takes the place of a broader one: the account that was disabled is in use again. */
-  readonly isNarrowing?: boolean;
-}
+import { REVOCATION_KINDS, type Revocation } from "./revocation.ts";
+import { createRevocationMemory } from "./revocation-memory.ts";
+import { type Micros, parseMicros } from "./token-id.ts";
 
 /** Where revocations are kept. */
 export interface RevocationStore {
@@ -65,53 +47,32 @@ function parsePayload(payload: string): Revocation | undefined {
   const { subject } = row;
   const kind = REVOCATION_KINDS.find((known) => known === row.kind);
   if (kind === undefined || typeof subject !== "string") return undefined;
-  const before =
-    "issuedBefore" in row && typeof row.issuedBefore === "string" ? parseMicros(row.issuedBefore) : undefined;
+  const texts = new Map<string, unknown>(Object.entries(row));
+  const moment = (name: string): Micros | undefined => {
+    const text = texts.get(name);
+    if (text === "infinity") return Infinity;
+    return typeof text === "string" ? parseMicros(text) : undefined;
+  };
+  const before = moment("issuedBefore");
   const isNarrowing = "isNarrowing" in row && row.isNarrowing === true && before !== undefined;
-  return { kind, subject, before, isNarrowing };
-}
-
-type Bounds = Readonly<Record<RevocationKind, Map<string, Micros>>>;
-
-function emptyBounds(): Bounds {
-  return { token: new Map(), client: new Map(), connection: new Map(), account: new Map(), grant: new Map() };
-}
-
-function add(bounds: Bounds, { kind, subject, before, isNarrowing = false }: Revocation): void {
-  const known = isNarrowing ? -Infinity : (bounds[kind].get(subject) ?? -Infinity);
-  bounds[kind].set(subject, Math.max(known, before ?? Infinity));
-}
-
-function accountBound(bounds: Bounds, { accountId, clientId }: Principal): Micros {
-  const bound = bounds.account.get(accountId) ?? -Infinity;
-  return bound < Infinity && clientId.startsWith("pat_") ? -Infinity : bound;
-}
-
-function refuses(bounds: Bounds, principal: Principal): boolean {
-  const bound = Math.max(
-    bounds.token.get(principal.tokenId) ?? -Infinity,
-    bounds.client.get(principal.clientId) ?? -Infinity,
-    accountBound(bounds, principal),
-    principal.grantId === undefined ? -Infinity : (bounds.grant.get(principal.grantId) ?? -Infinity),
-    principal.connectionId === undefined
-      ? -Infinity
-      : (bounds.connection.get(String(principal.connectionId)) ?? -Infinity),
-  );
-  return bound > -Infinity && issuedAtMicros(principal.tokenId, principal.issuedAt) <= bound;
+  return { kind, subject, before, isNarrowing, revokedAt: moment("revokedAt"), expiresAt: moment("expiresAt") };
 }
 
 /**
  * Revocations in memory, fed by notifications.
  *
- * Every connection of the listener reloads all rows in force, because "newer than the last I saw" misses a row whose
- * transaction commits late. When notifications cannot be trusted the database is asked; when it does not answer either,
+ * Every connection of the listener reads all rows in force again, because "newer than the last I saw" misses a row whose
+ * transaction commits late. What memory holds stays until it expires, whatever the database says: a promoted standby may
+ * lack it. When notifications cannot be trusted the database is asked; when it does not answer either,
  * the request fails with `unavailable`, never with a pass.
  */
 export function createRevocations(deps: {
   readonly store: RevocationStore;
   readonly listener: RevocationListener;
+  /** Called when a reading lacks unexpired revocations that this replica knows, with their count. */
+  readonly onLost?: (count: number) => void;
 }): Revocations {
-  let bounds = emptyBounds();
+  const memory = createRevocationMemory();
   let isComplete = false;
   let arrivedWhileLoading: Revocation[] = [];
   let newestLoad = 0;
@@ -125,9 +86,8 @@ export function createRevocations(deps: {
     try {
       const rows = await deps.store.listInForce();
       if (mine !== newestLoad) return;
-      const fresh = emptyBounds();
-      for (const row of [...rows, ...arrivedWhileLoading]) add(fresh, row);
-      bounds = fresh;
+      const lost = memory.merge(rows, arrivedWhileLoading);
+      if (lost > 0) deps.onLost?.(lost);
       isComplete = isListening;
     } finally {
       if (mine === newestLoad) loadAgainIn(isComplete ? RELOAD_MS : RETRY_MS);
@@ -147,9 +107,9 @@ export function createRevocations(deps: {
 
   async function askDatabase(principal: Principal): Promise<boolean> {
     try {
-      const asked = emptyBounds();
-      for (const row of await deps.store.listFor(principal)) add(asked, row);
-      return refuses(asked, principal);
+      const asked = createRevocationMemory();
+      for (const row of await deps.store.listFor(principal)) asked.add(row);
+      return asked.refuses(principal);
     } catch (cause) {
       throw new DomainError("unavailable", "The service cannot check tokens at the moment.", {
         cause,
@@ -158,13 +118,13 @@ export function createRevocations(deps: {
     }
   }
 
-  function apply(revocation: Revocation): void {
-    add(bounds, revocation);
+  function add(revocation: Revocation): void {
+    memory.add(revocation);
     arrivedWhileLoading.push(revocation);
   }
 
   return {
-    add: apply,
+    add,
     async start() {
       deps.listener.onReconnect(() => {
         isComplete = false;
@@ -172,13 +132,12 @@ export function createRevocations(deps: {
       });
       await deps.listener.listen(REVOCATION_CHANNEL, (payload) => {
         const revocation = parsePayload(payload);
-        if (revocation === undefined) return;
-        apply(revocation);
+        if (revocation !== undefined) add(revocation);
       });
       await load(deps.listener.isHealthy());
     },
     isRevoked(principal) {
-      if (refuses(bounds, principal)) return true;
+      if (memory.refuses(principal)) return true;
       return isComplete && deps.listener.isHealthy() ? false : askDatabase(principal);
     },
     close() {

@@ -1,11 +1,7 @@
 import type pg from "pg";
 import type { Principal } from "../../../identity/principal.ts";
-import {
-  REVOCATION_CHANNEL,
-  type Revocation,
-  type RevocationKind,
-  type RevocationStore,
-} from "../../../identity/revocations.ts";
+import type { Revocation, RevocationKind } from "../../../identity/revocation.ts";
+import { REVOCATION_CHANNEL, type RevocationStore } from "../../../identity/revocations.ts";
 import { runStatement } from "../run-statement.ts";
 
 /** What to revoke. */
@@ -35,6 +31,13 @@ const COMMIT_ALLOWANCE = "10 seconds";
 /** After this much idling, or waiting for one lock, the revoking transaction is given up, so that it cannot outlast the allowance. */
 const PATIENCE = "4s";
 
+const ISO_MICROS = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+
+/** The moments of a row in its notification. */
+const MOMENTS = `'issuedBefore', to_char(issued_before at time zone 'utc', ${ISO_MICROS}),
+        'revokedAt', to_char(revoked_at at time zone 'utc', ${ISO_MICROS}),
+        'expiresAt', coalesce(to_char(expires_at at time zone 'utc', ${ISO_MICROS}), 'infinity')`;
+
 /**
  * Adds a revocation and announces it, within the caller's transaction. Call it after the change that makes it necessary.
  * A broader revocation is never narrowed by a later one.
@@ -53,10 +56,9 @@ export async function revoke(client: pg.PoolClient | pg.Pool, request: Revocatio
           expires_at = case when known.expires_at is null or excluded.expires_at is null then null
             else greatest(known.expires_at, excluded.expires_at) end,
           revoked_at = now()
-        returning account_id, kind, subject, issued_before)
+        returning account_id, kind, subject, issued_before, revoked_at, expires_at)
       select pg_notify($8, json_strip_nulls(json_build_object(
-        'accountId', account_id, 'kind', kind, 'subject', subject,
-        'issuedBefore', to_char(issued_before at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::text),
+        'accountId', account_id, 'kind', kind, 'subject', subject, ${MOMENTS}))::text),
         set_config('idle_in_transaction_session_timeout', '${PATIENCE}', true), set_config('lock_timeout', '${PATIENCE}', true)
       from added`,
     values: [
@@ -80,12 +82,11 @@ export async function honourAgain(client: pg.PoolClient, accountId: string): Pro
   await client.query({
     name: "revocation_honour_again",
     text: `with changed as (
-        update revocation set issued_before = clock_timestamp(), expires_at = clock_timestamp() + $2::interval
+        update revocation set issued_before = clock_timestamp(), revoked_at = clock_timestamp(), expires_at = clock_timestamp() + $2::interval
         where account_id = $1 and kind = 'account' and subject = $1
-        returning account_id, kind, subject, issued_before)
+        returning account_id, kind, subject, issued_before, revoked_at, expires_at)
       select pg_notify($3, json_build_object(
-        'accountId', account_id, 'kind', kind, 'subject', subject, 'isNarrowing', true,
-        'issuedBefore', to_char(issued_before at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text)
+        'accountId', account_id, 'kind', kind, 'subject', subject, 'isNarrowing', true, ${MOMENTS})::text)
       from changed`,
     values: [accountId, ROW_LIFETIME, REVOCATION_CHANNEL],
   });
@@ -95,12 +96,22 @@ interface RevocationRow {
   kind: RevocationKind;
   subject: string;
   before_micros: number | null;
+  revoked_micros: number;
+  expires_micros: number | null;
 }
 
-const COLUMNS = "kind, subject, (extract(epoch from issued_before) * 1000000)::bigint as before_micros";
+const COLUMNS = `kind, subject, (extract(epoch from issued_before) * 1000000)::bigint as before_micros,
+  (extract(epoch from revoked_at) * 1000000)::bigint as revoked_micros,
+  (extract(epoch from expires_at) * 1000000)::bigint as expires_micros`;
 
 function toRevocation(row: RevocationRow): Revocation {
-  return { kind: row.kind, subject: row.subject, before: row.before_micros ?? undefined };
+  return {
+    kind: row.kind,
+    subject: row.subject,
+    before: row.before_micros ?? undefined,
+    revokedAt: row.revoked_micros,
+    expiresAt: row.expires_micros ?? Infinity,
+  };
 }
 
 /** Revocations in PostgreSQL. */
