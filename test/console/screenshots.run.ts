@@ -1,12 +1,11 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
-import { toPalettePng } from "../support/palette-png.ts";
 import { startStage } from "./console.ts";
 import { furnish } from "./furnish.ts";
 
-/** Where the pictures go. */
+/** The screenshots' folder, which git ignores. The four that README.md shows are kept in pictures/. */
 const FOLDER = fileURLToPath(new URL("screenshots", import.meta.url));
 
 const WIDTHS = [1280, 360] as const;
@@ -92,8 +91,7 @@ test("every page in both schemes at two widths", async () => {
         // A taller window rather than a picture of the whole page, in which what is fixed would hang in the middle.
         await on.setViewportSize({ width, height: Math.min(height, MOST_HEIGHT) });
         await on.waitForTimeout(150);
-        const picture = await on.screenshot();
-        await writeFile(`${FOLDER}/${name}-${colorScheme}-${width}.png`, toPalettePng(picture));
+        await on.screenshot({ path: `${FOLDER}/${name}-${colorScheme}-${width}.png` });
       }
     }
   }
