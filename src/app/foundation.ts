@@ -56,7 +56,7 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
     await embedded?.stop();
   };
   try {
-    const migrations = await migrate(database);
+    const migrations = await migrate(database.orm);
     const masterKeys =
       config.masterKeys === undefined
         ? await loadOrCreateMasterKeys(config.dataDir)

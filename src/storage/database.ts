@@ -1,10 +1,13 @@
 import pg from "pg";
 import { ignoreError } from "./ignore-error.ts";
+import { openOrm, type Orm } from "./orm.ts";
 import { createReads, type Reads } from "./reads.ts";
 
 /** The service's way into its database. */
 export interface Database {
   readonly pool: pg.Pool;
+  /** Entities and the query builder, on the pool. */
+  readonly orm: Orm;
   /** For short reads by key on the hot paths, beside the pool. */
   readonly reads: Reads;
   /** The address it was opened with. */
@@ -62,6 +65,7 @@ export async function openDatabase(options: { readonly url: string; readonly poo
   const reads = createReads(connection, READ_CONNECTIONS);
   return {
     pool,
+    orm: openOrm(pool),
     reads,
     url: options.url,
     async close() {

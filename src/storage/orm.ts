@@ -1,33 +1,63 @@
-import { Migrator } from "@mikro-orm/migrations";
-import { MikroORM } from "@mikro-orm/postgresql";
-import pg from "pg";
+import { type EntityManager, type InferKyselyDB, MikroORM } from "@mikro-orm/postgresql";
+import { type Kysely, PostgresDialect } from "kysely";
+import type pg from "pg";
 import { entities } from "./entities/index.ts";
 import { ignoreError } from "./ignore-error.ts";
-import { migrations } from "./migrations/index.ts";
+import { translateDatabaseError } from "./storage-error.ts";
 
-/** It migrates and compares schemas, nothing more, so it keeps few connections and none while idle. */
-const POOL_SIZE = 2;
+/** The object-relational mapper over our entities. */
+export type Orm = MikroORM;
 
-/** The ORM with our entities and migrations; connects when first used. Loading it costs more than the rest of the service. */
-export async function openOrm(url: string) {
-  return await MikroORM.init({
-    // The driver reads the whole address; MikroORM would leave out sslmode, a socket as host, and so on.
-    dbName: new pg.Client({ connectionString: url }).database ?? "",
-    driverOptions: { connectionString: url },
+/** The tables and columns that the entities describe, by their names in the database. */
+export type Tables = InferKyselyDB<(typeof entities)[number]>;
+
+/** The table in which the migrations that ran are kept. */
+export const MIGRATION_TABLE = "migration";
+
+/** Opens the mapper on the service's pool, which stays the caller's to close. */
+export function openOrm(pool: pg.Pool): Orm {
+  return new MikroORM({
+    // The pool decides which database it is; the mapper wants a name.
+    dbName: "patchbay",
+    driverOptions: new PostgresDialect({
+      pool: { options: {}, connect: () => connect(pool), end: () => Promise.resolve() },
+    }),
     entities,
-    extensions: [Migrator],
-    pool: { min: 0, max: POOL_SIZE, idleTimeoutMillis: 10_000 },
+    ensureDatabase: false,
     // It would print to the console; what goes wrong comes out as an error.
     logger: ignoreError,
-    schemaGenerator: { skipTables: ["migration"] },
-    migrations: {
-      tableName: "migration",
-      migrationsList: [...migrations],
-      snapshot: false,
-      transactional: true,
-      allOrNothing: true,
-      disableForeignKeys: false,
-      silent: true,
-    },
+    schemaGenerator: { skipTables: [MIGRATION_TABLE] },
   });
+}
+
+/** A client of the pool that is discarded when it comes back in the middle of a transaction. */
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  const client = await pool.connect();
+  const release = client.release.bind(client);
+  client.release = (error) => {
+    release(error ?? client.getTransactionStatus() !== "I");
+  };
+  return client;
+}
+
+/** The query builder over our tables, within the entity manager's transaction if it has one. */
+export function tablesOf(em: EntityManager): Kysely<Tables> {
+  return em.getKysely<Tables>();
+}
+
+/** Runs `work` with an entity manager of its own, outside a transaction; driver errors come out translated. */
+export async function withEntities<Result>(orm: Orm, work: (em: EntityManager) => Promise<Result>): Promise<Result> {
+  try {
+    return await work(orm.em.fork());
+  } catch (error) {
+    throw translateDatabaseError(error);
+  }
+}
+
+/**
+ * Runs `work` in one transaction: what it changed of entities is written before the commit, and whatever it throws rolls
+ * everything back and is thrown on. Driver errors come out translated.
+ */
+export async function inTransaction<Result>(orm: Orm, work: (em: EntityManager) => Promise<Result>): Promise<Result> {
+  return await withEntities(orm, (em) => em.transactional(work));
 }

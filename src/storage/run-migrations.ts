@@ -1,22 +1,17 @@
-import { openOrm } from "./orm.ts";
+import { Migrator } from "@mikro-orm/migrations";
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { migrations } from "./migrations/index.ts";
+import { MIGRATION_TABLE, type Orm } from "./orm.ts";
 
-// A process: migrates the database whose address it is sent, and sends back which migrations ran, or what went wrong.
-process.once("message", (url: string) => {
-  void answer(url).then((message) => {
-    process.send?.(message);
-    process.disconnect?.();
+/** Runs the migrations that have not run yet, in the transaction of `em`; returns their names. */
+export async function runMigrations(orm: Orm, em: EntityManager): Promise<readonly string[]> {
+  orm.config.set("migrations", {
+    tableName: MIGRATION_TABLE,
+    migrationsList: [...migrations],
+    snapshot: false,
+    disableForeignKeys: false,
+    silent: true,
   });
-});
-
-async function answer(url: string): Promise<{ readonly names: readonly string[] } | { readonly failure: string }> {
-  try {
-    const orm = await openOrm(url);
-    try {
-      return { names: (await orm.migrator.up()).map(({ name }) => name) };
-    } finally {
-      await orm.close();
-    }
-  } catch (error) {
-    return { failure: error instanceof Error ? error.message : String(error) };
-  }
+  const ran = await new Migrator(orm.em).up({ transaction: em.getTransactionContext<object>() });
+  return ran.map(({ name }) => name);
 }

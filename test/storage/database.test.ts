@@ -6,7 +6,6 @@ import { DomainError } from "../../src/domain-error.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { MIGRATION_NAMES } from "../../src/storage/migrations/names.ts";
-import { openOrm } from "../../src/storage/orm.ts";
 import { translateDatabaseError } from "../../src/storage/storage-error.ts";
 import { transaction } from "../../src/storage/transaction.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -26,14 +25,13 @@ describe("a migrated database", () => {
   });
 
   test("has the schema that the entities describe", async () => {
-    const orm = await openOrm(testDatabase.url);
+    const { orm } = database;
     const difference = await orm.schema.getUpdateSchemaSQL({ wrap: false });
-    await orm.close();
     expect(difference).toBe("");
   });
 
   test("takes no migration twice", async () => {
-    expect(await migrate(database)).toEqual([]);
+    expect(await migrate(database.orm)).toEqual([]);
   });
 
   test("gives 64-bit numbers as numbers and times as dates", async () => {

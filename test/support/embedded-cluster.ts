@@ -19,7 +19,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-test-"));
   const postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: "warn" }) });
   const database = await openDatabase({ url: postgres.url, poolSize: 2 });
-  await migrate(database);
+  await migrate(database.orm);
   await database.close();
   project.provide("templateUrl", postgres.url);
   return async () => {

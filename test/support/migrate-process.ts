@@ -3,5 +3,5 @@ import { migrate } from "../../src/storage/migrate.ts";
 
 // A replica that does nothing but bring the database it is given up to date.
 const database = await openDatabase({ url: process.argv[2] ?? "", poolSize: 2 });
-await migrate(database);
+await migrate(database.orm);
 await database.close();

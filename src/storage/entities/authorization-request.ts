@@ -1,5 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { ConnectionEntity } from "./connection.ts";
+import { connectionReference } from "./owner.ts";
 
 /** An authorization of a connection that is under way; its terms and PKCE verifier are sealed in one value. */
 export const AuthorizationRequestEntity = defineEntity({
@@ -9,21 +9,13 @@ export const AuthorizationRequestEntity = defineEntity({
     accountId: p.text().primary(),
     id: p.text().primary(),
     connectionId: p.integer(),
-    connection: () =>
-      p
-        .manyToOne(ConnectionEntity)
-        .mapToPk()
-        .joinColumns("account_id", "connection_id")
-        .ownColumns()
-        .foreignKeyName("authorization_request_connection_fkey")
-        .updateRule("no action")
-        .deleteRule("cascade"),
-    ticketHash: p.blob(),
+    connection: () => connectionReference("authorization_request_connection_fkey"),
+    ticketHash: p.blob().$type<Buffer>(),
     expiresAt: p.datetime(),
     sessionId: p.text().nullable(),
-    stateHash: p.blob().nullable(),
+    stateHash: p.blob().$type<Buffer>().nullable(),
     keyVersion: p.integer().nullable(),
-    sealedFlow: p.blob().nullable(),
+    sealedFlow: p.blob().$type<Buffer>().nullable(),
   },
   indexes: [
     {

@@ -1,23 +1,17 @@
 import { defineEntity } from "@mikro-orm/core";
-import { AccountEntity } from "./account.ts";
+import { owner } from "./owner.ts";
 
 /** What was said in a call, sealed; only where the connection's owner wants it kept. */
 export const CallContentsEntity = defineEntity({
   name: "CallContents",
   tableName: "call_contents",
   properties: (p) => ({
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("call_contents_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: owner("call_contents_account_id_fkey"),
     callId: p.bigint("number").primary(),
     connectionId: p.integer(),
     startedAt: p.datetime(),
     keptUntil: p.datetime(),
-    sealed: p.blob(),
+    sealed: p.blob().$type<Buffer>(),
   }),
   indexes: [
     {

@@ -10,7 +10,7 @@ export const ConnectionGrantEntity = defineEntity({
     connectionId: p.integer(),
     serverType: p.text(),
     keyVersion: p.integer(),
-    sealedGrant: p.blob(),
+    sealedGrant: p.blob().$type<Buffer>(),
     version: p.integer().default(1),
     lostReason: p.text().nullable(),
     createdAt: p.datetime().defaultRaw("now()"),

@@ -1,18 +1,12 @@
 import { defineEntity } from "@mikro-orm/core";
-import { AccountEntity } from "./account.ts";
+import { owner } from "./owner.ts";
 
 /** An id that never comes back, and whether its history has been purged. */
 export const ConnectionTombstoneEntity = defineEntity({
   name: "ConnectionTombstone",
   tableName: "connection_tombstone",
   properties: (p) => ({
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("connection_tombstone_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: owner("connection_tombstone_account_id_fkey"),
     connectionId: p.integer().primary(),
     deletedAt: p.datetime().defaultRaw("now()"),
     purgedAt: p.datetime().nullable(),

@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 import type { JsonObject } from "../../json.ts";
-import { AccountEntity } from "./account.ts";
+import { owner } from "./owner.ts";
 import { ToolPinSetEntity } from "./tool-pin-set.ts";
 
 /** A connection; its secrets are sealed in one value. */
@@ -8,13 +8,7 @@ export const ConnectionEntity = defineEntity({
   name: "Connection",
   tableName: "connection",
   properties: (p) => ({
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("connection_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: owner("connection_account_id_fkey"),
     id: p.integer().primary(),
     serverType: p.text(),
     name: p.text(),
@@ -22,7 +16,7 @@ export const ConnectionEntity = defineEntity({
     agentEnabled: p.boolean().default(true),
     accessType: p.enum(["read", "write", "individual"]),
     configuration: p.json<JsonObject>(),
-    sealedSecrets: p.blob().nullable(),
+    sealedSecrets: p.blob().$type<Buffer>().nullable(),
     hasCredential: p.boolean().default(false),
     verificationStatus: p.enum(["pending", "verified", "failed"]),
     statusReason: p.text().nullable(),
@@ -39,6 +33,7 @@ export const ConnectionEntity = defineEntity({
       .mapToPk()
       .nullable()
       .joinColumn("tool_pins")
+      .fieldName("tool_pins")
       .foreignKeyName("connection_tool_pins_fkey")
       .updateRule("no action")
       .deleteRule("no action"),

@@ -1,20 +1,14 @@
 import { defineEntity } from "@mikro-orm/core";
-import { AccountEntity } from "./account.ts";
+import { owner } from "./owner.ts";
 
 /** What was created under an `Idempotency-Key`, for as long as the key counts. */
 export const IdempotencyKeyEntity = defineEntity({
   name: "IdempotencyKey",
   tableName: "idempotency_key",
   properties: (p) => ({
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("idempotency_key_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: owner("idempotency_key_account_id_fkey"),
     key: p.text().primary(),
-    requestHash: p.blob(),
+    requestHash: p.blob().$type<Buffer>(),
     connectionId: p.integer(),
     serverType: p.text(),
     name: p.text(),

@@ -7,7 +7,7 @@ export const InstallationEntity = defineEntity({
   properties: (p) => ({
     id: p.integer().primary().autoincrement(false).check("id = 1"),
     masterKeyFingerprint: p.text(),
-    sealedPepper: p.blob(),
+    sealedPepper: p.blob().$type<Buffer>(),
     createdAt: p.datetime().defaultRaw("now()"),
   }),
 });

@@ -1,20 +1,14 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { AccountEntity } from "./account.ts";
+import { owner } from "./owner.ts";
 
 /** A person who is logged in, in one browser; the cookie itself is not kept. */
 export const LoginSessionEntity = defineEntity({
   name: "LoginSession",
   tableName: "login_session",
   properties: {
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("login_session_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: owner("login_session_account_id_fkey"),
     id: p.text().primary(),
-    secretHash: p.blob(),
+    secretHash: p.blob().$type<Buffer>(),
     authenticatedAt: p.datetime().defaultRaw("now()"),
     lastUsedAt: p.datetime().defaultRaw("now()"),
     expiresAt: p.datetime(),

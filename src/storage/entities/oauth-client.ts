@@ -1,34 +1,18 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import type { JsonObject } from "../../json.ts";
-import { ConnectionEntity } from "./connection.ts";
-import { AccountEntity } from "./account.ts";
+import { connectionReference, owner } from "./owner.ts";
 
 /** An OAuth client, of a person or of one connection. */
 export const OauthClientEntity = defineEntity({
   name: "OauthClient",
   tableName: "oauth_client",
   properties: {
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("oauth_client_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: owner("oauth_client_account_id_fkey"),
     id: p.text().primary(),
     connectionId: p.integer().nullable(),
-    connection: () =>
-      p
-        .manyToOne(ConnectionEntity)
-        .mapToPk()
-        .nullable()
-        .joinColumns("account_id", "connection_id")
-        .ownColumns()
-        .foreignKeyName("oauth_client_account_id_connection_id_fkey")
-        .updateRule("no action")
-        .deleteRule("cascade"),
+    connection: () => connectionReference("oauth_client_account_id_connection_id_fkey"),
     name: p.text().default(""),
-    secretHash: p.blob().nullable(),
+    secretHash: p.blob().$type<Buffer>().nullable(),
     scopes: p.array().columnType("text[]"),
     createdAt: p.datetime().defaultRaw("now()"),
     revokedAt: p.datetime().nullable(),
@@ -37,7 +21,7 @@ export const OauthClientEntity = defineEntity({
     tokenEndpointAuthMethod: p.enum(["client_secret_basic", "private_key_jwt", "none"]).default("client_secret_basic"),
     jwks: p.json<JsonObject>().nullable(),
     jwksUri: p.text().nullable(),
-    previousSecretHash: p.blob().nullable(),
+    previousSecretHash: p.blob().$type<Buffer>().nullable(),
     previousSecretUntil: p.datetime().nullable(),
     secretRotatedAt: p.datetime().nullable(),
   },

@@ -1,18 +1,12 @@
 import { defineEntity } from "@mikro-orm/core";
-import { AccountEntity } from "./account.ts";
+import { owner } from "./owner.ts";
 
 /** What a person allowed a client to do. */
 export const OauthGrantEntity = defineEntity({
   name: "OauthGrant",
   tableName: "oauth_grant",
   properties: (p) => ({
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("oauth_grant_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: owner("oauth_grant_account_id_fkey"),
     id: p.text().primary(),
     clientId: p.text(),
     clientName: p.text(),

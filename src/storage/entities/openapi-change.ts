@@ -11,6 +11,7 @@ export const OpenapiChangeEntity = defineEntity({
       .manyToOne(OpenapiSourceEntity)
       .mapToPk()
       .joinColumn("url")
+      .fieldName("url")
       .foreignKeyName("openapi_change_url_fkey")
       .updateRule("no action")
       .deleteRule("cascade"),

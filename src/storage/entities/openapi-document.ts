@@ -6,7 +6,7 @@ export const OpenapiDocumentEntity = defineEntity({
   tableName: "openapi_document",
   properties: (p) => ({
     digest: p.text().primary(),
-    content: p.blob(),
+    content: p.blob().$type<Buffer>(),
     toolNames: p.array().columnType("text[]"),
     usedAt: p.datetime().defaultRaw("now()"),
   }),

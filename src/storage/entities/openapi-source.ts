@@ -11,6 +11,7 @@ export const OpenapiSourceEntity = defineEntity({
       .manyToOne(OpenapiDocumentEntity)
       .mapToPk()
       .joinColumn("digest")
+      .fieldName("digest")
       .foreignKeyName("openapi_source_digest_fkey")
       .updateRule("no action")
       .deleteRule("no action"),

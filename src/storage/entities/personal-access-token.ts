@@ -1,34 +1,18 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { ConnectionEntity } from "./connection.ts";
-import { AccountEntity } from "./account.ts";
+import { connectionReference, owner } from "./owner.ts";
 
 /** A personal access token; the token itself is not kept. */
 export const PersonalAccessTokenEntity = defineEntity({
   name: "PersonalAccessToken",
   tableName: "personal_access_token",
   properties: {
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("personal_access_token_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: owner("personal_access_token_account_id_fkey"),
     id: p.text().primary(),
     clientId: p.text(),
     name: p.text().default(""),
     scopes: p.array().columnType("text[]"),
     connectionId: p.integer().nullable(),
-    connection: () =>
-      p
-        .manyToOne(ConnectionEntity)
-        .mapToPk()
-        .nullable()
-        .joinColumns("account_id", "connection_id")
-        .ownColumns()
-        .foreignKeyName("personal_access_token_account_id_connection_id_fkey")
-        .updateRule("no action")
-        .deleteRule("cascade"),
+    connection: () => connectionReference("personal_access_token_account_id_connection_id_fkey"),
     createdAt: p.datetime().defaultRaw("now()"),
     expiresAt: p.datetime().nullable(),
     revokedAt: p.datetime().nullable(),

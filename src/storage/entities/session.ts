@@ -1,19 +1,13 @@
 import { defineEntity } from "@mikro-orm/core";
 import type { JsonObject } from "../../json.ts";
-import { AccountEntity } from "./account.ts";
+import { owner } from "./owner.ts";
 
 /** An MCP session. */
 export const SessionEntity = defineEntity({
   name: "Session",
   tableName: "session",
   properties: (p) => ({
-    accountId: p
-      .manyToOne(AccountEntity)
-      .mapToPk()
-      .primary()
-      .joinColumn("account_id")
-      .foreignKeyName("session_account_id_fkey")
-      .deleteRule("cascade"),
+    accountId: owner("session_account_id_fkey"),
     id: p.text().primary(),
     clientId: p.text(),
     connectionId: p.integer().nullable(),

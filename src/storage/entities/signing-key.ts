@@ -10,7 +10,7 @@ export const SigningKeyEntity = defineEntity({
     purpose: p.enum(["access_token", "personal_access_token"]),
     state: p.enum(["next", "current", "retired"]),
     publicJwk: p.json<JsonObject>(),
-    sealedPrivateJwk: p.blob().nullable(),
+    sealedPrivateJwk: p.blob().$type<Buffer>().nullable(),
     createdAt: p.datetime().defaultRaw("now()"),
     readyAt: p.datetime().defaultRaw("now()"),
     currentSince: p.datetime().nullable(),

@@ -1,5 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { ConnectionEntity } from "./connection.ts";
+import { connectionReference } from "./owner.ts";
 import type { JsonValue } from "../../json.ts";
 
 /** What an upstream last answered when asked for its tools. */
@@ -9,15 +9,7 @@ export const ToolListEntity = defineEntity({
   properties: {
     accountId: p.text().primary(),
     connectionId: p.integer().primary(),
-    connection: () =>
-      p
-        .manyToOne(ConnectionEntity)
-        .mapToPk()
-        .joinColumns("account_id", "connection_id")
-        .ownColumns()
-        .foreignKeyName("tool_list_account_id_connection_id_fkey")
-        .updateRule("no action")
-        .deleteRule("cascade"),
+    connection: () => connectionReference("tool_list_account_id_connection_id_fkey"),
     keyVersion: p.integer(),
     tools: p.json<JsonValue>(),
     digest: p.text(),

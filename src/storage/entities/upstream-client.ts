@@ -6,7 +6,7 @@ export const UpstreamClientEntity = defineEntity({
   tableName: "upstream_client",
   properties: (p) => ({
     id: p.text().primary(),
-    sealedClient: p.blob(),
+    sealedClient: p.blob().$type<Buffer>(),
     expiresAt: p.datetime().nullable(),
     createdAt: p.datetime().defaultRaw("now()"),
   }),
