@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { ensureFirstAccount, type FirstAccount } from "../identity/bootstrap.ts";
-import { createRechecks, fromVerificationJob, startBackground, VERIFY_QUEUE } from "./background.ts";
+import { startBackground } from "./background.ts";
 import { composeAdministration } from "./administration.ts";
 import { composeAccess } from "./access.ts";
 import { composeAuth } from "./auth.ts";
@@ -20,6 +20,7 @@ import type { Config } from "../config.ts";
 import { createCachedView } from "../connections/cached-view.ts";
 import type { ConnectionEvent } from "../connections/change-feed.ts";
 import { createConnections } from "../connections/connections.ts";
+import { createEarlyRecheck } from "../connections/early-recheck.ts";
 import { createToolChangeReview } from "../connections/definitions/tool-change-review.ts";
 import { createToolLists } from "../connections/tool-lists.ts";
 import { createTrials } from "../connections/trials.ts";
@@ -45,6 +46,7 @@ import { createCancellationFeed } from "../storage/stores/sessions/cancellation.
 import { createChangeFeed } from "../storage/stores/connections/connection-event.ts";
 import { createOfferFeed } from "../storage/stores/sessions/offer-change.ts";
 import { createPurge } from "../storage/stores/connections/purge.ts";
+import { createVerificationQueue, hastenVerification } from "../storage/stores/connections/verification-queue.ts";
 import { createSessionStore } from "../storage/stores/sessions/session.ts";
 import { createToolListStore } from "../storage/stores/tools/tool-list.ts";
 import { createToolNames } from "../storage/stores/tools/tool-name.ts";
@@ -94,7 +96,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => auth.close());
   const { revocations, verifier, isHonoured } = auth;
   const oauthServer = composeAuthorizationServer(config, foundation, login, auth, log);
-  const { store, enqueueVerification } = composeConnectionStore(config, foundation, jobs);
+  const store = composeConnectionStore(config, foundation, jobs);
   const grantedTokens = await composeGrantedTokens(config, foundation, store);
   building.defer(() => grantedTokens.close());
   const integrations = await composeIntegrations(config, foundation, feed, log, additional, grantedTokens);
@@ -121,7 +123,6 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     connections: store,
     view,
     tools,
-    schedule: (job, startAfterSeconds) => jobs.send(VERIFY_QUEUE, fromVerificationJob(job), { startAfterSeconds }),
   });
   const watch = createWatch({ connections: store, feed, isValid: isHonoured });
 
@@ -136,7 +137,6 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   };
   const authorization = composeConnectionAuthorization(config, foundation, login, {
     ...{ catalog, connections: store, view, onChange, jobs, log },
-    enqueueVerification,
   });
   const { addresses } = authorization;
   const connections = createConnections({ catalog, validator, store, view, tools, addresses, onChange });
@@ -155,7 +155,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   });
   building.defer(() => history.close());
   const serverInfo = { name: "patchbay", version: await ownVersion() };
-  const rechecks = createRechecks({ pool, jobs, log });
+  const onRefusedKey = createEarlyRecheck({
+    hasten: (connection) => hastenVerification(pool, connection),
+    onError: (error) => log.warn({ err: error }, "a key that was refused could not be made due for verification"),
+  });
   const toolUse = createToolUse({
     manyTools: createManyTools({ settings: discovery.settingsView, ranking: discovery.ranking, validator }),
     sessions,
@@ -167,7 +170,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       history: history.history,
       contents: history.contents,
       circuits: createCircuits(),
-      onRefusedKey: rechecks.early,
+      onRefusedKey,
     }),
   });
   const runtime = createRuntime({ sessions, tools: toolUse, serverInfo });
@@ -247,22 +250,21 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     handler: transport.handler,
     ...(config.tls === undefined ? {} : { tls: await readTls(config.tls) }),
   });
-  let stopSweep = (): void => {};
+  let stopBackground = async (): Promise<void> => {};
   const built = building.move();
 
   return {
     async listen() {
-      stopSweep = await startBackground({
+      stopBackground = await startBackground({
         jobs,
+        feed,
+        verifications: createVerificationQueue(pool),
         verify,
         purge: createPurge(pool),
         revokeGrants: composeRevocation(foundation, catalog, log),
-        refreshDocuments: async () => {
-          await integrations.refreshDocuments((url) => toolPins.lookAtPinned(tools, url));
-          await toolPins.purge();
-        },
+        refreshDocuments: () => integrations.refreshDocuments((url) => toolPins.lookAtPinned(tools, url)),
+        purgeDefinitions: () => toolPins.purge(),
         renewHistory: () => history.renew(),
-        recheckKeys: rechecks.due,
         endIdleSessions: () => sessions.endIdle(),
         maintainKeys: () => foundation.keyRotation.maintain(),
         log,
@@ -275,9 +277,9 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     },
     async close() {
       ready = false;
-      stopSweep();
+      const stopped = stopBackground();
       transport.endStreams();
-      await port.close(DRAIN_MS);
+      await Promise.all([stopped, port.close(DRAIN_MS)]);
       await jobs.close();
       await built.disposeAsync();
     },

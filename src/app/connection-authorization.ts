@@ -1,4 +1,3 @@
-import type pg from "pg";
 import type { Logger } from "pino";
 import { clientDocumentRoute } from "../transport/pages/serve-client-document.ts";
 import { createAuthorizationRoutes } from "../transport/pages/serve-authorizations.ts";
@@ -16,7 +15,6 @@ import {
   createAuthorizationSecrets,
 } from "../connections/authorization/tickets.ts";
 import type { ConnectionEvent } from "../connections/change-feed.ts";
-import type { Connection } from "../connections/connection.ts";
 import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
 import type { Catalog } from "../integrations/integration.ts";
@@ -24,6 +22,7 @@ import { CALLBACK_PATH } from "../integrations/oauth/client-document.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import { createAuthorizationStore } from "../storage/stores/connections/authorization-request.ts";
 import { createConnectionGrants } from "../storage/stores/connections/connection-grant-write.ts";
+import { enqueueVerification } from "../storage/stores/connections/verification-queue.ts";
 import { createUpstreamClientStore } from "../storage/stores/integrations/upstream-client.ts";
 import type { NodeRoute } from "../transport/http/router.ts";
 import type { Foundation } from "./foundation.ts";
@@ -47,13 +46,12 @@ export function composeConnectionAuthorization(
     readonly catalog: Catalog;
     readonly connections: ConnectionStore;
     readonly view: ConnectionView;
-    readonly enqueueVerification: (client: pg.PoolClient, connection: Connection) => Promise<void>;
     readonly onChange: (event: ConnectionEvent) => void;
     readonly jobs: Jobs;
     readonly log: Logger;
   },
 ): ConnectionAuthorization {
-  const { catalog, connections, view, enqueueVerification, onChange, log } = deps;
+  const { catalog, connections, view, onChange, log } = deps;
   const { publicUrl, trustProxy } = config;
   const secrets = createAuthorizationSecrets({ publicUrl, hashSecret: (secret) => hashSecret(pepper, secret) });
   const authorizations = createAuthorizationStore({ pool, sealer });

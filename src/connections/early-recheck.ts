@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { atMost } from "../at-most.ts";
 import type { Connection } from "./connection.ts";
-import type { VerificationJob } from "./verification.ts";
 
 /** The shortest time between two such verifications of one connection on one replica, in milliseconds. */
 const PAUSE_MS = 300_000;
@@ -10,8 +9,8 @@ const MAX_REMEMBERED = 20_000;
 
 /** What it needs. */
 export interface EarlyRecheckDeps {
-  /** Puts the job in the queue. */
-  readonly schedule: (job: VerificationJob) => Promise<void>;
+  /** Makes the verification of the key due now. */
+  readonly hasten: (connection: Connection) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Milliseconds since 1970; the system's clock unless told. */
   readonly now?: () => number;
@@ -22,18 +21,19 @@ export interface EarlyRecheckDeps {
  * concern that call alone, so it decides nothing itself. Never waits and never throws.
  */
 export function createEarlyRecheck({
-  schedule,
+  hasten,
   onError,
   now = Date.now,
 }: EarlyRecheckDeps): (connection: Connection) => void {
   const rechecked = new LRUCache<string, number>(atMost(MAX_REMEMBERED));
-  return ({ accountId, id, keyVersion, verificationStatus }) => {
+  return (connection) => {
+    const { id, keyVersion, verificationStatus } = connection;
     if (verificationStatus !== "verified") return;
     const key = `${id}/${keyVersion}`;
     const last = rechecked.get(key);
     if (last !== undefined && now() - last < PAUSE_MS) return;
     rechecked.set(key, now());
-    schedule({ accountId, connectionId: id, keyVersion, attempt: 0, isRecheck: true }).catch((error: unknown) => {
+    hasten(connection).catch((error: unknown) => {
       rechecked.delete(key);
       onError(error);
     });

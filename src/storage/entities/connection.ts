@@ -26,6 +26,7 @@ export const ConnectionEntity = defineEntity({
     oauthClientId: p.text(),
     createdAt: p.datetime().defaultRaw("now()"),
     updatedAt: p.datetime().defaultRaw("now()"),
+    /** Unused since `verification` says when; kept for replicas of the version before. */
     verifyDueAt: p.datetime().nullable(),
     acceptToolChanges: p.enum(["manual", "automatic"]).default("manual"),
     toolPins: p
@@ -51,7 +52,6 @@ export const ConnectionEntity = defineEntity({
     },
   ],
   indexes: [
-    { name: "connection_verify_due", expression: `create index connection_verify_due on connection (verify_due_at)` },
     {
       name: "connection_sealed_version",
       expression: `create index connection_sealed_version on connection (substring(sealed_secrets from 2 for 4))`,

@@ -27,6 +27,7 @@ import { ToolListEntity } from "./tool-list.ts";
 import { ToolNameEntity } from "./tool-name.ts";
 import { ToolPinSetEntity } from "./tool-pin-set.ts";
 import { UpstreamClientEntity } from "./upstream-client.ts";
+import { VerificationEntity } from "./verification.ts";
 
 /** Every entity the ORM maps; one for each table of ours. */
 export const entities = [
@@ -59,4 +60,5 @@ export const entities = [
   ToolNameEntity,
   ToolPinSetEntity,
   UpstreamClientEntity,
+  VerificationEntity,
 ];

@@ -28,6 +28,7 @@ import { CreateAuthorizationRequest } from "./0028-create-authorization-request.
 import { CreateConnectionGrant } from "./0029-create-connection-grant.ts";
 import { CreateCallContents } from "./0030-create-call-contents.ts";
 import { FreeCallRecord } from "./0031-free-call-record.ts";
+import { CreateVerification } from "./0032-create-verification.ts";
 import { IndexSealedVersion } from "./0022-index-sealed-version.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
@@ -63,6 +64,7 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0029_create_connection_grant": CreateConnectionGrant,
   "0030_create_call_contents": CreateCallContents,
   "0031_free_call_record": FreeCallRecord,
+  "0032_create_verification": CreateVerification,
 };
 
 /** Every migration with its class, in the order of running. */

@@ -35,4 +35,5 @@ export const MIGRATION_NAMES = [
   "0029_create_connection_grant",
   "0030_create_call_contents",
   "0031_free_call_record",
+  "0032_create_verification",
 ] as const;

@@ -4,7 +4,6 @@ import { isJsonObject } from "../../../json.ts";
 import { announce } from "./connection-event.ts";
 import { createConnectionWrites, type ConnectionWriteDeps, NEXT_UPDATED_AT } from "./connection-write.ts";
 import { type ConnectionRow, secretsPlace, SHOWN_COLUMNS, toConnection } from "./connection-row.ts";
-import { NEXT_VERIFICATION } from "./due-verification.ts";
 import type { StatementRunner } from "../../reads.ts";
 import { runStatement } from "../run-statement.ts";
 
@@ -31,8 +30,7 @@ const SECRETS = {
 const VERIFY = {
   name: "connection_verified",
   text: `with changed as (
-      update connection set verification_status = $4, status_reason = $5, updated_at = ${NEXT_UPDATED_AT},
-        verify_due_at = ${NEXT_VERIFICATION}
+      update connection set verification_status = $4, status_reason = $5, updated_at = ${NEXT_UPDATED_AT}
       where account_id = $1 and id = $2 and key_version = $3
         and not needs_authorization and (verification_status, status_reason) is distinct from ($4, $5)
       returning account_id, id)

@@ -50,7 +50,8 @@ export interface Purge {
   contents(accountId: string, connectionId: number): Promise<void>;
   /**
    * Rows that have nothing left to say: contents of calls that were kept long enough, expired revocations, OAuth payloads,
-   * login sessions, failed logins, authorizations and idempotency keys.
+   * login sessions, failed logins, authorizations and idempotency keys. A table that fails does not stop the others; it
+   * throws at the end.
    */
   expired(): Promise<void>;
 }
@@ -78,7 +79,10 @@ export function createPurge(pool: pg.Pool): Purge {
     },
     contents: purgeContents,
     async expired() {
-      for (const statement of EXPIRED) await untilEmpty(statement, [], statement.batch);
+      const failures: unknown[] = [];
+      for (const statement of EXPIRED)
+        await untilEmpty(statement, [], statement.batch).catch((error: unknown) => failures.push(error));
+      if (failures.length > 0) throw new AggregateError(failures, `${failures.length} tables could not be purged`);
     },
   };
 }

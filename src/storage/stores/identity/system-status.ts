@@ -22,7 +22,11 @@ const QUEUES = {
       (count(*) filter (where state in ('created', 'retry')))::integer as waiting,
       (count(*) filter (where state = 'active'))::integer as active,
       (count(*) filter (where state = 'failed'))::integer as failed
-    from pgboss.job where state in ('created', 'retry', 'active', 'failed') group by name order by name`,
+    from pgboss.job where state in ('created', 'retry', 'active', 'failed') group by name
+    union all
+    select 'verify-key', count(*)::integer, 0, 0 from verification where priority < 2 or due_at <= now()
+    having count(*) > 0
+    order by name`,
 };
 
 /** Reads how the installation stands. Counts whole tables, so it is for people and not for probes. */

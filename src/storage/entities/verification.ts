@@ -1,0 +1,20 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { connectionReference } from "./owner.ts";
+
+/** When a connection's key is verified next. */
+export const VerificationEntity = defineEntity({
+  name: "Verification",
+  tableName: "verification",
+  properties: {
+    accountId: p.text().primary(),
+    connectionId: p.integer().primary(),
+    connection: () => connectionReference("verification_account_id_connection_id_fkey"),
+    keyVersion: p.integer(),
+    priority: p.smallint(),
+    dueAt: p.datetime(),
+    attempt: p.integer().default(0),
+  },
+  indexes: [
+    { name: "verification_due", expression: `create index verification_due on verification (priority, due_at)` },
+  ],
+});
