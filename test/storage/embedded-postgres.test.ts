@@ -192,7 +192,8 @@ test("a folder made by another PostgreSQL version is refused with one line", asy
   await writeFile(versionFile, "18\n");
 });
 
-test.runIf(isRoot)("an ordinary user starts it as itself", async () => {
+test("an ordinary user starts it as itself", async ({ skip }) => {
+  skip(!isRoot, "only root can start a process as another user");
   const user = (await findUnprivilegedUser()) ?? { uid: 65534, gid: 65534 };
   const ordinary = await startProcess(user);
   expect(await query(ordinary.url, "select 1 as one")).toEqual([{ one: 1 }]);
@@ -200,13 +201,15 @@ test.runIf(isRoot)("an ordinary user starts it as itself", async () => {
   await ordinary.stop();
 });
 
-test.runIf(isRoot)("a folder of another user is refused with one line", async () => {
+test("a folder of another user is refused with one line", async ({ skip }) => {
+  skip(!isRoot, "only root can start a process as another user");
   const root = await startEmbeddedPostgres({ dataDir, log });
   await root.stop();
   await expect(startProcess({ uid: 65534, gid: 65534 })).rejects.toThrow(/belongs to another user/);
 });
 
-test.runIf(isRoot)("root starts it below a folder that is closed to others", async () => {
+test("root starts it below a folder that is closed to others", async ({ skip }) => {
+  skip(!isRoot, "only root starts PostgreSQL as another user");
   const closed = join(folder, "closed");
   await mkdir(closed, { mode: 0o700 });
   dataDir = join(closed, "data");

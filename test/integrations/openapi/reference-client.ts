@@ -1,14 +1,47 @@
-import { existsSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { followReference, objectOf, type OpenApiDocument } from "../../../src/integrations/openapi/document.ts";
+import { readContract } from "../../../src/integrations/openapi/contract.ts";
+import {
+  followReference,
+  objectOf,
+  type OpenApiDocument,
+  parseDocument,
+} from "../../../src/integrations/openapi/document.ts";
 import type { Operation } from "../../../src/integrations/openapi/operation.ts";
-import type { OutgoingRequest } from "../../../src/integrations/openapi/requests/request.ts";
+import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
+import { buildRequest } from "../../../src/integrations/openapi/requests/request.ts";
 import type { JsonObject, JsonValue } from "../../../src/json.ts";
 
-const NAME = "swagger-client";
+const CONTRACTS = "openapi/integrations";
+const GITHUB = "test/integrations/openapi/github.yaml";
+const ADDRESS = "https://api.test";
+const KEY = "key-0123456789";
 
-/** Whether swagger-client is here: it weighs 141 MB, so `npm run fixture:github` brings it and an ordinary install does not. */
-export const hasReferenceClient = existsSync(`node_modules/${NAME}`);
+/** The credentials as swagger-client expects them, by the names of our contracts' security schemes. */
+const SECURITIES: JsonObject = {
+  token: { value: KEY },
+  api_key: { value: KEY },
+  key: { username: KEY, password: "x" },
+  account: { username: "ava@example.com", password: KEY },
+};
+const CONFIGURATION: JsonObject = { token: KEY, api_key: KEY, api_token: KEY, email: "ava@example.com" };
+
+/** The documents whose requests are compared, as paths. */
+export const RECORDED_DOCUMENTS: readonly string[] = [
+  ...readdirSync(CONTRACTS).flatMap((name) => (name.endsWith(".yaml") ? [`${CONTRACTS}/${name}`] : [])),
+  GITHUB,
+];
+
+/** A document of `RECORDED_DOCUMENTS` with its operations. */
+export function operationsOfDocument(path: string): {
+  readonly document: OpenApiDocument;
+  readonly operations: readonly Operation[];
+} {
+  const text = readFileSync(path, "utf8");
+  const document = parseDocument(text);
+  const options = { category: undefined, credentialProperty: "api_token" };
+  return { document, operations: path === GITHUB ? operationsOf(document, options) : readContract(text).operations };
+}
 
 /** A request in a form that two clients can be compared in. */
 export interface ComparableRequest {
@@ -28,36 +61,31 @@ interface Built {
 const OWN_HEADERS = ["accept", "user-agent"];
 
 /** The request that swagger-client builds for an operation of a document. */
-export function referenceRequest(
-  document: OpenApiDocument,
-  operation: Operation,
-  args: JsonObject,
-  address: string,
-  securities: JsonObject,
-): ComparableRequest {
-  const { buildRequest } = createRequire(import.meta.url)(NAME) as { buildRequest(options: object): Built };
+export function referenceRequest(document: OpenApiDocument, operation: Operation, args: JsonObject): ComparableRequest {
+  const client = createRequire(import.meta.url)("swagger-client") as { buildRequest(options: object): Built };
   const raw = resolved(document, operation);
   const parameters = operation.parameters.flatMap(({ property, location, name, constant }): [string, JsonValue][] => {
     const value = constant ?? args[property];
     return value === undefined ? [] : [[`${location}.${name}`, value]];
   });
   const requestBody = bodyOf(operation, args);
-  const built = buildRequest({
+  const built = client.buildRequest({
     spec: { ...document.root, paths: { [operation.path]: { [operation.method.toLowerCase()]: raw } } },
     operationId: "it",
-    baseURL: address,
+    baseURL: ADDRESS,
     parameters: Object.fromEntries(parameters),
-    securities: { authorized: securities },
+    securities: { authorized: SECURITIES },
     ...(requestBody === undefined ? {} : { requestBody, requestContentType: operation.body?.contentType }),
   });
   const { body } = built;
   const text = typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body);
-  return comparable(built.method, built.url.slice(address.length), built.headers, text);
+  return comparable(built.method, built.url.slice(ADDRESS.length), built.headers, text);
 }
 
-/** A request of ours in that form. */
-export function ourRequest({ method, path, headers, body }: OutgoingRequest): ComparableRequest {
-  return comparable(method, path, headers, body?.toString() ?? "");
+/** The request that we build, in the same form. Throws UnsendableArgument for arguments that we do not send. */
+export function ourRequest(operation: Operation, args: JsonObject): ComparableRequest {
+  const request = buildRequest(operation, args, { origin: ADDRESS, basePath: "" }, CONFIGURATION);
+  return comparable(request.method, request.path, request.headers, request.body?.toString() ?? "");
 }
 
 function comparable(
