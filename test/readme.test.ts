@@ -5,19 +5,20 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openAccounts, type TestAccount, type TestAccounts } from "./support/accounts.ts";
 import { PROJECT_FOLDER, runChild } from "./support/child-process.ts";
+import { type EverythingServer, startEverythingServer } from "./integrations/mcp/everything-server.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type Service, startService } from "./support/service.ts";
 
 /** Every page that somebody reads before they read code. */
 const PAGES = globSync(
   "{README.md,CHANGELOG.md,src/README.md,src/*/README.md,openapi/integrations/README.md,bench/README.md,examples/**/*.md}",
-  {
-    cwd: PROJECT_FOLDER,
-  },
+  {},
 ).sort();
 /** The bench's page shows its own arguments; the bench runs for minutes. */
 const NOT_RUN = ["bench/README.md"];
 const ADDRESS = "http://127.0.0.1:8080";
+/** The MCP server that the pages connect; a real one answers in its place. */
+const UPSTREAM = "https://mcp.example.com/mcp";
 
 const { scripts } = JSON.parse(readFileSync(join(PROJECT_FOLDER, "package.json"), "utf8")) as {
   scripts: Record<string, string>;
@@ -36,25 +37,45 @@ let service: Service;
 let accounts: TestAccounts;
 let account: TestAccount;
 let folder: string;
+let upstream: EverythingServer;
 
 beforeAll(async () => {
-  [database, folder] = await Promise.all([createTestDatabase(), mkdtemp(join(tmpdir(), "patchbay-readme-"))]);
-  service = await startService({ databaseUrl: database.url });
+  [database, folder, upstream] = await Promise.all([
+    createTestDatabase(),
+    mkdtemp(join(tmpdir(), "patchbay-readme-")),
+    startEverythingServer(),
+  ]);
+  service = await startService({
+    databaseUrl: database.url,
+    env: { OUTBOUND_ALLOW: new URL(upstream.url).host },
+  });
   accounts = await openAccounts(service.env);
   account = await accounts.create();
 });
 afterAll(async () => {
   await accounts?.close();
   await service?.stop();
+  await upstream?.stop();
   await database?.close();
   await rm(folder, { recursive: true, force: true });
 });
 
 async function bash(script: string): Promise<string> {
   const env = { ...service.env, TOKEN: await account.token(), HOME: folder };
-  const { code, stdout, output } = await runChild({ command: "bash", args: ["-euo", "pipefail", "-c", script], env });
+  const { code, stdout, output } = await runChild({
+    command: "bash",
+    args: ["-euo", "pipefail", "-c", script],
+    env,
+  });
   expect([code, output]).toEqual([0, output]);
   return stdout;
+}
+
+async function connectionStates(): Promise<string[]> {
+  const headers = { authorization: `Bearer ${await account.token()}` };
+  const answer = await fetch(`${service.url}/api/v1/mcp-servers`, { headers });
+  const { data } = (await answer.json()) as { data: { api_key_verification_status: string }[] };
+  return data.map((connection) => connection.api_key_verification_status);
 }
 
 /** How the blocks are tried, by what they begin with. A block that none of them knows fails the test. */
@@ -85,6 +106,13 @@ const WAYS: [begins: RegExp, tries: (block: string) => Promise<void>][] = [
       expect(JSON.parse(await bash(`node ${join(folder, "block.mjs")}`))).toMatchObject({ success: true });
     },
   ],
+  [
+    /^npx mcp-inspector /,
+    async (block) => {
+      await expect.poll(connectionStates, { timeout: 20_000 }).toContain("verified");
+      expect(JSON.parse(await bash(block))).toMatchObject({ content: [{ text: "Echo: hello" }] });
+    },
+  ],
   // A picture.
   [/^[^\n]*─/, async () => undefined],
 ];
@@ -101,7 +129,7 @@ describe("every code block works as it is printed", () => {
   test.each(blocks)("%s: %s", async (_page, _first, block) => {
     const way = WAYS.find(([begins]) => begins.test(block));
     expect(way, `nothing tries this block:\n${block}`).toBeDefined();
-    await way?.[1](block.replaceAll(ADDRESS, service.url));
+    await way?.[1](block.replaceAll(ADDRESS, service.url).replaceAll(UPSTREAM, upstream.url));
   });
 });
 
