@@ -103,7 +103,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     if (earlier !== undefined) return earlier;
     // What is wrong is said before anything is stored.
     prepareConnection(principal.accountId, draft, deps.catalog, deps.validator);
-    const configuration = await adopt(deps.catalog.get(draft.serverType), draft.configuration);
+    const configuration = await adopt(principal, deps.catalog.get(draft.serverType), draft.configuration);
     const adopted = { ...draft, configuration };
     const prepared = prepareConnection(principal.accountId, adopted, deps.catalog, deps.validator);
     const actor = toActor(principal);
@@ -151,7 +151,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       let change = wanted;
       if (wanted.configuration !== undefined) {
         const { serverType } = await find(principal, serverId);
-        change = { ...wanted, configuration: await adopt(deps.catalog.get(serverType), wanted.configuration) };
+        change = {
+          ...wanted,
+          configuration: await adopt(principal, deps.catalog.get(serverType), wanted.configuration),
+        };
       }
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const before = await find(principal, serverId);
@@ -186,8 +189,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   };
 }
 
-async function adopt(integration: Integration | undefined, configuration: JsonObject): Promise<JsonObject> {
-  return (await integration?.adoptConfiguration?.(configuration)) ?? configuration;
+async function adopt(
+  { accountId }: Principal,
+  integration: Integration | undefined,
+  configuration: JsonObject,
+): Promise<JsonObject> {
+  return (await integration?.adoptConfiguration?.(configuration, accountId)) ?? configuration;
 }
 
 async function decideOn(

@@ -53,8 +53,11 @@ export interface Integration {
   readonly destinationProperties: readonly string[];
   /** A property that may hold a whole document: it does not count towards the size of a configuration. */
   readonly documentProperty?: string;
-  /** Stores what of a supplied configuration is shared and large, and puts a reference in its place. Throws DomainError `invalid`. */
-  adoptConfiguration?(configuration: JsonObject): Promise<JsonObject>;
+  /**
+   * Stores what of a supplied configuration is shared and large, and puts a reference in its place. A supplied reference must
+   * be one that a connection of the account uses. Throws DomainError `invalid`.
+   */
+  adoptConfiguration?(configuration: JsonObject, accountId: string): Promise<JsonObject>;
   /** Rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property. */
   checkConfiguration?(configuration: JsonObject): void;
   /**

@@ -9,3 +9,8 @@ export class DocumentFailure extends Error {
     this.kind = kind;
   }
 }
+
+/** A reference that leads to no document of this account. */
+export function notStored(): DocumentFailure {
+  return new DocumentFailure("unusable", "The document is not stored here any more; supply it again.");
+}

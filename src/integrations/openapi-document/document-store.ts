@@ -29,6 +29,8 @@ export interface DocumentStore {
   find(digest: string): Promise<Pick<StoredDocument, "text" | "toolNames"> | undefined>;
   /** Keeps a document; nothing happens when it is there already. */
   save(document: StoredDocument): Promise<void>;
+  /** Whether a connection of this account refers to the document. */
+  isUsedBy(accountId: string, digest: string): Promise<boolean>;
   findSource(url: string): Promise<DocumentSource | undefined>;
   /**
    * Notes what an address answered to its first fetch, with the next one in so many seconds; what another replica noted

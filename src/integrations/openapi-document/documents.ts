@@ -7,7 +7,7 @@ import type { Operation } from "../openapi/operation.ts";
 import type { ToolDefinition } from "../tool.ts";
 import { digestIn, textIn } from "./configuration.ts";
 import { createDocumentCache, digestOf, type LoadedDocument } from "./document-cache.ts";
-import { DocumentFailure } from "./document-failure.ts";
+import { DocumentFailure, notStored } from "./document-failure.ts";
 import type { DocumentChange, DocumentSource, DocumentStore } from "./document-store.ts";
 import type { DocumentConverter } from "./converter.ts";
 import { fetchDocument } from "./fetch-document.ts";
@@ -32,8 +32,8 @@ export interface Documents {
    * says by now. Undefined when it never had such a tool.
    */
   operationOf(document: LoadedDocument, tool: ToolDefinition): Operation | undefined | Promise<Operation | undefined>;
-  /** Whether a document with this digest is kept. */
-  has(digest: string): Promise<boolean>;
+  /** Whether a connection of this account uses the document with this digest. */
+  isUsedBy(accountId: string, digest: string): Promise<boolean>;
   /**
    * Fetches again what is due, each address on one replica, and now and then drops what nobody uses. `onChanged` hears of
    * addresses that answered other tools than before.
@@ -83,7 +83,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     return cache.load(digest, async () => {
       const found = await store.find(digest);
       if (found !== undefined) return found.text;
-      throw new DocumentFailure("unusable", "The document is not stored here any more; supply it again.");
+      throw notStored();
     });
   }
 
@@ -198,7 +198,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       if (digest === undefined || current?.tool.digest === digest) return current;
       return earlier.get(digest) ?? findEarlier(digest);
     },
-    has: async (digest) => (await store.find(digest)) !== undefined,
+    isUsedBy: (accountId, digest) => store.isUsedBy(accountId, digest),
     async maintain(onChanged) {
       for (const source of await store.claimDue(REFRESH_BATCH)) await refresh(source, onChanged);
       if (Date.now() < nextPurgeMs) return;

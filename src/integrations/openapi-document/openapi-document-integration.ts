@@ -21,7 +21,7 @@ import {
   textIn,
 } from "./configuration.ts";
 import type { LoadedDocument } from "./document-cache.ts";
-import { DocumentFailure } from "./document-failure.ts";
+import { DocumentFailure, notStored } from "./document-failure.ts";
 import type { DocumentStore } from "./document-store.ts";
 import type { Documents } from "./documents.ts";
 import { placeOperation } from "./place-operation.ts";
@@ -55,8 +55,13 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     };
   }
 
-  function documentOf(target: Target, signal: AbortSignal): Promise<LoadedDocument> {
-    return documents.of(target.configuration, signal, target.connectionId < 0);
+  async function documentOf(target: Target, signal: AbortSignal): Promise<LoadedDocument> {
+    const { accountId, connectionId, configuration } = target;
+    const isTrial = connectionId < 0;
+    const digest = isTrial ? digestIn(configuration.spec) : undefined;
+    // Saved configurations were checked when they were adopted; a trial must not show another account's document.
+    if (digest !== undefined && !(await documents.isUsedBy(accountId, digest))) throw notStored();
+    return documents.of(configuration, signal, isTrial);
   }
 
   function call(
@@ -103,10 +108,10 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
 
     checkConfiguration: (configuration) => checkConfiguration(configuration, deps.checkDestination),
 
-    async adoptConfiguration(configuration) {
+    async adoptConfiguration(configuration, accountId) {
       const { spec } = configuration;
       const digest = digestIn(spec);
-      if (digest !== undefined && !(await documents.has(digest)))
+      if (digest !== undefined && !(await documents.isUsedBy(accountId, digest)))
         throw invalid("spec", "spec refers to a document that is not stored here; supply the document itself.");
       const text = textIn(spec);
       if (text === undefined) return configuration;

@@ -27,6 +27,14 @@ async function count(table: string): Promise<unknown> {
   return (await world.database.pool.query(`select count(*)::int as count from ${table}`)).rows[0]?.["count"];
 }
 
+/** Gives an account a connection with this configuration. */
+async function use(accountId: string, configuration: JsonObject): Promise<void> {
+  await world.database.pool.query("insert into account (id, email, password_hash) values ($1, $1, '')", [accountId]);
+  const insert = `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
+    values ($1, 1, 'openapi', 'A', 'write', $2, 'pending', 'c')`;
+  await world.database.pool.query(insert, [accountId, configuration]);
+}
+
 const due = (): Promise<unknown> => world.database.pool.query("update openapi_source set due_at = now()");
 
 describe("a document by its address", () => {
@@ -143,22 +151,45 @@ describe("a document by its address", () => {
 describe("an inline document", () => {
   test("leaves its digest in the configuration and is kept once", async () => {
     const adopt = async (): Promise<unknown> =>
-      (await world.integration.adoptConfiguration?.({ spec: documentOf() }))?.["spec"];
+      (await world.integration.adoptConfiguration?.({ spec: documentOf() }, "a"))?.["spec"];
     const reference = await adopt();
     expect(reference).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect(await adopt()).toBe(reference);
     expect(await count("openapi_document")).toBe(1);
     expect(await names({ spec: String(reference) })).toEqual(["add_thing", "list_things"]);
-    // What is sent back as it was shown stays as it is.
-    expect(await world.integration.adoptConfiguration?.({ spec: String(reference) })).toEqual({ spec: reference });
+  });
+
+  test("is accepted by its digest only for an account whose connection uses it", async () => {
+    const adopted = await world.integration.adoptConfiguration?.({ spec: documentOf() }, "a");
+    const [mine, theirs, unknown] = [
+      { accountId: "a", spec: String(adopted?.["spec"]) },
+      { accountId: "b", spec: String(adopted?.["spec"]) },
+      { accountId: "b", spec: `sha256:${"0".repeat(64)}` },
+    ];
+    const adopt = ({ accountId, spec }: typeof mine): unknown =>
+      world.integration.adoptConfiguration?.({ spec }, accountId);
+    const preview = ({ accountId, spec }: typeof mine): unknown =>
+      world.integration.listTools({ ...world.target({ spec }, -1), accountId }, options);
+    const refusal = async (attempt: unknown): Promise<unknown> => {
+      const outcome: unknown = await Promise.resolve(attempt).catch((error: unknown) => error);
+      return outcome instanceof Error ? outcome.message : "accepted";
+    };
+    // Nobody uses it yet, not even who supplied it.
+    expect(await refusal(adopt(mine))).toBe(await refusal(adopt(unknown)));
+    await use("a", adopted ?? {});
+    expect(await adopt(mine)).toEqual({ spec: mine.spec });
+    expect(await preview(mine)).toHaveLength(2);
+    const refused = await refusal(adopt(theirs));
+    expect(refused).toMatch(/not stored here/);
+    expect(refused).toBe(await refusal(adopt(unknown)));
+    const hidden = await refusal(preview(theirs));
+    expect(hidden).toMatch(/not stored here/);
+    expect(hidden).toBe(await refusal(preview(unknown)));
   });
 
   test("is purged once no connection refers to it", async () => {
-    const adopted = await world.integration.adoptConfiguration?.({ spec: documentOf() });
-    await world.database.pool.query("insert into account (id, email, password_hash) values ('a', 'a', '')");
-    const insert = `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
-      values ('a', 1, 'openapi', 'A', 'write', $1, 'pending', 'c')`;
-    await world.database.pool.query(insert, [adopted]);
+    const adopted = await world.integration.adoptConfiguration?.({ spec: documentOf() }, "a");
+    await use("a", adopted ?? {});
     await world.database.pool.query("update openapi_document set used_at = now() - interval '2 days'");
     await world.store.purge();
     expect(await count("openapi_document")).toBe(1);
@@ -174,7 +205,7 @@ describe("an inline document", () => {
     ["one with a dangling reference", documentOf({}, { "/a": { $ref: "#/nowhere" } }), /dangling/],
     ["a reference to one that is not here", `sha256:${"0".repeat(64)}`, /not stored/],
   ])("is refused: %s", async (_title, spec, message) => {
-    await expect(world.integration.adoptConfiguration?.({ spec })).rejects.toMatchObject({
+    await expect(world.integration.adoptConfiguration?.({ spec }, "a")).rejects.toMatchObject({
       kind: "invalid",
       field: "spec",
       message: expect.stringMatching(message),

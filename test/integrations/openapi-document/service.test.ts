@@ -148,6 +148,29 @@ test("what cannot be a document is refused before anything is stored", async () 
   }
 });
 
+test("a document of another account is refused by its digest like one that does not exist", async () => {
+  const face = createFace("rest", service.url);
+  const spec = { ...documentOf(), info: { title: "Mine", version: "1" } };
+  const { server_id: id } = await fields(face, "CreateConnection", { server_type: "openapi", configuration: { spec } });
+  const { connection } = await fields(face, "GetConnection", { server_id: id ?? "", view: "detailed" });
+  const reference = ((connection as JsonObject)["config"] as JsonObject)["spec"];
+  const stranger = await accounts.create();
+  const refusalOf = async (operation: string, configuration: JsonObject): Promise<Outcome> =>
+    face.call(operation, {
+      input: { server_type: "openapi", configuration },
+      token: await stranger.token(),
+      headers: {},
+    });
+  const unknown = `sha256:${"0".repeat(64)}`;
+  for (const operation of ["CreateConnection", "PreviewTools"]) {
+    const refused = await refusalOf(operation, { spec: reference ?? "" });
+    expect(refused.message).toMatch(/not stored here/);
+    expect(refused).toEqual(await refusalOf(operation, { spec: unknown }));
+  }
+  expect((await refusalOf("CreateConnection", { spec: reference ?? "" })).status).toBe(400);
+  await fields(face, "CreateConnection", { server_type: "openapi", configuration: { spec: reference ?? "" } });
+});
+
 test("a document can be tried without anything being stored", async () => {
   const face = createFace("rest", service.url);
   const before = await accounts.query("select digest from openapi_document");

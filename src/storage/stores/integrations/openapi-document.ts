@@ -17,6 +17,11 @@ const SAVE = {
   text: `insert into openapi_document (digest, content, tool_names) values ($1, $2, $3)
     on conflict (digest) do update set used_at = now()`,
 };
+const USED_BY = {
+  name: "openapi_document_used_by",
+  text: `select from connection where account_id = $1 and server_type = 'openapi'
+    and configuration->>'spec' = 'sha256:' || $2::text limit 1`,
+};
 const FIND_SOURCE = {
   name: "openapi_source_find",
   text: "select url, digest, etag from openapi_source where url = $1",
@@ -107,6 +112,10 @@ export function createDocumentStore(pool: pg.Pool): DocumentStore {
 
     async save({ digest, text, toolNames }) {
       await runStatement(pool, { ...SAVE, values: [digest, await promisify(gzip)(text), toolNames] });
+    },
+
+    async isUsedBy(accountId, digest) {
+      return (await runStatement(pool, { ...USED_BY, values: [accountId, digest] })).rowCount === 1;
     },
 
     async findSource(url) {
