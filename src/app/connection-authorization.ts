@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { clientDocumentRoute } from "../transport/pages/serve-client-document.ts";
+import { clientDocumentRoutes } from "../transport/pages/serve-client-document.ts";
 import { createAuthorizationRoutes } from "../transport/pages/serve-authorizations.ts";
 import { hashSecret } from "../identity/hash-secret.ts";
 import { createPageServer } from "../transport/pages/page-routes.ts";
@@ -18,7 +18,6 @@ import type { ConnectionEvent } from "../connections/change-feed.ts";
 import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
 import type { Catalog } from "../integrations/integration.ts";
-import { CALLBACK_PATH } from "../integrations/oauth/client-document.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import { createAuthorizationStore } from "../storage/stores/connections/authorization-request.ts";
 import { createConnectionGrants } from "../storage/stores/connections/connection-grant-write.ts";
@@ -69,12 +68,12 @@ export function composeConnectionAuthorization(
     authorizations,
     secrets,
     grants,
-    redirectUri: publicUrl + CALLBACK_PATH,
+    publicUrl,
     clients: createUpstreamClientStore({ pool, sealer }),
     onChange,
   });
   const pages = [
-    clientDocumentRoute(publicUrl),
+    ...clientDocumentRoutes(publicUrl),
     ...createAuthorizationRoutes({ sessions: login.sessions, csrf: login.csrf, flow, trustProxy }),
   ];
   const server = createPageServer({

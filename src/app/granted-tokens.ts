@@ -4,7 +4,6 @@ import type { Config } from "../config.ts";
 import type { ConnectionStore } from "../connections/connection-store.ts";
 import { createRevokeGrants, type RevokeGrants } from "../connections/revoke-grants.ts";
 import type { Catalog } from "../integrations/integration.ts";
-import { CALLBACK_PATH } from "../integrations/oauth/client-document.ts";
 import { droppingRefusedClient } from "../integrations/oauth/dropping-refused-client.ts";
 import { createGrantedTokens, type GrantedTokens } from "../integrations/oauth/granted-tokens.ts";
 import { refreshTokens } from "../integrations/oauth/refresh-tokens.ts";
@@ -47,7 +46,7 @@ export async function composeGrantedTokens(
         store,
         slots,
         refresh: (terms, refreshToken, signal) =>
-          droppingRefusedClient(terms, publicUrl + CALLBACK_PATH, clients, () =>
+          droppingRefusedClient(terms, publicUrl + terms.callbackPath, clients, () =>
             refreshTokens(terms, refreshToken, dispatcher, signal),
           ),
         requireAuthorization: ({ accountId, connectionId, keyVersion }, need) =>

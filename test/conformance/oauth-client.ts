@@ -6,7 +6,6 @@ import { createMcpIntegration } from "../../src/integrations/mcp/mcp-integration
 import { mcpAuthorization } from "../../src/integrations/mcp/owner-authorization.ts";
 import type { IssuedTokens, UpstreamClient } from "../../src/integrations/oauth/authorization.ts";
 import { authorizationRequest } from "../../src/integrations/oauth/authorization-request.ts";
-import { CALLBACK_PATH } from "../../src/integrations/oauth/client-document.ts";
 import type { GrantedTokens } from "../../src/integrations/oauth/granted-tokens.ts";
 import { redeemCode } from "../../src/integrations/oauth/redeem-code.ts";
 import { refreshTokens } from "../../src/integrations/oauth/refresh-tokens.ts";
@@ -52,7 +51,7 @@ const target: Target = {
 async function authorise(scope: string | undefined): Promise<() => Promise<IssuedTokens>> {
   const terms = await authorization.terms(target, scope, signal);
   const random = (): string => randomBytes(32).toString("base64url");
-  const proof = { redirectUri: PUBLIC_URL + CALLBACK_PATH, state: random(), codeVerifier: random() };
+  const proof = { redirectUri: PUBLIC_URL + terms.callbackPath, state: random(), codeVerifier: random() };
   const { headers } = await fetch(authorizationRequest(terms, proof), { redirect: "manual" });
   const back = new URL(headers.get("location") ?? "");
   issued = await redeemCode(terms, back.searchParams, proof, dispatcher, signal);

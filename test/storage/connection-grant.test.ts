@@ -29,6 +29,7 @@ const TERMS: AuthorizationTerms = {
     authentication: "client_secret_basic",
     source: "registered",
   },
+  callbackPath: "/authorizations/callback",
   resource: "https://mcp.vendor.example/mcp",
   scope: "read",
   extra: { prompt: "consent" },

@@ -95,6 +95,7 @@ function grantOf({ id, keyVersion }: Connection, turn = 1, issuer = "https://ven
         sendsIssuer: false,
       },
       client: { clientId: "us", clientSecret: undefined, authentication: "none", source: "document" },
+      callbackPath: "/authorizations/callback",
       resource: undefined,
       scope: undefined,
       extra: {},

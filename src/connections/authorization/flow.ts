@@ -1,10 +1,11 @@
 import type { Actor } from "../../identity/actor.ts";
 import { DomainError } from "../../domain-error.ts";
 import { authorizationRequest } from "../../integrations/oauth/authorization-request.ts";
-import type { OwnerAuthorization } from "../../integrations/oauth/authorization.ts";
+import type { AuthorizationTerms, OwnerAuthorization } from "../../integrations/oauth/authorization.ts";
 import { droppingRefusedClient } from "../../integrations/oauth/dropping-refused-client.ts";
 import { toKeptTokens } from "../../integrations/oauth/grant.ts";
 import { redeemCode } from "../../integrations/oauth/redeem-code.ts";
+import { TokenFailure } from "../../integrations/oauth/token-failure.ts";
 import type { UpstreamClients } from "../../integrations/oauth/upstream-clients.ts";
 import type { Catalog, Integration } from "../../integrations/integration.ts";
 import type { JsonObject } from "../../json.ts";
@@ -30,6 +31,13 @@ export interface AskedAuthorization {
   readonly thirdParty: string;
 }
 
+/** What a person came back with from a third party. */
+export interface AuthorizationAnswer {
+  /** The path on which they arrived. */
+  readonly path: string;
+  readonly parameters: URLSearchParams;
+}
+
 /** The way of a person through the authorization of a connection, in one browser. */
 export interface AuthorizationFlow {
   /** What a ticket is for. Changes nothing, so that a browser may look ahead. Throws `not_found`. */
@@ -43,7 +51,7 @@ export interface AuthorizationFlow {
    * Redeems what the person came back with and puts it in force. Throws `not_found` for what this browser did not begin or
    * has finished already, `conflict` when the connection changed meanwhile, or TokenFailure with a sentence for the person.
    */
-  finish(person: Person, parameters: URLSearchParams, actor: Actor, signal: AbortSignal): Promise<Connection>;
+  finish(person: Person, answer: AuthorizationAnswer, actor: Actor, signal: AbortSignal): Promise<Connection>;
 }
 
 /** What the flow needs. */
@@ -53,7 +61,7 @@ export interface AuthorizationFlowDeps {
   readonly view: Pick<ConnectionView, "target">;
   readonly authorizations: AuthorizationStore;
   readonly secrets: AuthorizationSecrets;
-  readonly redirectUri: string;
+  readonly publicUrl: string;
   /** Our registrations at authorization servers. */
   readonly clients: Pick<UpstreamClients, "forget">;
   readonly grants: Pick<ConnectionGrants, "storeGrant">;
@@ -83,7 +91,11 @@ export function createAuthorizationFlow(deps: AuthorizationFlowDeps): Authorizat
       const { asked, connection, authorization } = await open(person, ticket);
       const terms = await authorization.terms(await deps.view.target(connection), asked.wantedScope, signal);
       const [state, codeVerifier] = [secrets.draw(), secrets.draw()];
-      const address = authorizationRequest(terms, { redirectUri: deps.redirectUri, state, codeVerifier });
+      const address = authorizationRequest(terms, {
+        redirectUri: deps.publicUrl + terms.callbackPath,
+        state,
+        codeVerifier,
+      });
       const { keyVersion } = connection;
       const begun = { connectionId: connection.id, keyVersion, terms, codeVerifier, sessionId: person.sessionId };
       const stateHash = secrets.hash("state", state);
@@ -92,7 +104,7 @@ export function createAuthorizationFlow(deps: AuthorizationFlowDeps): Authorizat
       return address;
     },
 
-    async finish({ accountId, sessionId }, parameters, actor, signal) {
+    async finish({ accountId, sessionId }, { path, parameters }, actor, signal) {
       const state = parameters.getAll("state");
       const [known = ""] = state;
       const begun =
@@ -101,12 +113,14 @@ export function createAuthorizationFlow(deps: AuthorizationFlowDeps): Authorizat
           : undefined;
       if (begun === undefined) throw notBegunHere();
       const { connectionId, keyVersion, terms, codeVerifier } = begun;
+      if (path !== terms.callbackPath) throw cameFromElsewhere(terms);
       const connection = await deps.connections.find(accountId, connectionId);
       if (connection?.keyVersion !== keyVersion) throw changedMeanwhile();
       const { integration, authorization } = authorizationOf(deps.catalog, connection);
-      const proof = { redirectUri: deps.redirectUri, state: known, codeVerifier };
+      const redirectUri = deps.publicUrl + terms.callbackPath;
+      const proof = { redirectUri, state: known, codeVerifier };
       const askedMs = Date.now();
-      const issued = await droppingRefusedClient(terms, deps.redirectUri, deps.clients, () =>
+      const issued = await droppingRefusedClient(terms, redirectUri, deps.clients, () =>
         redeemCode(terms, parameters, proof, authorization.dispatcher, signal),
       );
       const tokens = toKeptTokens(issued, askedMs);
@@ -159,6 +173,16 @@ function notBegunHere(): DomainError {
   return new DomainError(
     "not_found",
     "This browser did not begin this authorization, took more than ten minutes, or has finished it already. Look at the connection, and begin again there if it still waits for you.",
+  );
+}
+
+/** RFC 9700 §4.4: a code that another authorization server gave out must not be sent to this one. */
+function cameFromElsewhere({ server }: AuthorizationTerms): TokenFailure {
+  const { host } = new URL(server.issuer);
+  return new TokenFailure(
+    "other",
+    `You came back on the address of another authorization server than ${host}, where the connection was to be authorised, ` +
+      "so nothing was sent there. Authorise the connection again.",
   );
 }
 

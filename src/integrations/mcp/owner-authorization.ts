@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../json.ts";
 import type { OwnerAuthorization } from "../oauth/authorization.ts";
 import { type ClientDeps, clientFor, type ConfiguredClient } from "../oauth/client-for.ts";
+import { callbackPathOf } from "../oauth/client-document.ts";
 import { type Discovered, discoverServer } from "../oauth/discover-server.ts";
 import { TokenFailure } from "../oauth/token-failure.ts";
 import { askChallenge } from "./ask-challenge.ts";
@@ -27,6 +28,7 @@ export function mcpAuthorization(deps: ClientDeps): OwnerAuthorization {
         title: `MCP server ${host}`,
         server: found.server,
         client,
+        callbackPath: callbackPathOf(found.server.issuer),
         resource: found.resource,
         scope,
         extra,

@@ -31,6 +31,11 @@ export interface AuthorizationTerms {
   readonly title: string;
   readonly server: AuthorizationServer;
   readonly client: UpstreamClient;
+  /**
+   * The path below `PUBLIC_URL` that this issuer sends people back to. A discovered issuer has one of its own; those that an
+   * operator registered this installation at share `/authorizations/callback`.
+   */
+  readonly callbackPath: string;
   /** The resource indicator (RFC 8707), where the third party takes one. */
   readonly resource: string | undefined;
   /** Space-separated; undefined for what the server gives by itself. */

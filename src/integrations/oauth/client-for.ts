@@ -6,7 +6,7 @@ import {
 import { isJsonObject, parseJson } from "../../json.ts";
 import { clip } from "../openapi/results/upstream-error.ts";
 import type { UpstreamClient } from "./authorization.ts";
-import { CALLBACK_PATH, clientDocumentUrl, clientMetadata } from "./client-document.ts";
+import { callbackPathOf, clientDocumentUrl, clientMetadata } from "./client-document.ts";
 import type { Reach } from "./fetch-metadata.ts";
 import { NoAnswer } from "./outbound-fetch.ts";
 import type { DescribedServer } from "./server-metadata.ts";
@@ -49,11 +49,12 @@ export async function clientFor(
     const authentication = clientSecret === undefined ? "none" : secretAuthentication(authentications);
     return { clientId, clientSecret, authentication, source: "configured" };
   }
-  const documentUrl = clientDocumentUrl(deps.publicUrl);
+  const callbackPath = callbackPathOf(server.issuer);
+  const documentUrl = clientDocumentUrl(deps.publicUrl, callbackPath);
   if (takesDocuments && documentUrl !== undefined)
     return { clientId: documentUrl, clientSecret: undefined, authentication: "none", source: "document" };
   if (registrationEndpoint === undefined) throw noWay(described, deps, "takes no registrations of clients");
-  const place = { issuer: server.issuer, redirectUri: `${deps.publicUrl}${CALLBACK_PATH}` };
+  const place = { issuer: server.issuer, redirectUri: `${deps.publicUrl}${callbackPath}` };
   const known = await deps.clients.find(place);
   if (known !== undefined) return known;
   const { client, expiresAt } = await register(described, registrationEndpoint, deps, signal);
@@ -69,7 +70,10 @@ async function register(
 ): Promise<{ readonly client: UpstreamClient; readonly expiresAt: Date | undefined }> {
   const { server, authentications } = described;
   const method = authentications?.includes("none") === true ? "none" : secretAuthentication(authentications);
-  const wanted = { ...clientMetadata(deps.publicUrl), token_endpoint_auth_method: method };
+  const wanted = {
+    ...clientMetadata(deps.publicUrl, callbackPathOf(server.issuer)),
+    token_endpoint_auth_method: method,
+  };
   try {
     const response = await dynamicClientRegistrationRequest(
       { issuer: server.issuer, registration_endpoint: registrationEndpoint },
@@ -139,6 +143,6 @@ function noWay({ server }: DescribedServer, { publicUrl }: ClientDeps, reason: s
   return new TokenFailure(
     "refused",
     `The authorization server ${server.issuer} ${reason}. Register a client there with the redirect address ` +
-      `${publicUrl}${CALLBACK_PATH}, and put its id into the configuration as oauth_client_id (and its secret as oauth_client_secret).`,
+      `${publicUrl}${callbackPathOf(server.issuer)}, and put its id into the configuration as oauth_client_id (and its secret as oauth_client_secret).`,
   );
 }

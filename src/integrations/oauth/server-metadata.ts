@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
 import type { AuthorizationServer } from "./authorization.ts";
 import { fetchMetadata, type Reach, sentence } from "./fetch-metadata.ts";
 import { texts } from "./texts.ts";
@@ -18,16 +18,23 @@ export interface DescribedServer {
 const OAUTH = "/.well-known/oauth-authorization-server";
 const OPENID = "/.well-known/openid-configuration";
 
+/** How deep below its origin the issuer of a login page is looked for. */
+const MAX_LOGIN_FOLDERS = 4;
+
 /**
  * Finds what an authorization server says of itself: RFC 8414, then OpenID with the path inserted, then with it in front.
- * Throws TokenFailure where it says nothing, too little, names another issuer or points to where nobody may be sent.
+ * Throws TokenFailure where it says nothing, too little, names another issuer or sends people where they may not be sent.
  */
 export async function describeServer(issuer: string, reach: Reach, signal: AbortSignal): Promise<DescribedServer> {
   const url = issuerUrl(issuer, reach);
   const absences: string[] = [];
   for (const address of addressesFor(url)) {
     const fetched = await fetchMetadata(address, reach, signal);
-    if ("document" in fetched) return readServer(fetched.document, issuer, address, reach);
+    if ("document" in fetched) {
+      const described = readServer(fetched.document, issuer, address, reach);
+      await checkLoginPage(described.server, reach, signal);
+      return described;
+    }
     absences.push(fetched.absent);
   }
   throw new TokenFailure(
@@ -35,6 +42,38 @@ export async function describeServer(issuer: string, reach: Reach, signal: Abort
     `The authorization server ${issuer} says nothing of itself (${absences.join("; ")}). It must publish its metadata (RFC 8414), ` +
       "or its MCP server be used with an api_token.",
   );
+}
+
+/**
+ * Refuses a server that sends people to the login page of another one and has the codes brought to itself (RFC 9700 §4.4).
+ * Endpoints of one issuer may have different origins, so it is the login page's own origin that is asked: if its metadata names
+ * the page, it must name the token endpoint too. A server that registers anybody publishes such metadata; at any other our
+ * redirect address for this issuer is not registered.
+ */
+async function checkLoginPage(server: AuthorizationServer, reach: Reach, signal: AbortSignal): Promise<void> {
+  const login = new URL(server.authorizationEndpoint);
+  const token = new URL(server.tokenEndpoint);
+  if (login.origin === new URL(server.issuer).origin || login.origin === token.origin) return;
+  const folders = login.pathname.split("/").filter((part) => part !== "");
+  const issuers = folders.slice(0, MAX_LOGIN_FOLDERS).map((_, depth) => `/${folders.slice(0, depth).join("/")}`);
+  const addresses = ["/", ...issuers].flatMap((path) => addressesFor(new URL(path, login.origin)));
+  const unique = [...new Map(addresses.map((address) => [address.href, address])).values()];
+  const answers = await Promise.all(unique.map((address) => fetchMetadata(address, reach, signal)));
+  const documents = answers.flatMap((answer) => ("document" in answer ? [answer.document] : []));
+  const ofLogin = documents.filter(({ authorization_endpoint: named }) => isSamePage(named, login));
+  if (ofLogin.length === 0 || ofLogin.some(({ token_endpoint: named }) => isSamePage(named, token))) return;
+  throw new TokenFailure(
+    "other",
+    `${server.issuer} names the login page of another server, ${login.host}, which has its codes redeemed elsewhere than at ` +
+      `${token.host}. So nobody was sent there.`,
+  );
+}
+
+/** Servers seldom tell addresses apart by case, a last slash or a query. */
+function isSamePage(named: JsonValue | undefined, page: URL): boolean {
+  const url = typeof named === "string" ? URL.parse(named) : null;
+  const plain = (pathname: string): string => pathname.toLowerCase().replace(/\/$/, "");
+  return url?.origin === page.origin && plain(url.pathname) === plain(page.pathname);
 }
 
 function issuerUrl(issuer: string, { checkDestination }: Reach): URL {

@@ -29,7 +29,7 @@ const TIMEOUT_MS = 30_000;
 const CONSOLE = { path: "/connections", text: "Go to your connections" };
 
 /**
- * `/authorizations/<ticket>` and `/authorizations/callback`: a person goes to a third party and comes back with what is
+ * `/authorizations/<ticket>` and `/authorizations/callback[/<issuer>]`: a person goes to a third party and comes back with what is
  * redeemed for tokens. The ticket is used up by the form alone, which only this site's own page can send: neither a browser
  * that looks ahead nor another site begins anything.
  */
@@ -55,33 +55,38 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
     sendPage(response, failure === undefined ? 200 : statusOf(failure), page, { formTargets: "any" });
   }
 
+  async function finish(request: HttpRequest, response: HttpResponse, query: URLSearchParams): Promise<void> {
+    const session = await sessions.read(request);
+    if (session === undefined) {
+      const message =
+        "You are not logged in in this browser, so it is not the one in which this authorization began. Nothing was changed.";
+      throw new DomainError("forbidden", message);
+    }
+    const { accountId, id: clientId } = session;
+    const origin = requestOrigin(request, deps.trustProxy);
+    const actor = { kind: "account", accountId, clientId, tokenId: undefined, ...origin } as const;
+    try {
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const { id, name } = await flow.finish(
+        toPerson(session),
+        { path: pathOf(request), parameters: query },
+        actor,
+        signal,
+      );
+      const page = messagePage({
+        title: `“${name}” is authorised`,
+        message: "It is being checked now; its tools are there in a moment.",
+        link: { path: `/connections/${id}`, text: "Go to the connection" },
+      });
+      sendPage(response, 200, page);
+    } catch (error) {
+      sendFailure(response, error);
+    }
+  }
+
   return [
-    {
-      path: CALLBACK_PATH,
-      async GET(request, response, query) {
-        const session = await sessions.read(request);
-        if (session === undefined) {
-          const message =
-            "You are not logged in in this browser, so it is not the one in which this authorization began. Nothing was changed.";
-          throw new DomainError("forbidden", message);
-        }
-        const { accountId, id: clientId } = session;
-        const origin = requestOrigin(request, deps.trustProxy);
-        const actor = { kind: "account", accountId, clientId, tokenId: undefined, ...origin } as const;
-        try {
-          const signal = AbortSignal.timeout(TIMEOUT_MS);
-          const { id, name } = await flow.finish(toPerson(session), query, actor, signal);
-          const page = messagePage({
-            title: `“${name}” is authorised`,
-            message: "It is being checked now; its tools are there in a moment.",
-            link: { path: `/connections/${id}`, text: "Go to the connection" },
-          });
-          sendPage(response, 200, page);
-        } catch (error) {
-          sendFailure(response, error);
-        }
-      },
-    },
+    { path: CALLBACK_PATH, GET: finish },
+    { path: `${CALLBACK_PATH}/*`, GET: finish },
     {
       path: `${AUTHORIZATIONS_PATH}/*`,
       async GET(request, response) {

@@ -1,6 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { clientDocument, clientMetadata } from "../../../src/integrations/oauth/client-document.ts";
+import {
+  callbackPathIn,
+  callbackPathOf,
+  clientDocument,
+  clientMetadata,
+  documentPathOf,
+} from "../../../src/integrations/oauth/client-document.ts";
 import { droppingRefusedClient } from "../../../src/integrations/oauth/dropping-refused-client.ts";
 import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
 import type { UpstreamClients } from "../../../src/integrations/oauth/upstream-clients.ts";
@@ -17,6 +23,7 @@ import {
   KNOWN,
   newProof,
   obtain,
+  PUBLIC_URL,
   REDIRECT_URI,
   STATIC_CLIENT,
   startSubject,
@@ -78,8 +85,21 @@ test("a server that has only dynamic registration gets one registration, which e
   expect(await subject.upstream.vendor.inspect(tokens.accessToken, subject.upstream.url)).toBeDefined();
   expect((await terms(subject)).client).toEqual(first.client);
   expect(subject.upstream.vendor.registrations).toEqual([
-    { ...clientMetadata("http://127.0.0.1:1"), redirect_uris: [REDIRECT_URI], application_type: "native" },
+    { ...clientMetadata(PUBLIC_URL, first.callbackPath), application_type: "native" },
   ]);
+});
+
+test("a registration for the address that all issuers shared is not used any more, and goes when it has expired", async () => {
+  const subject = await startSubject();
+  const { issuer } = subject.upstream.vendor;
+  const old = { ...STATIC_CLIENT, source: "registered" } as const;
+  await clients.keep({ issuer, redirectUri: REDIRECT_URI }, old, undefined);
+  const { client } = await terms(subject);
+  expect(client.clientId).not.toBe(old.clientId);
+  await database.pool.query("update upstream_client set expires_at = now()");
+  await terms(subject);
+  const { rows } = await database.pool.query("select from upstream_client");
+  expect(rows).toHaveLength(1);
 });
 
 test("connections that register at once end with one client", async () => {
@@ -106,17 +126,23 @@ test.each(["client_secret_basic", "client_secret_post"])(
 test("a server that reads client documents is given ours, over https alone", async () => {
   const subject = await startSubject({
     registration: ["dynamic", "document"],
-    fetchDocument: async () => Response.json(clientDocument(HTTPS), { headers: { "cache-control": "no-store" } }),
+    fetchDocument: async (address) => {
+      const { pathname } = new URL(address);
+      const document = clientDocument(HTTPS, pathname, callbackPathIn(pathname) ?? "");
+      return Response.json(document, { headers: { "cache-control": "no-store" } });
+    },
   });
   const found = await terms(subject, {}, HTTPS);
+  const callbackPath = callbackPathOf(subject.upstream.vendor.issuer);
+  expect(found.callbackPath).toBe(callbackPath);
   expect(found.client).toEqual({
-    clientId: `${HTTPS}/authorizations/client.json`,
+    clientId: HTTPS + documentPathOf(callbackPath),
     clientSecret: undefined,
     authentication: "none",
     source: "document",
   });
   expect(subject.upstream.vendor.registrations).toEqual([]);
-  const proof = { ...newProof(), redirectUri: `${HTTPS}/authorizations/callback` };
+  const proof = newProof(found, HTTPS);
   const back = await authorise(subject.upstream, found, proof);
   expect(back.origin + back.pathname).toBe(proof.redirectUri);
   const tokens = await redeemCode(found, back.searchParams, proof, subject.dispatcher, patient());
@@ -129,7 +155,7 @@ test("a server that takes neither asks for a client in the configuration, and sa
   const failure = await failureOf(terms(subject));
   expect(failure.kind).toBe("refused");
   expect(failure.message).toContain("takes no registrations");
-  expect(failure.message).toContain(`redirect address ${REDIRECT_URI}`);
+  expect(failure.message).toContain(`redirect address ${PUBLIC_URL}${callbackPathOf(subject.upstream.vendor.issuer)},`);
   expect(failure.message).toContain("oauth_client_id");
 });
 
@@ -189,14 +215,14 @@ test("a registration whose secret has expired, or is as old as a month, is repla
 test("a client that the server has forgotten is registered anew by the next authorization", async () => {
   const subject = await startSubject();
   const found = await terms(subject);
-  const proof = newProof();
+  const proof = newProof(found);
   const back = await authorise(subject.upstream, found, proof);
   subject.upstream.vendor.answerToken = (_request, response) => {
     response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: "invalid_client" }));
     return true;
   };
   const redeem = (): Promise<unknown> => redeemCode(found, back.searchParams, proof, subject.dispatcher, patient());
-  const failure = await failureOf(droppingRefusedClient(found, REDIRECT_URI, clients, redeem));
+  const failure = await failureOf(droppingRefusedClient(found, proof.redirectUri, clients, redeem));
   expect(failure.message).toContain("Our client is not known there");
   expect((await terms(subject)).client.clientId).not.toBe(found.client.clientId);
 });

@@ -204,6 +204,20 @@ describe("variants that nobody is sent to", () => {
   const variants: readonly (Variant & { readonly says: string; readonly kind?: TokenFailure["kind"] })[] = [
     { title: "another issuer", arrange: server({ issuer: "https://evil.example" }), says: "names another issuer" },
     {
+      title: "another issuer, in OpenID's form",
+      arrange: (upstream) => describeServerAt(upstream, OPENID, { issuer: "https://evil.example" }),
+      says: "names another issuer",
+    },
+    {
+      title: "another issuer, in OpenID's form behind a path",
+      arrange: (upstream) => {
+        const { origin } = upstream.vendor;
+        describeResourceAt(upstream, `${RESOURCE}/mcp`, { authorization_servers: [`${origin}/tenant`] });
+        describeServerAt(upstream, `/tenant${OPENID}`, { issuer: origin });
+      },
+      says: "names another issuer",
+    },
+    {
       title: "another issuer whose name begins the same",
       arrange: (upstream) => describeServerAt(upstream, OAUTH, { issuer: `${upstream.vendor.issuer}.evil.example` }),
       says: "names another issuer",

@@ -6,6 +6,7 @@ import type {
   AuthorizationTerms,
   UpstreamClient,
 } from "../../../src/integrations/oauth/authorization.ts";
+import { CALLBACK_PATH, callbackPathOf } from "../../../src/integrations/oauth/client-document.ts";
 import { authorizationRequest } from "../../../src/integrations/oauth/authorization-request.ts";
 import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
 import type { IssuedTokens } from "../../../src/integrations/oauth/authorization.ts";
@@ -20,8 +21,10 @@ import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatche
 import { type OAuthUpstream, startOAuthUpstream } from "../../support/oauth-upstream.ts";
 import type { VendorOptions } from "../../support/vendor.ts";
 
-/** Where vendors send people back to in these tests; nothing listens there. */
-export const REDIRECT_URI = "http://127.0.0.1:1/authorizations/callback";
+/** Our address in these tests; nothing listens there. */
+export const PUBLIC_URL = "http://127.0.0.1:1";
+/** Where vendors send people back to that an operator registered us at. */
+export const REDIRECT_URI = `${PUBLIC_URL}${CALLBACK_PATH}`;
 
 /** A client that the vendor knows already. */
 export const STATIC_CLIENT: UpstreamClient = {
@@ -39,15 +42,14 @@ export interface Subject {
 
 /** A vendor with its MCP server, and a guarded way out that reaches both, for the running test. */
 export async function startSubject(options: VendorOptions = {}): Promise<Subject> {
-  const clients = [
-    {
-      client_id: STATIC_CLIENT.clientId,
-      client_secret: STATIC_CLIENT.clientSecret ?? "",
-      redirect_uris: [REDIRECT_URI],
-      grant_types: ["authorization_code", "refresh_token"],
-    },
-  ];
-  const upstream = await startOAuthUpstream({ clients, ...options });
+  const upstream = await startOAuthUpstream(options);
+  const issuers = [upstream.vendor.issuer, new URL(upstream.url).origin];
+  await upstream.vendor.know({
+    client_id: STATIC_CLIENT.clientId,
+    client_secret: STATIC_CLIENT.clientSecret ?? "",
+    redirect_uris: [REDIRECT_URI, ...issuers.map((issuer) => `${PUBLIC_URL}${callbackPathOf(issuer)}`)],
+    grant_types: ["authorization_code", "refresh_token"],
+  });
   const dispatcher = createGuardedDispatcher({ allow: upstream.hosts });
   onTestFinished(async () => {
     await dispatcher.destroy();
@@ -71,7 +73,7 @@ export const KNOWN: JsonObject = {
 export function authorizationFor(
   { upstream, dispatcher }: Subject,
   clients: UpstreamClients,
-  publicUrl = "http://127.0.0.1:1",
+  publicUrl = PUBLIC_URL,
 ): OwnerAuthorization {
   return mcpAuthorization({
     dispatcher,
@@ -110,6 +112,7 @@ export function termsOf({ url, vendor }: OAuthUpstream, more: Partial<Authorizat
       sendsIssuer: true,
     },
     client: STATIC_CLIENT,
+    callbackPath: new URL(REDIRECT_URI).pathname,
     resource: url,
     scope: "tools.read",
     extra: {},
@@ -119,9 +122,12 @@ export function termsOf({ url, vendor }: OAuthUpstream, more: Partial<Authorizat
 }
 
 /** What ties one request to its answer, fresh. */
-export function newProof(): AuthorizationProof {
+export function newProof(
+  { callbackPath }: Pick<AuthorizationTerms, "callbackPath"> = { callbackPath: CALLBACK_PATH },
+  publicUrl = PUBLIC_URL,
+): AuthorizationProof {
   const random = (): string => randomBytes(32).toString("base64url");
-  return { redirectUri: REDIRECT_URI, state: random(), codeVerifier: random() };
+  return { redirectUri: publicUrl + callbackPath, state: random(), codeVerifier: random() };
 }
 
 /** A person goes to the vendor and allows it; the address that they are sent back to. */
@@ -139,7 +145,7 @@ export async function obtain(
   terms: AuthorizationTerms,
   dispatcher: Dispatcher,
 ): Promise<IssuedTokens> {
-  const proof = newProof();
+  const proof = newProof(terms);
   const back = await authorise(upstream, terms, proof);
   return redeemCode(terms, back.searchParams, proof, dispatcher, AbortSignal.timeout(20_000));
 }

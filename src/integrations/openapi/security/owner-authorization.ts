@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { OwnerAuthorization } from "../../oauth/authorization.ts";
+import { CALLBACK_PATH } from "../../oauth/client-document.ts";
 import type { ConfiguredClient } from "../../oauth/client-for.ts";
 import { TokenFailure } from "../../oauth/token-failure.ts";
 import type { ServerPlan } from "../operation.ts";
@@ -51,6 +52,7 @@ export function contractAuthorization(
           sendsIssuer: false,
         },
         client: { ...client, authentication, source: "configured" },
+        callbackPath: CALLBACK_PATH,
         resource: undefined,
         scope: scopes.size === 0 ? undefined : [...scopes].join(" "),
         extra: scheme.parameters,

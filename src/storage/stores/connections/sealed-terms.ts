@@ -3,6 +3,7 @@ import type {
   AuthorizationTerms,
   UpstreamClient,
 } from "../../../integrations/oauth/authorization.ts";
+import { CALLBACK_PATH } from "../../../integrations/oauth/client-document.ts";
 import { isJsonObject, type JsonValue } from "../../../json.ts";
 
 /** The members of an opened value; what is not an object has none. */
@@ -14,11 +15,14 @@ export function fieldsOf(value: unknown): Fields {
 }
 
 /** The terms of an authorization in the form in which they were sealed. Throws TypeError for what is none. */
-export function toTerms({ title, server, client, resource, scope, extra, audience }: Fields): AuthorizationTerms {
+export function toTerms(fields: Fields): AuthorizationTerms {
+  const { title, server, client, callbackPath, resource, scope, extra, audience } = fields;
   return {
     title: textOf(title),
     server: toServer(fieldsOf(server)),
     client: toUpstreamClient(fieldsOf(client)),
+    // Terms that were sealed before issuers had addresses of their own name none.
+    callbackPath: optionalText(callbackPath) ?? CALLBACK_PATH,
     resource: optionalText(resource),
     scope: optionalText(scope),
     extra: Object.fromEntries(Object.entries(fieldsOf(extra)).map(([name, value]) => [name, textOf(value)])),

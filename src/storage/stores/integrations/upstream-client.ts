@@ -13,7 +13,9 @@ const FIND = {
 };
 const KEEP = {
   name: "upstream_client_keep",
-  text: `insert into upstream_client (id, sealed_client, expires_at) values ($1, $2, $3)
+  // Registrations of an address that is no longer used are found by nobody, so they go when they have expired.
+  text: `with expired as (delete from upstream_client where id <> $1 and expires_at <= now())
+    insert into upstream_client (id, sealed_client, expires_at) values ($1, $2, $3)
     on conflict (id) do update set sealed_client = excluded.sealed_client, expires_at = excluded.expires_at, created_at = now()
       where upstream_client.expires_at <= now()`,
 };

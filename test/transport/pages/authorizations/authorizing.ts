@@ -35,13 +35,15 @@ export interface Owner {
   useTool(name: string): Promise<{ readonly isError: boolean; readonly text: string }>;
 }
 
-/** Starts both. */
+/** Starts both. `OUTBOUND_ALLOW` of the settings is what the service may reach besides. */
 export async function startWorld(
   options: VendorOptions = {},
   settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
   const upstream = await startOAuthUpstream(options);
-  const site = await startSite({ OUTBOUND_ALLOW: upstream.hosts.join(","), ...settings });
+  const { OUTBOUND_ALLOW: others, ...more } = settings;
+  const allowed = [...upstream.hosts, ...(others === undefined ? [] : [others])];
+  const site = await startSite({ OUTBOUND_ALLOW: allowed.join(","), ...more });
   return {
     site,
     upstream,

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { callbackPathOf, documentPathOf } from "../../../../src/integrations/oauth/client-document.ts";
 import { formsOf } from "../../../support/form-browser.ts";
 import { until } from "../../../support/until.ts";
 import { comeBack, setOut, startWorld, type World } from "./authorizing.ts";
@@ -13,6 +14,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world?.close());
 
+/** The callback path of some issuer. */
+const ISSUER = callbackPathOf("https://vendor.example");
 /** Gone astray: an address that leads nowhere (any more), or to what another browser began. */
 const NOWHERE = { status: 404, text: expect.stringContaining("This address is no longer good") as string };
 const WAITING = { status: "needs_authorization", auth_method: "oauth2" };
@@ -31,7 +34,7 @@ describe("authorising a connection", () => {
     await until(() => isVerified(id));
   });
 
-  test("asks with PKCE, the resource and the one redirect address, whatever the browser adds to ours", async () => {
+  test("asks with PKCE, the resource and the issuer's redirect address, whatever the browser adds to ours", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
     const page = await browser.get(`${path}?redirect_uri=https://evil.example/&state=mine`);
@@ -40,24 +43,34 @@ describe("authorising a connection", () => {
     const asked = new URL(String(location));
     expect(asked.origin).toBe(world.upstream.vendor.origin);
     expect(Object.fromEntries(asked.searchParams)).toMatchObject({
-      redirect_uri: `${world.site.publicUrl}/authorizations/callback`,
+      redirect_uri: `${world.site.publicUrl}${callbackPathOf(world.upstream.vendor.issuer)}`,
       resource: world.upstream.url,
       code_challenge_method: "S256",
       state: expect.stringMatching(/^[\w-]{43}$/),
     });
   });
 
-  test("tells who we are without a login", async () => {
-    const { status, text } = await world.site.browser().get("/authorizations/client.json");
+  test.each([
+    ["/authorizations/client.json", "/authorizations/callback"],
+    [documentPathOf(ISSUER), ISSUER],
+  ])("tells who we are at %s without a login, with %s as the only redirect address", async (path, callbackPath) => {
+    const { status, text } = await world.site.browser().get(path);
     expect([status, JSON.parse(text)]).toEqual([
       200,
       expect.objectContaining({
-        client_id: `${world.site.publicUrl}/authorizations/client.json`,
-        redirect_uris: [`${world.site.publicUrl}/authorizations/callback`],
+        client_id: world.site.publicUrl + path,
+        redirect_uris: [world.site.publicUrl + callbackPath],
         token_endpoint_auth_method: "none",
       }),
     ]);
   });
+
+  test.each(["", "x.json", "A".repeat(43), `${"A".repeat(43)}.json.json`, `${"A".repeat(42)}%41.json`])(
+    "has no client document at /authorizations/client/%s",
+    async (name) => {
+      expect((await world.site.browser().get(`/authorizations/client/${name}`)).status).toBe(404);
+    },
+  );
 
   test("is written into the audit log, and no ticket, state or verifier lies in the database as it is", async () => {
     const { browser, connect, person } = await world.owner();
