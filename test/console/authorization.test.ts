@@ -1,3 +1,4 @@
+// @module-tag browser
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findAccessibilityFaults } from "../support/browser.ts";
 import { type OAuthUpstream, startOAuthUpstream } from "../support/oauth-upstream.ts";

@@ -1,3 +1,4 @@
+// @module-tag browser
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findAccessibilityFaults } from "../support/browser.ts";

@@ -1,3 +1,4 @@
+// @module-tag browser
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ConsoleStage, connectBamboo, startStage } from "./console.ts";

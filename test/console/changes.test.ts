@@ -1,3 +1,4 @@
+// @module-tag browser
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findAccessibilityFaults } from "../support/browser.ts";
 import { type ConsoleStage, startStage } from "./console.ts";

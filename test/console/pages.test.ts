@@ -1,3 +1,4 @@
+// @module-tag browser
 import { stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag browser
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Page, Route } from "playwright-core";
 import { findAccessibilityFaults } from "../support/browser.ts";

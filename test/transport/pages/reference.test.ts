@@ -27,44 +27,48 @@ afterAll(async () => {
   await database?.close();
 });
 
-test("the reference shows both faces and calls them with a token, within its policy and without a foreign request", async () => {
-  const token = await (await accounts.create()).token();
-  const page = await browser.newPage();
-  const complaints = collectComplaints(page);
-  const foreign: string[] = [];
-  page.on("request", (request) => {
-    if (!request.url().startsWith(`${service.url}/`) && !/^(data|blob):/.test(request.url()))
-      foreign.push(request.url());
-  });
-  // Also what the policy refuses in silence.
-  await page.addInitScript(`document.addEventListener("securitypolicyviolation", ({ violatedDirective, sample }) => {
+test(
+  "the reference shows both faces and calls them with a token, within its policy and without a foreign request",
+  { tags: "browser" },
+  async () => {
+    const token = await (await accounts.create()).token();
+    const page = await browser.newPage();
+    const complaints = collectComplaints(page);
+    const foreign: string[] = [];
+    page.on("request", (request) => {
+      if (!request.url().startsWith(`${service.url}/`) && !/^(data|blob):/.test(request.url()))
+        foreign.push(request.url());
+    });
+    // Also what the policy refuses in silence.
+    await page.addInitScript(`document.addEventListener("securitypolicyviolation", ({ violatedDirective, sample }) => {
     console.error("refused by " + violatedDirective + ": " + sample);
   })`);
 
-  const answer = await page.goto(`${service.url}/docs`);
-  expect(answer?.headers()["content-security-policy"]).not.toMatch(/unsafe/);
-  // What is far below is only drawn when somebody goes there.
-  await page.getByRole("link", { name: /^Create a connection/ }).click();
-  await page.getByRole("heading", { name: "Create a connection" }).first().waitFor();
-  await page.getByRole("button", { name: "Select from all clients" }).first().click();
-  const snippets = await page.getByRole("option").allInnerTexts();
-  expect(snippets.toSorted()).toEqual(["Curl", "Fetch", "NewRequest", "Requests"]);
-  await page.keyboard.press("Escape");
+    const answer = await page.goto(`${service.url}/docs`);
+    expect(answer?.headers()["content-security-policy"]).not.toMatch(/unsafe/);
+    // What is far below is only drawn when somebody goes there.
+    await page.getByRole("link", { name: /^Create a connection/ }).click();
+    await page.getByRole("heading", { name: "Create a connection" }).first().waitFor();
+    await page.getByRole("button", { name: "Select from all clients" }).first().click();
+    const snippets = await page.getByRole("option").allInnerTexts();
+    expect(snippets.toSorted()).toEqual(["Curl", "Fetch", "NewRequest", "Requests"]);
+    await page.keyboard.press("Escape");
 
-  await page.getByLabel("Bearer Token").first().fill(token);
-  await page.getByRole("link", { name: /^List connections/ }).click();
-  await page.getByRole("button", { name: /^Test Request\s*\(get \/api\/v1\/mcp-servers\)$/ }).click();
-  const called = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/v1/mcp-servers");
-  await page.getByRole("button", { name: /^Send/ }).first().click();
-  expect((await called).status()).toBe(200);
+    await page.getByLabel("Bearer Token").first().fill(token);
+    await page.getByRole("link", { name: /^List connections/ }).click();
+    await page.getByRole("button", { name: /^Test Request\s*\(get \/api\/v1\/mcp-servers\)$/ }).click();
+    const called = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/v1/mcp-servers");
+    await page.getByRole("button", { name: /^Send/ }).first().click();
+    expect((await called).status()).toBe(200);
 
-  await page.goto(`${service.url}/docs?api=rpc`);
-  await page.getByRole("link", { name: /^GetAccountSettings/ }).waitFor();
-  await page.getByText("Reads and changes the settings of the caller's own account.").first().waitFor();
-  expect(complaints).toEqual([]);
-  expect(foreign).toEqual([]);
-  await page.context().close();
-});
+    await page.goto(`${service.url}/docs?api=rpc`);
+    await page.getByRole("link", { name: /^GetAccountSettings/ }).waitFor();
+    await page.getByText("Reads and changes the settings of the caller's own account.").first().waitFor();
+    expect(complaints).toEqual([]);
+    expect(foreign).toEqual([]);
+    await page.context().close();
+  },
+);
 
 const DOCUMENTS = ["/openapi.yaml", "/openapi.json", "/openapi-rpc.json", "/descriptor.binpb"];
 
