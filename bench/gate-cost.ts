@@ -6,7 +6,7 @@ import type { Access } from "../src/transport/gate/gate.ts";
 import { createFailureLimit, FAILURE_LIMITS } from "../src/transport/gate/failure-limit.ts";
 import { createGate } from "../src/transport/gate/gate.ts";
 import { createRates, RATE_LIMITS } from "../src/transport/gate/rates.ts";
-import type { Exchange } from "../src/transport/http/exchange.ts";
+import type { HttpExchange } from "../src/transport/http/exchange.ts";
 import { median } from "./load/percentile.ts";
 
 /** CPU time that the gate takes per request, in microseconds. */
@@ -52,7 +52,7 @@ export async function measureGate(): Promise<GateCost> {
   const headers = { authorization: `Bearer ${await sign(keys)}` };
   const isPublic = { ...ACCESS, isPublic: true };
   const sameConnection = {};
-  const request = (connection: object): Exchange => exchangeWith(headers, connection);
+  const request = (connection: object): HttpExchange => exchangeWith(headers, connection);
   await gate(ACCESS, request(sameConnection));
 
   const timeOf = (access: Access, connectionOf: () => object): number => {
@@ -103,6 +103,6 @@ async function sign(keys: SigningKeys): Promise<string> {
 }
 
 /** As much of an exchange as the gate looks at. */
-function exchangeWith(headers: Exchange["headers"], connection: object): Exchange {
-  return { headers, connection, alwaysSend: undefined } as unknown as Exchange;
+function exchangeWith(headers: HttpExchange["headers"], connection: object): HttpExchange {
+  return { headers, connection, alwaysSend: undefined } as unknown as HttpExchange;
 }

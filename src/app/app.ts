@@ -59,8 +59,7 @@ import { createIntegrationHandlers } from "../transport/rpc/handlers/integration
 import { createRuntimeHandlers } from "../transport/rpc/handlers/runtime.ts";
 import { createToolHandlers } from "../transport/rpc/handlers/tools.ts";
 import { createPort } from "../transport/http/port.ts";
-import { errorBody } from "../transport/http/answer.ts";
-import type { NodeRoute } from "../transport/http/router.ts";
+import { servePublic } from "../transport/http/serve-routes.ts";
 import { RATE_LIMITS } from "../transport/gate/rates.ts";
 import { createTransport } from "../transport/transport.ts";
 
@@ -95,7 +94,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const auth = await composeAuth(config, foundation, listener, log);
   building.defer(() => auth.close());
   const { revocations, verifier, isHonoured } = auth;
-  const oauthServer = composeAuthorizationServer(config, foundation, login, auth, log);
+  const oauthRoutes = composeAuthorizationServer(config, foundation, login, auth, log);
   const store = composeConnectionStore(config, foundation, jobs);
   const grantedTokens = await composeGrantedTokens(config, foundation, store);
   building.defer(() => grantedTokens.close());
@@ -229,18 +228,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     log,
     extraRoutes: [
       ...login.routes,
-      ...["/oauth2/*", "/.well-known/*"].map((path): NodeRoute => ({
-        path,
-        handle: (request, response) => {
-          if (oauthServer.handle(request, response)) return;
-          response
-            .writeHead(404, { "content-type": "application/json" })
-            .end(errorBody("ROUTE_NOT_FOUND", "Not found."));
-        },
-      })),
+      ...oauthRoutes,
       ...authorization.routes,
-      ...composeDocumentation(config.publicUrl),
-      ...createConsoleRoutes(fileURLToPath(new URL("../console/dist", import.meta.url))),
+      ...servePublic(composeDocumentation(config.publicUrl), log),
+      ...servePublic(createConsoleRoutes(fileURLToPath(new URL("../console/dist", import.meta.url))), log),
     ],
     isReady: () => ready && listener.isHealthy(),
   });

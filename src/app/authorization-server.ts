@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
 import { applyAtOnce } from "../identity/grants.ts";
 import { createTokenIssues } from "../identity/audit/token-issues.ts";
-import { createOAuthServer, type OAuthServer } from "../transport/oauth/server.ts";
+import type { Route } from "../transport/http/router.ts";
+import { createOAuthRoutes } from "../transport/oauth/routes.ts";
 import type { Revocations } from "../identity/revocations.ts";
 import type { TokenVerifier } from "../identity/verifier.ts";
 import type { Config } from "../config.ts";
@@ -23,9 +24,9 @@ export function composeAuthorizationServer(
   { sessions, csrf }: Pick<Login, "sessions" | "csrf">,
   { verifier, revocations }: { readonly verifier: TokenVerifier; readonly revocations: Revocations },
   log: Logger,
-): OAuthServer {
+): readonly Route[] {
   const { pool } = foundation.database;
-  return createOAuthServer({
+  return createOAuthRoutes({
     issuer: config.publicUrl,
     pepper: foundation.pepper,
     clients: foundation.clientStore,
@@ -49,8 +50,6 @@ export function composeAuthorizationServer(
     }),
     registration: config.dynamicRegistration,
     trustProxy: config.trustProxy,
-    onError: (error) => {
-      log.error({ err: error }, "the authorization server failed");
-    },
+    log,
   });
 }

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { clientDocumentRoutes } from "../transport/pages/serve-client-document.ts";
 import { createAuthorizationRoutes } from "../transport/pages/serve-authorizations.ts";
 import { hashSecret } from "../identity/hash-secret.ts";
-import { createPageServer } from "../transport/pages/page-routes.ts";
+import { servePages } from "../transport/pages/serve-pages.ts";
 import type { Config } from "../config.ts";
 import {
   type AuthorizeConnection,
@@ -23,7 +23,7 @@ import { createAuthorizationStore } from "../storage/stores/connections/authoriz
 import { createConnectionGrants } from "../storage/stores/connections/connection-grant-write.ts";
 import { enqueueVerification } from "../storage/stores/connections/verification-queue.ts";
 import { createUpstreamClientStore } from "../storage/stores/integrations/upstream-client.ts";
-import type { NodeRoute } from "../transport/http/router.ts";
+import type { Route } from "../transport/http/router.ts";
 import type { Foundation } from "./foundation.ts";
 import { createEnqueueRevocation } from "./granted-tokens.ts";
 import type { Login } from "./login.ts";
@@ -33,7 +33,7 @@ export interface ConnectionAuthorization {
   readonly addresses: AuthorizationAddresses;
   readonly authorize: AuthorizeConnection;
   /** The pages, the callback, and the document that says who we are. */
-  readonly routes: readonly NodeRoute[];
+  readonly routes: readonly Route[];
 }
 
 /** Builds it. */
@@ -76,15 +76,9 @@ export function composeConnectionAuthorization(
     ...clientDocumentRoutes(publicUrl),
     ...createAuthorizationRoutes({ sessions: login.sessions, csrf: login.csrf, flow, trustProxy }),
   ];
-  const server = createPageServer({
-    routes: pages,
-    onError: (error) => {
-      log.error({ err: error }, "a page of an authorization failed");
-    },
-  });
   return {
     addresses,
     authorize: createAuthorizeConnection({ catalog, connections, addresses }),
-    routes: pages.map(({ path }) => ({ path, handle: (request, response) => server.handle(request, response) })),
+    routes: servePages(pages, log),
   };
 }

@@ -1,12 +1,12 @@
 import type pg from "pg";
-import { createCookies } from "../transport/pages/cookies.ts";
+import type { Cookies } from "../transport/http/cookies.ts";
 import type { Csrf } from "../transport/pages/csrf.ts";
 import { createExternalFlows } from "../identity/login/external-flow.ts";
 import { createExternalProvider } from "../identity/login/external-provider.ts";
 import { createLogInExternally } from "../identity/login/log-in-externally.ts";
 import type { RecordLogin } from "../identity/login/login-events.ts";
-import type { LoginSessions } from "../identity/login/login-sessions.ts";
-import type { PageRoute } from "../transport/pages/page-routes.ts";
+import type { BrowserSessions } from "../transport/pages/browser-sessions.ts";
+import type { PageRoute } from "../transport/pages/serve-pages.ts";
 import { createExternalRoutes, EXTERNAL_CALLBACK_PATH } from "../transport/pages/serve-external.ts";
 import type { Config } from "../config.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
@@ -28,8 +28,9 @@ export function composeExternalLogin(
   deps: {
     readonly pool: pg.Pool;
     readonly pepper: Uint8Array;
-    readonly sessions: LoginSessions;
+    readonly sessions: BrowserSessions;
     readonly csrf: Csrf;
+    readonly cookies: Cookies;
     readonly record: RecordLogin;
   },
 ): ExternalLogin | undefined {
@@ -52,7 +53,7 @@ export function composeExternalLogin(
       trustProxy,
       provider,
       identities,
-      flows: createExternalFlows({ cookies: createCookies(publicUrl), pepper: deps.pepper }),
+      flows: createExternalFlows({ pepper: deps.pepper }),
       logIn: createLogInExternally({ identities, createsAccounts: oidc.createsAccounts }),
     }),
   };

@@ -2,18 +2,19 @@ import type { Logger } from "pino";
 import { createRecordLogin } from "../identity/login/audit-login.ts";
 import { createBoundedWork } from "../identity/login/bounded-work.ts";
 import { createChangePassword } from "../identity/login/change-password.ts";
-import { createCookies } from "../transport/pages/cookies.ts";
+import { createCookies } from "../transport/http/cookies.ts";
 import { createCsrf, type Csrf } from "../transport/pages/csrf.ts";
 import { createLogIn } from "../identity/login/log-in.ts";
 import { createLoginLimits, LOGIN_LIMITS } from "../identity/login/login-limits.ts";
-import { createLoginSessions, type LoginSessions } from "../identity/login/login-sessions.ts";
-import { createPageServer } from "../transport/pages/page-routes.ts";
+import { createLoginSessions } from "../identity/login/login-sessions.ts";
+import type { Route } from "../transport/http/router.ts";
+import { type BrowserSessions, createBrowserSessions } from "../transport/pages/browser-sessions.ts";
+import { servePages } from "../transport/pages/serve-pages.ts";
 import { createAccountRoutes } from "../transport/pages/serve-account.ts";
 import { createLoginRoutes } from "../transport/pages/serve-login.ts";
 import { createSessionRoutes } from "../transport/pages/serve-session.ts";
 import { styleRoute } from "../transport/pages/serve-style.ts";
 import { createIssueSessionToken } from "../identity/login/session-token.ts";
-import type { HttpRequest, HttpResponse } from "../transport/http/node-exchange.ts";
 import type { Config } from "../config.ts";
 import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";
 import { createCredentialStore } from "../storage/stores/connections/credential.ts";
@@ -24,13 +25,10 @@ import type { Foundation } from "./foundation.ts";
 
 /** How people log in, and what tells their browsers apart. */
 export interface Login {
-  readonly sessions: LoginSessions;
+  readonly sessions: BrowserSessions;
   readonly csrf: Csrf;
-  /** Paths for browsers, each with what answers it. */
-  readonly routes: readonly {
-    readonly path: string;
-    handle(request: HttpRequest, response: HttpResponse): Promise<void>;
-  }[];
+  /** The pages. */
+  readonly routes: readonly Route[];
 }
 
 /** Passwords that are hashed at once: half of the threads that files and names are looked up with, too. */
@@ -45,7 +43,7 @@ export function composeLogin(config: Config, { database: { pool }, pepper, keys 
   const cookies = createCookies(publicUrl);
   const store = createLoginSessionStore(pool);
   const credentials = createCredentialStore(pool);
-  const sessions = createLoginSessions({ store, cookies, pepper });
+  const sessions = createBrowserSessions({ sessions: createLoginSessions({ store, pepper }), cookies });
   const csrf = createCsrf({ publicUrl, pepper });
   const hashing = createBoundedWork(HASHING);
   const limits = createLoginLimits({
@@ -53,7 +51,7 @@ export function composeLogin(config: Config, { database: { pool }, pepper, keys 
     account: createTryCounter(pool, "account", LOGIN_LIMITS.account),
     pepper,
   });
-  const external = composeExternalLogin(config, { pool, pepper, sessions, csrf, record });
+  const external = composeExternalLogin(config, { pool, pepper, sessions, csrf, cookies, record });
   const shared = { sessions, csrf, trustProxy, record };
   const routes = [
     styleRoute,
@@ -80,15 +78,5 @@ export function composeLogin(config: Config, { database: { pool }, pepper, keys 
     }),
     ...(external?.routes ?? []),
   ];
-  const server = createPageServer({
-    routes,
-    onError: (error) => {
-      log.error({ err: error }, "a page failed");
-    },
-  });
-  return {
-    sessions,
-    csrf,
-    routes: routes.map(({ path }) => ({ path, handle: (request, response) => server.handle(request, response) })),
-  };
+  return { sessions, csrf, routes: servePages(routes, log) };
 }

@@ -19,22 +19,23 @@ import { createTimeLimit } from "../time-limit.ts";
 import { serveRpc, type ServedRpc } from "./rpc/calls.ts";
 import { createRpcHandler } from "./rpc/connect/protocol-handler.ts";
 import { createCors } from "./http/cors.ts";
-import { clientAddress } from "./gate/client-address.ts";
+import { clientAddress } from "./http/peer.ts";
 import { hasDoubledHeader } from "./gate/duplicate-header.ts";
 import { createFailureLimit, FAILURE_LIMITS, type FailureLimits } from "./gate/failure-limit.ts";
 import { createGate, type Verifier } from "./gate/gate.ts";
 import { createRates, RATE_LIMITS, type RateLimits } from "./gate/rates.ts";
 import { createHealthService } from "./rpc/grpc-health.ts";
-import { answerProbe } from "./http/probes.ts";
+import { createProbeRoutes } from "./http/probes.ts";
 import { createReflectionService } from "./rpc/reflection.ts";
-import type { Exchange, HeaderFields } from "./http/exchange.ts";
+import type { HttpExchange, HeaderFields } from "./http/exchange.ts";
 import { createLane, type Lane, type LaneLimits } from "./gate/concurrency-limiter.ts";
-import { createMcpFace, type McpDomain } from "./mcp/protocol-handler.ts";
+import { createMcpRoutes, type McpDomain } from "./mcp/protocol-handler.ts";
 import type { Log } from "./http/log.ts";
-import { answerDetail, refuseMethod } from "./http/answer.ts";
+import { answerDetail, createFailWithDetail } from "./http/answer.ts";
 import { readBindings } from "./rpc/rest/binding.ts";
 import { createRestHandler } from "./rpc/rest/protocol-handler.ts";
-import { createNodeRoutes, createRestRouter, type NodeRoute } from "./http/router.ts";
+import type { Route } from "./http/router.ts";
+import { serveRoutes } from "./http/serve-routes.ts";
 import { readRpc } from "./rpc/rpc.ts";
 
 /** What bounds the requests of one replica (DESIGN §8, NOTES «Overload»). */
@@ -84,7 +85,7 @@ export interface TransportDeps {
   readonly trustProxy: boolean;
   readonly log: Log;
   /** Paths that are no RPC: the OAuth server, metadata. `/healthz` and `/readyz` are answered here. */
-  readonly extraRoutes: readonly NodeRoute[];
+  readonly extraRoutes: readonly Route[];
   readonly isReady: () => boolean;
   readonly limits?: Partial<TransportLimits>;
   /** Whether unary calls may take the short way. Default true; the tests run both. */
@@ -96,7 +97,7 @@ const HTTPS_ONLY: HeaderFields = { "strict-transport-security": "max-age=3153600
 
 /** The handler for a port, and what ends the streams when the server stops. */
 export interface Transport {
-  readonly handler: (exchange: Exchange) => void;
+  readonly handler: (exchange: HttpExchange) => void;
   /** Ends every stream with `unavailable`, so that a drain need not wait for them. */
   endStreams(): void;
 }
@@ -108,7 +109,7 @@ export function createTransport(deps: TransportDeps): Transport {
   // Every open stream listens.
   setMaxListeners(0, shutdown.signal);
   const { log } = deps;
-  const addressOf = (exchange: Exchange): string => clientAddress(exchange, deps.trustProxy);
+  const addressOf = (exchange: HttpExchange): string => clientAddress(exchange, deps.trustProxy);
   const rates = createRates(limits.rates, addressOf);
   const faceDeps = {
     gate: createGate({
@@ -124,64 +125,38 @@ export function createTransport(deps: TransportDeps): Transport {
   };
   const upstreamLane = createLane(limits.upstreamCalls);
   const rpcs = serveAll(deps, limits, upstreamLane);
-  const rpcHandlers = new Map(rpcs.map((rpc) => [rpc.path, createRpcHandler(rpc, faceDeps)]));
-  const restRouter = createRestRouter(
-    rpcs
+  const fail = createFailWithDetail(log);
+  const api = { fail, isCrossOrigin: true } as const;
+  const routes: readonly Route[] = [
+    ...rpcs.map((rpc) => ({ path: rpc.path, methods: createRpcHandler(rpc, faceDeps), ...api })),
+    ...(deps.mcp === undefined ? [] : createMcpRoutes(deps.mcp, { ...deps, ...faceDeps, lane: upstreamLane })).map(
+      (route) => ({ ...route, ...api }),
+    ),
+    ...rpcs
       .flatMap((rpc) => readBindings(rpc))
-      .map((binding) => ({ binding, handler: createRestHandler(binding, faceDeps) })),
-  );
-  const findNodeRoute = createNodeRoutes(deps.extraRoutes);
+      .map((binding) => ({
+        path: binding.template,
+        methods: { [binding.httpMethod]: createRestHandler(binding, faceDeps) },
+        hasOptions: true,
+        ...api,
+      })),
+    ...createProbeRoutes(deps.isReady),
+    ...deps.extraRoutes,
+  ];
   const cors = createCors(deps.corsOrigins);
-  const findMcp = deps.mcp && createMcpFace(deps.mcp, { ...deps, ...faceDeps, lane: upstreamLane });
-
   const isHttps = deps.publicUrl.startsWith("https:");
-
-  const handle = (exchange: Exchange): void | Promise<void> => {
-    if (isHttps) exchange.alwaysSend = HTTPS_ONLY;
-    const { target } = exchange;
-    const mark = target.indexOf("?");
-    const path = mark < 0 ? target : target.slice(0, mark);
-    if (hasDoubledHeader(exchange)) {
-      answerDetail(exchange, 400, "MALFORMED_REQUEST", "Host and Authorization must each be given once.");
-      return;
-    }
-    const serveCall = rpcHandlers.get(path);
-    if (serveCall !== undefined) return cors?.apply(exchange) === true ? undefined : serveCall(exchange);
-    const serveMcp = findMcp?.(path);
-    if (serveMcp !== undefined) return cors?.apply(exchange) === true ? undefined : serveMcp(exchange);
-    const route = restRouter.find(exchange.method, path);
-    if (route.kind !== "unknown" && cors?.apply(exchange) === true) return;
-    if (route.kind === "rest") return route.handler(exchange, route.parameters, mark < 0 ? "" : target.slice(mark + 1));
-    if (route.kind === "wrong_method") {
-      refuseMethod(exchange, route.allow);
-      return;
-    }
-    if (answerProbe(exchange, path, deps.isReady)) return;
-    const nodeRoute = findNodeRoute(path);
-    if (nodeRoute === undefined) {
-      answerDetail(exchange, 404, "ROUTE_NOT_FOUND", "Not found.");
-      return;
-    }
-    if (rates.refuseAddress(exchange, path)) return;
-    exchange.sendContinue();
-    const { request, response } = exchange.toNode();
-    return nodeRoute.handle(request, response);
-  };
-  const failed = (exchange: Exchange, thrown: unknown): void => {
-    log.error({ err: thrown, path: exchange.target.split("?", 1)[0] }, "request failed");
-    if (exchange.hasAnswered) exchange.destroy();
-    else answerDetail(exchange, 500, "INTERNAL", "Internal error.");
-  };
+  const serve = serveRoutes(routes, (exchange, { isCrossOrigin, limit }) => {
+    if (isCrossOrigin === true && cors?.apply(exchange) === true) return true;
+    if (limit !== undefined) rates.countAddress(exchange, limit);
+    return false;
+  });
 
   return {
     handler: (exchange) => {
-      try {
-        handle(exchange)?.catch((thrown: unknown) => {
-          failed(exchange, thrown);
-        });
-      } catch (thrown) {
-        failed(exchange, thrown);
-      }
+      if (isHttps) exchange.alwaysSend = HTTPS_ONLY;
+      if (hasDoubledHeader(exchange)) {
+        answerDetail(exchange, 400, "MALFORMED_REQUEST", "Host and Authorization must each be given once.");
+      } else serve(exchange);
     },
     endStreams: () => {
       deps.mcp?.openStreams.close();

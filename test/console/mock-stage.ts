@@ -1,9 +1,11 @@
-import { once } from "node:events";
-import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
+import { request } from "node:http";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { createAssets } from "../../src/transport/pages/assets.ts";
-import { createBuiltPage } from "../../src/transport/pages/built-page.ts";
+import { answerJson } from "../../src/transport/http/answer.ts";
+import type { HttpExchange } from "../../src/transport/http/exchange.ts";
+import { createPort } from "../../src/transport/http/port.ts";
+import { servePublic, serveRoutes } from "../../src/transport/http/serve-routes.ts";
+import { createConsoleRoutes } from "../../src/transport/pages/console.ts";
 import { collectComplaints, type HeadlessBrowser, startBrowser } from "../support/browser.ts";
 import { startChild } from "../support/child-process.ts";
 import { freePort } from "../support/free-port.ts";
@@ -30,7 +32,8 @@ const SESSION = {
 };
 
 /** Passes a request on to the mock and its answer back. */
-function pass(from: IncomingMessage, to: ServerResponse, port: number): void {
+function pass(exchange: HttpExchange, port: number): void {
+  const { request: from, response: to } = exchange.toNode();
   const { method, url, headers } = from;
   const asked = request({ host: "127.0.0.1", port, method, path: url, headers }, (told) => {
     to.writeHead(told.statusCode ?? 500, told.headers);
@@ -48,23 +51,19 @@ export async function startMockStage(): Promise<MockStage> {
     args: ["test/mock/main.ts", "--port", String(mockPort)],
     ready: /^mock listening on /m,
   });
-  const assets = createAssets(FOLDER);
-  const pages = createBuiltPage(FOLDER, "not built", { forms: "'self'" });
-  const server = createServer((incoming, outgoing) => {
-    const path = incoming.url ?? "/";
-    if (path.startsWith("/assets/console/")) assets(incoming, outgoing);
-    else if (/^\/(api|mcp)\//.test(path)) pass(incoming, outgoing, mockPort);
-    else if (path.startsWith("/session")) {
-      const body = incoming.method === "POST" ? SESSION.POST : SESSION.GET;
-      outgoing.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
-    } else if (!path.startsWith("/patchbay.v1.")) void pages(incoming, outgoing);
-    // A watch is opened and stays silent.
+  const pages = serveRoutes(servePublic(createConsoleRoutes(FOLDER), { error: () => {}, warn: () => {} }));
+  const server = createPort({
+    host: "127.0.0.1",
+    port: 0,
+    handler: (exchange) => {
+      const { method, target } = exchange;
+      if (/^\/(api|mcp)\//.test(target)) pass(exchange, mockPort);
+      else if (target.startsWith("/session")) answerJson(exchange, 200, method === "POST" ? SESSION.POST : SESSION.GET);
+      else if (!target.startsWith("/patchbay.v1.")) pages(exchange);
+      // A watch is opened and stays silent.
+    },
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the stage has no port");
-  const url = `http://127.0.0.1:${address.port}`;
+  const url = `http://127.0.0.1:${(await server.listen()).port}`;
   const browser = await startBrowser();
   return {
     url,
@@ -76,8 +75,7 @@ export async function startMockStage(): Promise<MockStage> {
     },
     async close() {
       await browser.close();
-      server.closeAllConnections();
-      server.close();
+      await server.close(0);
       await mock.end("SIGTERM");
     },
   };

@@ -1,6 +1,4 @@
-import { type Origin, toOrigin } from "../actor.ts";
-import type { HttpRequest } from "../../transport/http/node-exchange.ts";
-import { callerAddress } from "../../transport/http/peer.ts";
+import type { Origin } from "../actor.ts";
 
 /** Somebody logged in or out, or tried to. */
 export interface LoginEvent extends Origin {
@@ -15,8 +13,3 @@ export interface LoginEvent extends Origin {
 
 /** Keeps what happened, before it is answered. It never fails a login: a failure to keep is its own to report. */
 export type RecordLogin = (event: LoginEvent) => Promise<void>;
-
-/** Where a request comes from, for the record. */
-export function originOf(request: HttpRequest, trustProxy: boolean): Origin {
-  return toOrigin(callerAddress(request, trustProxy), request.headers["user-agent"]);
-}

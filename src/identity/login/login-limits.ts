@@ -30,7 +30,7 @@ export const LOGIN_LIMITS = {
 export interface LoginTry {
   /** As it was typed. */
   readonly email: string;
-  /** The caller's, as `callerAddress` gives it. */
+  /** The caller's, as `clientAddress` gives it. */
   readonly address: string;
 }
 

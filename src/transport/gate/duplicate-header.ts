@@ -1,10 +1,10 @@
-import type { Exchange } from "../http/exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 
 /**
  * Whether `Host` or `Authorization` comes twice, or `Host` contradicts `:authority`. Node keeps one of them silently,
  * and a proxy before us may have kept the other.
  */
-export function hasDoubledHeader(exchange: Exchange): boolean {
+export function hasDoubledHeader(exchange: HttpExchange): boolean {
   const { rawHeaders } = exchange;
   let hosts = 0;
   let authorizations = 0;

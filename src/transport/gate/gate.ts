@@ -2,7 +2,7 @@ import type { Principal } from "../../identity/principal.ts";
 import { satisfies } from "../../identity/scopes.ts";
 import { DomainError } from "../../domain-error.ts";
 import { TransportError } from "../http/fault.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import type { Rpc } from "../rpc/rpc.ts";
 import type { FailureLimit } from "./failure-limit.ts";
 import type { Rates } from "./rates.ts";
@@ -26,7 +26,7 @@ export interface Access extends Pick<Rpc, "isPublic" | "requiredScopes" | "audie
 }
 
 /** Decides who may call an RPC before a byte of the body is read. Undefined for a public RPC. */
-export type Gate = (access: Access, exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>;
+export type Gate = (access: Access, exchange: HttpExchange) => Principal | undefined | Promise<Principal | undefined>;
 
 /** What the gate needs. */
 export interface GateDeps {
@@ -34,14 +34,14 @@ export interface GateDeps {
   readonly failureLimit: FailureLimit;
   readonly rates: Pick<Rates, "countAccount">;
   /** The address that limits are counted for. */
-  readonly clientAddress: (exchange: Exchange) => string;
+  readonly clientAddress: (exchange: HttpExchange) => string;
 }
 
 /** Makes the gate: 401 with a challenge, 403 with the specification's text, 429 for addresses that keep failing and for accounts that ask too often. */
 export function createGate(deps: GateDeps): Gate {
   const { verifier, failureLimit, rates } = deps;
 
-  const refuse = (thrown: unknown, access: Access, exchange: Exchange): never => {
+  const refuse = (thrown: unknown, access: Access, exchange: HttpExchange): never => {
     if (!(thrown instanceof DomainError) || thrown.kind !== "unauthenticated") throw thrown;
     failureLimit.countFailure(deps.clientAddress(exchange));
     const hasToken = exchange.headers.authorization !== undefined;
@@ -55,7 +55,7 @@ export function createGate(deps: GateDeps): Gate {
     });
   };
 
-  const admit = (principal: Principal, access: Access, exchange: Exchange): Principal => {
+  const admit = (principal: Principal, access: Access, exchange: HttpExchange): Principal => {
     if (satisfies(principal.scopes, access.requiredScopes)) {
       rates.countAccount(exchange, principal.accountId);
       return principal;

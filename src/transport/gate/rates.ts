@@ -1,7 +1,6 @@
-import type { Exchange, HeaderFields } from "../http/exchange.ts";
-import { errorBody, JSON_HEADERS } from "../http/answer.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { TransportError } from "../http/fault.ts";
-import { createRateLimit, type RateQuota } from "./rate-limit.ts";
+import { createRateLimit, type RateLimit, type RateQuota } from "./rate-limit.ts";
 
 /** How often one caller may ask, in requests a minute and replica; 0 switches a limit off. */
 export interface RateLimits {
@@ -22,50 +21,40 @@ export const RATE_LIMITS: RateLimits = { account: 600_000, address: 6_000, token
 /** The limits of one replica. */
 export interface Rates {
   /** Counts an authenticated request and marks its answer. Fails with `exhausted` when the account asks too often. */
-  countAccount(exchange: Exchange, accountId: string): void;
-  /** Counts a request without a token and marks its answer; true when it was one too many and is answered. */
-  refuseAddress(exchange: Exchange, path: string): boolean;
+  countAccount(exchange: HttpExchange, accountId: string): void;
+  /** Counts a request without a token by its address and marks its answer. Fails with `exhausted` when there are too many. */
+  countAddress(exchange: HttpExchange, limit: "address" | "token"): void;
 }
 
 const TOO_MANY = "Too many requests. Try again later.";
 const WINDOW_SECONDS = 60;
 
 /** Makes the limits; `addressOf` is what addresses are counted by. */
-export function createRates(limits: RateLimits, addressOf: (exchange: Exchange) => string): Rates {
+export function createRates(limits: RateLimits, addressOf: (exchange: HttpExchange) => string): Rates {
   const quota = (requests: number): RateQuota => ({ requests, windowSeconds: WINDOW_SECONDS });
   const account = createRateLimit("account", quota(limits.account));
-  const address = createRateLimit("address", quota(limits.address));
-  const token = createRateLimit("token", quota(limits.token));
+  const byAddress = {
+    address: createRateLimit("address", quota(limits.address)),
+    token: createRateLimit("token", quota(limits.token)),
+  };
 
-  /** The answer says what is left. */
-  function mark(exchange: Exchange, headers: HeaderFields): void {
+  /** Takes one from a quota; the answer says what is left. */
+  function count(limit: RateLimit, exchange: HttpExchange, key: string): void {
+    const left = limit.take(key);
+    const headers = limit.headers(left);
+    if (left < 0) {
+      throw new TransportError("exhausted", TOO_MANY, { headers, retryAfterSeconds: limit.retryAfterSeconds(left) });
+    }
     exchange.alwaysSend = exchange.alwaysSend === undefined ? headers : { ...exchange.alwaysSend, ...headers };
   }
 
   return {
     countAccount(exchange, accountId) {
-      if (account === undefined) return;
-      const left = account.take(accountId);
-      const headers = account.headers(left);
-      if (left < 0) {
-        const retryAfterSeconds = account.retryAfterSeconds(left);
-        throw new TransportError("exhausted", TOO_MANY, { headers, retryAfterSeconds });
-      }
-      mark(exchange, headers);
+      if (account !== undefined) count(account, exchange, accountId);
     },
-    refuseAddress(exchange, path) {
-      const isOAuth = path.startsWith("/oauth2/");
-      const limit = isOAuth ? token : address;
-      if (limit === undefined) return false;
-      const left = limit.take(addressOf(exchange));
-      mark(exchange, limit.headers(left));
-      if (left >= 0) return false;
-      // RFC 6749 has no error for this one; a server that cannot serve now is the nearest.
-      const body = isOAuth
-        ? JSON.stringify({ error: "temporarily_unavailable", error_description: TOO_MANY })
-        : errorBody("RATE_LIMITED", TOO_MANY);
-      exchange.respond(429, { ...JSON_HEADERS, "retry-after": String(limit.retryAfterSeconds(left)) }, body);
-      return true;
+    countAddress(exchange, name) {
+      const limit = byAddress[name];
+      if (limit !== undefined) count(limit, exchange, addressOf(exchange));
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { ErrorReason } from "../../error-reason.ts";
-import { httpStatusOf, type Fault } from "./fault.ts";
-import type { Exchange, HeaderFields } from "./exchange.ts";
+import type { HeaderFields, HttpExchange } from "./exchange.ts";
+import { httpStatusOf, toFault, type Fault } from "./fault.ts";
+import type { Log } from "./log.ts";
 
 /** What every JSON answer carries: it is for this caller alone and is nothing but JSON. */
 export const JSON_HEADERS: HeaderFields = {
@@ -12,14 +13,20 @@ export const JSON_HEADERS: HeaderFields = {
 /** What a browser that was led to an answer may do with it: nothing. */
 const INERT: HeaderFields = { "content-security-policy": "default-src 'none'; frame-ancestors 'none'" };
 
-/** The one writer of REST errors: `{detail}` (SPEC «Errors»), and the reason as `code`. */
-export function answerFault(exchange: Exchange, fault: Fault): void {
+/** Answers with JSON, whatever the caller accepts. */
+export function answerJson(exchange: HttpExchange, status: number, body: unknown, headers: HeaderFields = {}): void {
+  const type = { "content-type": "application/json; charset=utf-8" };
+  exchange.respond(status, { ...JSON_HEADERS, ...type, ...headers }, JSON.stringify(body));
+}
+
+/** The one writer of errors as `{detail}` (SPEC «Errors»), and the reason as `code`. */
+export function answerFault(exchange: HttpExchange, fault: Fault): void {
   answerDetail(exchange, httpStatusOf(fault), fault.reason, fault.message, fault.headers);
 }
 
 /** Answers `{detail, code}` where there is no RPC to blame: unknown paths and methods. */
 export function answerDetail(
-  exchange: Exchange,
+  exchange: HttpExchange,
   status: number,
   code: ErrorReason,
   detail: string,
@@ -28,11 +35,14 @@ export function answerDetail(
   exchange.respond(status, { ...JSON_HEADERS, ...INERT, ...headers }, errorBody(code, detail));
 }
 
-/** Tells which methods a path takes: with a 405, or as the answer to OPTIONS. */
-export function refuseMethod(exchange: Exchange, allowed: readonly string[]): void {
-  const headers = { allow: allowed.join(", ") };
-  if (exchange.method === "OPTIONS") exchange.respond(204, headers, "");
-  else answerDetail(exchange, 405, "METHOD_NOT_ALLOWED", "Method not allowed.", headers);
+/** Answers failures of routes as `{detail, code}`; what nobody foresaw is logged and never told. */
+export function createFailWithDetail(log: Log): (exchange: HttpExchange, thrown: unknown) => void {
+  return (exchange, thrown) => {
+    const fault = toFault(thrown);
+    if (httpStatusOf(fault) >= 500)
+      log.error({ err: thrown, path: exchange.target.split("?", 1)[0] }, "request failed");
+    answerFault(exchange, fault.kind === "internal" ? { ...fault, message: "Internal error." } : fault);
+  };
 }
 
 /** The body of an error outside `/oauth2/*`. */

@@ -1,5 +1,5 @@
 import { cors } from "@connectrpc/connect";
-import type { Exchange, HeaderFields } from "./exchange.ts";
+import type { HttpExchange, HeaderFields } from "./exchange.ts";
 
 const METHODS = [...new Set([...cors.allowedMethods, "GET", "HEAD", "POST", "PUT", "DELETE"])].join(", ");
 const MCP_HEADERS = ["Mcp-Session-Id", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Last-Event-ID"];
@@ -33,7 +33,7 @@ const MAX_AGE_SECONDS = "7200";
 /** Lets pages of the listed origins call the API. Tokens travel in a header, so credentials stay off. */
 export interface Cors {
   /** Marks the answers of an exchange; returns true when it was a preflight and is answered. */
-  apply(exchange: Exchange): boolean;
+  apply(exchange: HttpExchange): boolean;
 }
 
 /** Makes the rule for the given origins; undefined when there are none, and then no answer mentions CORS. */
@@ -70,7 +70,7 @@ export function createCors(origins: readonly string[]): Cors | undefined {
 }
 
 /** The headers among those asked for that mirror an MCP tool's arguments: their names are the tools' own. */
-function parameterHeaders({ headers }: Exchange): string {
+function parameterHeaders({ headers }: HttpExchange): string {
   const asked = headers["access-control-request-headers"] ?? "";
   const mirrored = asked
     .split(",")

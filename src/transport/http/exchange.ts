@@ -8,7 +8,7 @@ export const EMPTY_BODY: Buffer = Buffer.alloc(0);
 export type HeaderFields = Readonly<Record<string, string>>;
 
 /** One request and its answer, over HTTP/1.1 or HTTP/2 alike. Nothing is read before somebody asks for the body. */
-export interface Exchange {
+export interface HttpExchange {
   readonly httpVersion: "1.1" | "2.0";
   readonly method: string;
   /** Path and query as they came, still encoded. */
@@ -18,6 +18,8 @@ export interface Exchange {
   readonly rawHeaders: readonly string[];
   /** The address of the peer of the socket. Empty when it is gone. */
   readonly peerAddress: string;
+  /** Whether the connection is encrypted by TLS of this port. */
+  readonly isEncrypted: boolean;
   /** What it came over: the same object for all exchanges over one connection. Undefined when that is gone. */
   readonly connection: object | undefined;
   /** Whether the request announces a body. */
@@ -28,6 +30,8 @@ export interface Exchange {
   readonly hasAnswered: boolean;
   /** Headers that every answer of this exchange carries besides its own. */
   alwaysSend: HeaderFields | undefined;
+  /** The `Set-Cookie` headers of the answer. */
+  setCookies: readonly string[] | undefined;
   /** The whole body. Throws or rejects with `too_large` past the limit, rejects with ConnectionLost when the caller goes away first. */
   readBody(maxBytes: number): Buffer | Promise<Buffer>;
   /** Tells a caller that waits for it (`Expect: 100-continue`) to send the body. `readBody` does so itself. */
@@ -63,8 +67,15 @@ export class ConnectionLost extends Error {
   }
 }
 
+/** A header that may appear once. Node would take the first of several; here several are as good as none. */
+export function onlyHeader({ headers, rawHeaders }: HttpExchange, name: string): string | undefined {
+  const times = rawHeaders.filter((word, at) => at % 2 === 0 && word.toLowerCase() === name).length;
+  const value = headers[name];
+  return times === 1 && typeof value === "string" ? value : undefined;
+}
+
 /** Says that the answer depends on a header of the request, besides those that it is said of already. */
-export function addVary(exchange: Exchange, name: string): void {
+export function addVary(exchange: HttpExchange, name: string): void {
   const others = exchange.alwaysSend?.["vary"];
   exchange.alwaysSend = { ...exchange.alwaysSend, vary: others === undefined ? name : `${others}, ${name}` };
 }

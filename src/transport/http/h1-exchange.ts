@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TurnEnd } from "./write-batching.ts";
-import { collectBody, EMPTY_BODY, bodyTooLarge, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
+import {
+  collectBody,
+  EMPTY_BODY,
+  bodyTooLarge,
+  type HttpExchange,
+  type HeaderFields,
+  type Outlet,
+} from "./exchange.ts";
 
 /** What an unread body may still bring after its answer before the connection is cut, in bytes. */
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
@@ -8,11 +15,12 @@ const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
 /** An exchange over HTTP/1.1. */
-export class H1Exchange implements Exchange {
+export class H1Exchange implements HttpExchange {
   readonly httpVersion = "1.1";
   readonly method: string;
   readonly target: string;
   alwaysSend: HeaderFields | undefined;
+  setCookies: readonly string[] | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #turnEnd: TurnEnd;
@@ -40,6 +48,10 @@ export class H1Exchange implements Exchange {
 
   get peerAddress(): string {
     return this.#request.socket.remoteAddress ?? "";
+  }
+
+  get isEncrypted(): boolean {
+    return "encrypted" in this.#request.socket;
   }
 
   get connection(): object {
@@ -159,6 +171,7 @@ export class H1Exchange implements Exchange {
     for (const name in headers) fields.push(name, headers[name] ?? "");
     if (this.alwaysSend !== undefined)
       for (const name in this.alwaysSend) fields.push(name, this.alwaysSend[name] ?? "");
+    for (const cookie of this.setCookies ?? []) fields.push("set-cookie", cookie);
     return fields;
   }
 }

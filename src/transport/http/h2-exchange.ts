@@ -7,7 +7,14 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
-import { bodyTooLarge, collectBody, EMPTY_BODY, type Exchange, type HeaderFields, type Outlet } from "./exchange.ts";
+import {
+  bodyTooLarge,
+  collectBody,
+  EMPTY_BODY,
+  type HttpExchange,
+  type HeaderFields,
+  type Outlet,
+} from "./exchange.ts";
 
 /** What an unread body may still bring after its answer before the stream is closed, in bytes. */
 const MAX_DISCARDED_BYTES = 256 * 1024;
@@ -15,7 +22,7 @@ const MAX_DISCARDED_BYTES = 256 * 1024;
 const MAX_IDLE_MS = 5_000;
 
 /** An exchange over HTTP/2: one stream. Node's compatibility objects are made only for handlers that want them. */
-export class H2Exchange implements Exchange {
+export class H2Exchange implements HttpExchange {
   readonly httpVersion = "2.0";
   readonly method: string;
   readonly target: string;
@@ -23,6 +30,7 @@ export class H2Exchange implements Exchange {
   readonly rawHeaders: readonly string[];
   readonly hasBody: boolean;
   alwaysSend: HeaderFields | undefined;
+  setCookies: readonly string[] | undefined;
   readonly #stream: ServerHttp2Stream;
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: readonly string[]) {
@@ -37,6 +45,10 @@ export class H2Exchange implements Exchange {
 
   get peerAddress(): string {
     return this.#stream.session?.socket.remoteAddress ?? "";
+  }
+
+  get isEncrypted(): boolean {
+    return this.#stream.session?.encrypted === true;
   }
 
   get connection(): object | undefined {
@@ -150,7 +162,9 @@ export class H2Exchange implements Exchange {
   }
 
   #fields(status: number, headers: HeaderFields): OutgoingHttpHeaders {
-    return { ":status": status, ...headers, ...this.alwaysSend };
+    const fields: OutgoingHttpHeaders = { ":status": status, ...headers, ...this.alwaysSend };
+    if (this.setCookies !== undefined) fields["set-cookie"] = [...this.setCookies];
+    return fields;
   }
 }
 

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import { type Origin, toOrigin } from "../../identity/actor.ts";
-import type { HttpRequest } from "./node-exchange.ts";
+import type { HttpExchange } from "./exchange.ts";
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
@@ -11,13 +11,13 @@ function withoutMapping(address: string): string {
 }
 
 /** What the nearest proxy says: each adds its word at the end. */
-function lastForwarded(request: HttpRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === "string" ? value.split(",").at(-1)?.trim() : undefined;
+function lastForwarded({ headers }: HttpExchange, name: string): string | undefined {
+  const value = headers[name];
+  const line = Array.isArray(value) ? value.at(-1) : value;
+  return line?.split(",").at(-1)?.trim();
 }
 
-function isLoopback(address: string | undefined): boolean {
-  if (address === undefined) return false;
+function isLoopback(address: string): boolean {
   const plain = withoutMapping(address);
   return isIP(plain) !== 0 && LOOPBACK.check(plain, isIP(plain) === 6 ? "ipv6" : "ipv4");
 }
@@ -26,32 +26,28 @@ function isLoopback(address: string | undefined): boolean {
  * Whether a secret may be read from this request: over TLS, from this machine itself, or through a trusted proxy that says
  * the caller used https. What the trusted proxy says counts more than that it is on this machine.
  */
-export function isConfidential(request: HttpRequest, trustProxy: boolean): boolean {
-  if ("encrypted" in request.socket) return true;
-  const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-proto") : undefined;
+export function isConfidential(exchange: HttpExchange, trustProxy: boolean): boolean {
+  if (exchange.isEncrypted) return true;
+  const forwarded = trustProxy ? lastForwarded(exchange, "x-forwarded-proto") : undefined;
   if (forwarded !== undefined) return forwarded === "https";
-  return isLoopback(request.socket.remoteAddress);
+  return isLoopback(exchange.peerAddress);
 }
 
-/** What attempts from an address are counted by: IPv6 by the /64 that one customer commonly holds. */
-export function addressGroup(address: string): string {
-  const plain = withoutMapping(address);
-  return isIP(plain) === 6 ? ipv6Prefix(plain) : plain;
+/** The peer's address, or behind a trusted proxy the last hop that it wrote. */
+function callerAddress(exchange: HttpExchange, trustProxy: boolean): string {
+  const forwarded = trustProxy ? lastForwarded(exchange, "x-forwarded-for") : undefined;
+  return withoutMapping(forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : exchange.peerAddress);
 }
 
-/** The caller's address for counting attempts, as `addressGroup` has it. */
-export function callerAddress(request: HttpRequest, trustProxy: boolean): string {
-  const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-for") : undefined;
-  return addressGroup(
-    forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : (request.socket.remoteAddress ?? ""),
-  );
+/** What a caller's requests and attempts are counted by: its address, IPv6 by the /64 that one customer commonly holds. */
+export function clientAddress(exchange: HttpExchange, trustProxy: boolean): string {
+  const address = callerAddress(exchange, trustProxy);
+  return isIP(address) === 6 ? ipv6Prefix(address) : address;
 }
 
 /** Where a request comes from, for the audit log. */
-export function requestOrigin(request: HttpRequest, trustProxy: boolean): Origin {
-  const forwarded = trustProxy ? lastForwarded(request, "x-forwarded-for") : undefined;
-  const address = forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : (request.socket.remoteAddress ?? "");
-  return toOrigin(withoutMapping(address), request.headers["user-agent"]);
+export function requestOrigin(exchange: HttpExchange, trustProxy: boolean): Origin {
+  return toOrigin(callerAddress(exchange, trustProxy), exchange.headers["user-agent"]);
 }
 
 function ipv6Prefix(address: string): string {

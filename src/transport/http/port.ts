@@ -9,7 +9,7 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Exchange } from "./exchange.ts";
+import type { HttpExchange } from "./exchange.ts";
 import { H1Exchange } from "./h1-exchange.ts";
 import { H2Exchange } from "./h2-exchange.ts";
 import { protocolOf } from "./preface.ts";
@@ -49,7 +49,7 @@ export interface PortDeps {
   readonly port: number;
   /** PEM texts; with them the port speaks TLS and ALPN decides on the protocol. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
-  readonly handler: (exchange: Exchange) => void;
+  readonly handler: (exchange: HttpExchange) => void;
   readonly limits?: Partial<PortLimits>;
 }
 

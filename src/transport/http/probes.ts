@@ -1,15 +1,22 @@
-import type { Exchange } from "./exchange.ts";
-import { answerDetail, JSON_HEADERS } from "./answer.ts";
+import { answerFault, JSON_HEADERS } from "./answer.ts";
+import { TransportError, toFault } from "./fault.ts";
+import type { Route, RouteHandler } from "./router.ts";
 
-/** Answers `/healthz` (the process is up) and `/readyz` (it can serve). Returns whether the path was one of them. */
-export function answerProbe(exchange: Exchange, path: string, isReady: () => boolean): boolean {
-  if (path !== "/healthz" && path !== "/readyz") return false;
-  if (exchange.method !== "GET" && exchange.method !== "HEAD") {
-    answerDetail(exchange, 405, "METHOD_NOT_ALLOWED", "Method not allowed.", { allow: "GET, HEAD" });
-  } else if (path === "/healthz" || isReady()) {
+/** `/healthz` (the process is up) and `/readyz` (it can serve). */
+export function createProbeRoutes(isReady: () => boolean): readonly Route[] {
+  const ok: RouteHandler = (exchange) => {
     exchange.respond(200, JSON_HEADERS, JSON.stringify({ status: "ok" }));
-  } else {
-    answerDetail(exchange, 503, "UNAVAILABLE", "Not ready.", { "retry-after": "1" });
-  }
-  return true;
+  };
+  const ready: RouteHandler = (exchange, request) => {
+    if (!isReady()) throw new TransportError("unavailable", "Not ready.", { retryAfterSeconds: 1 });
+    return ok(exchange, request);
+  };
+  // A probe that fails is no failure of ours to log.
+  const fail: Route["fail"] = (exchange, thrown) => {
+    answerFault(exchange, toFault(thrown));
+  };
+  return [
+    { path: "/healthz", methods: { GET: ok }, fail },
+    { path: "/readyz", methods: { GET: ready }, fail },
+  ];
 }

@@ -4,10 +4,17 @@ import { gunzip } from "node:zlib";
 import { DomainError } from "../../domain-error.ts";
 import { isJsonObject, parseJson, type JsonObject } from "../../json.ts";
 import { TransportError } from "./fault.ts";
-import { bodyTooLarge, EMPTY_BODY, type Exchange } from "./exchange.ts";
-import { MAX_JSON_DEPTH } from "../rpc/inspect.ts";
+import { bodyTooLarge, EMPTY_BODY, onlyHeader, type HeaderFields, type HttpExchange } from "./exchange.ts";
 
 const inflate = promisify(gunzip);
+
+/** How deep JSON may nest, over every protocol (DESIGN §8). */
+export const MAX_JSON_DEPTH = 32;
+
+/** Bytes of the largest form, and of the largest JSON that stands for one. */
+export const MAX_FORM_BYTES = 16 * 1024;
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
@@ -15,7 +22,7 @@ const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
  * Reads the body that is said to be JSON, decompressed. Empty when there is none; a Content-Type alone is none. What can be
  * said by the headers alone is thrown at once.
  */
-export function readJsonBytes(exchange: Exchange, maxBytes: number): Buffer | Promise<Buffer> {
+export function readJsonBytes(exchange: HttpExchange, maxBytes: number): Buffer | Promise<Buffer> {
   if (!exchange.hasBody) return EMPTY_BODY;
   const { headers } = exchange;
   if (Number(headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
@@ -24,14 +31,28 @@ export function readJsonBytes(exchange: Exchange, maxBytes: number): Buffer | Pr
   if (!typeIsJson && headers["content-length"] !== undefined) throw notJsonType();
   const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
   if (encoding !== "identity" && encoding !== "gzip") {
-    throw new TransportError("invalid", "Content-Encoding must be gzip or identity.", {
-      httpStatus: 415,
-      reason: "UNSUPPORTED_MEDIA_TYPE",
-      headers: { "accept-encoding": "gzip, identity" },
-    });
+    throw unsupportedType("Content-Encoding must be gzip or identity.", { "accept-encoding": "gzip, identity" });
   }
   const body = exchange.readBody(maxBytes);
   return typeIsJson && encoding === "identity" ? body : readOther(body, typeIsJson, maxBytes);
+}
+
+/** The JSON object in a body of at most 16 KiB, of type JSON even where it is empty. */
+export async function readJsonForm(exchange: HttpExchange): Promise<JsonObject | undefined> {
+  if (!JSON_TYPE.test(onlyHeader(exchange, "content-type") ?? "")) throw notJsonType();
+  return parseJsonBody(await readJsonBytes(exchange, MAX_FORM_BYTES));
+}
+
+/** Whether the request announces a form. */
+export function isForm(exchange: HttpExchange): boolean {
+  return FORM_TYPE.test(onlyHeader(exchange, "content-type") ?? "");
+}
+
+/** Reads a form of at most 16 KiB. Throws TransportError for another type and for more. */
+export async function readForm(exchange: HttpExchange): Promise<URLSearchParams> {
+  const accept = "application/x-www-form-urlencoded";
+  if (!isForm(exchange)) throw unsupportedType(`Content-Type must be ${accept}.`, { accept });
+  return new URLSearchParams((await exchange.readBody(MAX_FORM_BYTES)).toString("utf8"));
 }
 
 /** What is not plainly JSON: packed, or of another type, which is no fault while it is empty. */
@@ -78,9 +99,9 @@ function malformed(sentence: string, cause?: unknown): DomainError {
 }
 
 function notJsonType(): TransportError {
-  return new TransportError("invalid", "Content-Type must be application/json.", {
-    httpStatus: 415,
-    reason: "UNSUPPORTED_MEDIA_TYPE",
-    headers: { accept: "application/json" },
-  });
+  return unsupportedType("Content-Type must be application/json.", { accept: "application/json" });
+}
+
+function unsupportedType(sentence: string, headers: HeaderFields): TransportError {
+  return new TransportError("invalid", sentence, { httpStatus: 415, reason: "UNSUPPORTED_MEDIA_TYPE", headers });
 }

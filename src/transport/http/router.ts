@@ -1,103 +1,117 @@
-import createFindMyWay, { type HTTPMethod } from "find-my-way";
-import type { Binding, PathParameters } from "../rpc/rest/binding.ts";
-import type { RestHandler } from "../rpc/rest/protocol-handler.ts";
-import type { Exchange } from "./exchange.ts";
+import createFindMyWay from "find-my-way";
+import type { HttpExchange } from "./exchange.ts";
 
-/** Where a request goes. */
-export type Route =
-  | { readonly kind: "rest"; readonly handler: RestHandler; readonly parameters: PathParameters }
-  | { readonly kind: "wrong_method"; readonly allow: readonly string[] }
-  | { readonly kind: "unknown" };
+/** The values of a path's parameters by name, decoded. */
+export type PathParameters = Readonly<Record<string, string | undefined>>;
 
-/** REST paths and what serves them. */
-export interface RestRouter {
-  /** Finds the handler by method and path; the path is decoded once, letter case and slashes count. OPTIONS finds none. */
-  find(method: string, path: string): Route;
+/** Answers an exchange. What it throws is answered for it by its route's `fail`. */
+export type RouteHandler = (
+  exchange: HttpExchange,
+  request: { readonly parameters: PathParameters; readonly query: string },
+) => void | Promise<void>;
+
+/** The methods that routes serve; HEAD is served where GET is. */
+export const ROUTE_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** What each method of a path does. */
+export type RouteMethods = Readonly<Partial<Record<(typeof ROUTE_METHODS)[number], RouteHandler>>>;
+
+/** A path and what serves it. */
+export interface Route {
+  /** A whole path, with parameters: `/things/{id}`; or everything below one: `/oauth2/*`. Letter case and slashes count. */
+  readonly path: string;
+  /** A handler for each method, or one that judges the method itself. */
+  readonly methods: RouteMethods | RouteHandler;
+  /** Answers a failure in the form that callers of the path expect. */
+  readonly fail: (exchange: HttpExchange, thrown: unknown) => void;
+  /** Which limit counts its requests by address; none for what counts by account, or not at all. */
+  readonly limit?: "address" | "token";
+  /** Whether pages of listed origins may call it. */
+  readonly isCrossOrigin?: boolean;
+  /** Whether OPTIONS is answered with the methods that there are. */
+  readonly hasOptions?: boolean;
 }
 
-const METHODS: readonly HTTPMethod[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+/** A route for anybody, whose failures are told in the usual form. */
+export type PublicRoute = Pick<Route, "path" | "methods">;
 
-const NO_PARAMETERS: PathParameters = {};
-const UNKNOWN: Route = { kind: "unknown" };
+/** Where a request goes. */
+export interface RouteMatch {
+  readonly route: Route;
+  readonly parameters: PathParameters;
+}
+
+/** The paths that are served. */
+export interface Router {
+  /** Finds the route of a path, decoded once; undefined for a path at which there is nothing. */
+  find(path: string): RouteMatch | undefined;
+}
 
 /** The longest path parameter that is looked at; the header limit is below it. */
 const MAX_PARAMETER_LENGTH = 32 * 1024;
 
-/** Makes the router. HEAD is served where GET is. */
-export function createRestRouter(
-  handlers: readonly { readonly binding: Binding; readonly handler: RestHandler }[],
-): RestRouter {
+const NO_PARAMETERS: PathParameters = {};
+
+/** Makes the router. A path without parameters comes before one with, and both before everything below one. */
+export function createRouter(routes: readonly Route[]): Router {
   const tree = createFindMyWay({ maxParamLength: MAX_PARAMETER_LENGTH });
-  /** Paths without parameters, by method: the most frequent request is one of them. */
-  const exact = new Map<string, Map<string, Route>>();
-  /** The same paths. What is served there by no method is not served by a parameter that would take the word either. */
-  const literal = new Set<string>();
-
-  for (const { binding, handler } of handlers) {
-    const method = METHODS.find((each) => each === binding.httpMethod);
-    if (method === undefined) throw new Error(`REST does not serve ${binding.httpMethod} ${binding.template}`);
-    const path = binding.template.replaceAll(/\{([^}]+)\}/g, ":$1");
-    tree.on(method, path, NOT_CALLED, handler);
-    if (path !== binding.template) continue;
-    const paths = exact.get(method) ?? new Map<string, Route>();
-    paths.set(path, { kind: "rest", handler, parameters: NO_PARAMETERS });
-    exact.set(method, paths);
-    literal.add(path);
+  /** Paths without parameters: the most frequent request is one of them. */
+  const exact = new Map<string, RouteMatch>();
+  for (const route of mergeMethods(routes)) {
+    const pattern = route.path.replaceAll(/\{([^}]+)\}/g, ":$1");
+    // The tree finds paths alone; a path's methods are the route's to know.
+    tree.on("GET", pattern, NOT_CALLED, route);
+    if (pattern === route.path && !pattern.endsWith("/*")) exact.set(pattern, { route, parameters: NO_PARAMETERS });
   }
-
-  const findInTree = (method: HTTPMethod, path: string): Route => {
-    // An empty segment is no parameter: `/things/` and `/things//parts` are nowhere. Nor has a request a fragment, at which
-    // the tree would stop reading.
-    if (path.endsWith("/") || path.includes("//") || path.includes("#")) return UNKNOWN;
-    const found = tree.find(method, path);
-    return found === null ? UNKNOWN : { kind: "rest", handler: handlerIn(found.store), parameters: found.params };
-  };
-  const isServed = (method: HTTPMethod, path: string): boolean =>
-    literal.has(path) ? exact.get(method)?.has(path) === true : findInTree(method, path).kind === "rest";
-  const allowed = (path: string): readonly string[] =>
-    METHODS.filter((method) => isServed(method, path)).flatMap((method) =>
-      method === "GET" ? ["GET", "HEAD"] : [method],
-    );
-
   return {
-    find: (method, path) => {
-      const asked = method === "HEAD" ? "GET" : method;
-      const route = exact.get(asked)?.get(path);
-      if (route !== undefined) return route;
-      const known = METHODS.find((each) => each === asked);
-      const found = known === undefined || literal.has(path) ? UNKNOWN : findInTree(known, path);
-      if (found.kind === "rest") return found;
-      const allow = allowed(path);
-      return allow.length === 0 ? UNKNOWN : { kind: "wrong_method", allow: [...allow, "OPTIONS"] };
+    find: (path) => {
+      const match = exact.get(path);
+      if (match !== undefined) return match;
+      // A request has no fragment; the tree would stop reading at one.
+      const found = path.includes("#") ? null : tree.find("GET", path);
+      if (found === null) return undefined;
+      const route = routeIn(found.store);
+      // An empty segment is no parameter: `/things/` and `/things//parts` are nowhere.
+      const hasEmptySegment = path.endsWith("/") || path.includes("//");
+      return hasEmptySegment && !route.path.endsWith("/*") ? undefined : { route, parameters: found.params };
     },
   };
 }
 
-/** A handler of Node's own kind for paths that are no RPC: the OAuth server, metadata, documents. */
-export interface NodeRoute {
-  /** A whole path, or everything below one: `/oauth2/*`. */
-  readonly path: string;
-  handle(...pair: NodePair): void | Promise<void>;
+/** One route a path: bindings of the same path bring a method each. */
+function mergeMethods(routes: readonly Route[]): readonly Route[] {
+  const byPath = new Map<string, Route>();
+  for (const route of routes) {
+    const known = byPath.get(route.path);
+    if (known === undefined) byPath.set(route.path, route);
+    else if (typeof known.methods === "function" || typeof route.methods === "function") {
+      throw new Error(`${route.path} is routed twice`);
+    } else byPath.set(route.path, { ...known, methods: { ...known.methods, ...route.methods } });
+  }
+  return [...byPath.values()];
 }
 
-type NodePair = [
-  request: ReturnType<Exchange["toNode"]>["request"],
-  response: ReturnType<Exchange["toNode"]>["response"],
-];
+/** The handler of a method; undefined where the path does not take it. */
+export function handlerOf({ methods }: Route, method: string): RouteHandler | undefined {
+  if (typeof methods === "function") return methods;
+  const asked = method === "HEAD" ? "GET" : method;
+  const known = ROUTE_METHODS.find((each) => each === asked);
+  return known && methods[known];
+}
 
-/** Finds a Node route by path. */
-export function createNodeRoutes(routes: readonly NodeRoute[]): (path: string) => NodeRoute | undefined {
-  const whole = new Map(routes.filter(({ path }) => !path.endsWith("/*")).map((route) => [route.path, route]));
-  const below = routes.filter(({ path }) => path.endsWith("/*"));
-  return (path) => whole.get(path) ?? below.find((route) => path.startsWith(route.path.slice(0, -1)));
+/** The methods that a path takes, for `Allow`. */
+export function allowedMethods({ methods, hasOptions }: Route): string {
+  const served = typeof methods === "function" ? [] : ROUTE_METHODS.filter((each) => methods[each] !== undefined);
+  const allowed = served.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  return [...allowed, ...(hasOptions === true ? ["OPTIONS"] : [])].join(", ");
 }
 
 function NOT_CALLED(): void {
   throw new Error("The tree is only searched; its handlers are never called.");
 }
 
-/** What the tree stores with a path is the handler that was put there above. */
-function handlerIn(store: unknown): RestHandler {
+/** What the tree stores with a path is the route that was put there above. */
+function routeIn(store: unknown): Route {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
-  return store as RestHandler;
+  return store as Route;
 }

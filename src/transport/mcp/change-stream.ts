@@ -5,14 +5,14 @@ import type { AttendedStream, OpenStreams } from "../../runtime/sessions/open-st
 import type { Session } from "../../runtime/sessions/session.ts";
 import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
 import type { Interest, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { notificationText } from "./message.ts";
 import { createOutbox } from "./send-queue.ts";
 import { eventText, EVENT_STREAM_HEADERS } from "./reply.ts";
 
 /** A stream on which a client hears of changes, of either era. */
 export interface ChangeStreamRequest {
-  readonly exchange: Exchange;
+  readonly exchange: HttpExchange;
   readonly bearer: Principal;
   readonly principal: Principal;
   readonly session: Session | undefined;

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import type { RpcNotification, RpcRequest } from "./message.ts";
 import { decodeHeader } from "./param-headers.ts";
 import { CODES, headerMismatch, RpcFault } from "./rpc-fault.ts";
@@ -28,20 +28,20 @@ const NAME_FIELDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Whether a message is of an era without sessions: it says so in its `_meta`, or else in its header. */
-export function isModern(exchange: Exchange, message: RpcRequest | RpcNotification): boolean {
+export function isModern(exchange: HttpExchange, message: RpcRequest | RpcNotification): boolean {
   const { _meta: meta } = message.params;
   if (isJsonObject(meta) && meta[VERSION_KEY] !== undefined) return true;
   return message.method !== "initialize" && namesModern(exchange);
 }
 
 /** Whether the version header names a revision from 2026-07-28 on. */
-export function namesModern(exchange: Exchange): boolean {
+export function namesModern(exchange: HttpExchange): boolean {
   const version = singleHeader(exchange, "mcp-protocol-version");
   return version !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= MODERN_VERSION;
 }
 
 /** Reads what a request says of itself and checks the headers that mirror it, in the order of the specification. Throws RpcFault. */
-export function readEnvelope(exchange: Exchange, request: RpcRequest): Envelope {
+export function readEnvelope(exchange: HttpExchange, request: RpcRequest): Envelope {
   const { params, method } = request;
   const meta = isJsonObject(params._meta) ? params._meta : {};
   const { [VERSION_KEY]: version, [CAPABILITIES_KEY]: capabilities, [CLIENT_KEY]: client } = meta;
@@ -61,7 +61,7 @@ export function readEnvelope(exchange: Exchange, request: RpcRequest): Envelope 
   return { capabilities, logLevel: meta[`${PREFIX}logLevel`] };
 }
 
-function mustMirror(exchange: Exchange, header: string, expected: string): void {
+function mustMirror(exchange: HttpExchange, header: string, expected: string): void {
   const value = singleHeader(exchange, header.toLowerCase());
   if (value === expected) return;
   if (value === undefined) throw headerMismatch(`The header ${header} is required.`);

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
-import type { Exchange } from "../http/exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
 
 /** Refuses what a page of a foreign site could send by DNS rebinding. Throws RpcFault with 403. */
-export type OriginGuard = (exchange: Exchange) => void;
+export type OriginGuard = (exchange: HttpExchange) => void;
 
 /**
  * Makes the guard. An Origin, where there is one, must be ours or a listed one. The Host must be ours, an address or

@@ -2,12 +2,12 @@ import { isUtf8 } from "node:buffer";
 import { mirroredParameters, type MirroredParameter } from "../../integrations/mcp/stateless.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { headerMismatch } from "./rpc-fault.ts";
 import { singleHeader } from "./single-header.ts";
 
 /** Checks that `Mcp-Param-*` headers say what the arguments say, where a tool's schema marks them. Throws RpcFault. */
-export type ParamHeaderCheck = (exchange: Exchange, tool: ToolDefinition, args: JsonObject) => void;
+export type ParamHeaderCheck = (exchange: HttpExchange, tool: ToolDefinition, args: JsonObject) => void;
 
 /** Makes the check; a schema is searched for marks once. */
 export function createParamHeaderCheck(): ParamHeaderCheck {
@@ -22,7 +22,7 @@ export function createParamHeaderCheck(): ParamHeaderCheck {
   };
 }
 
-function checkParameter(exchange: Exchange, { header, path }: MirroredParameter, args: JsonObject): void {
+function checkParameter(exchange: HttpExchange, { header, path }: MirroredParameter, args: JsonObject): void {
   const name = `Mcp-Param-${header}`;
   const value = valueAt(args, path);
   const text = textOf(value);

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { type Principal, reaches } from "../../identity/principal.ts";
-import { connectionNotFound } from "../../identity/server-id.ts";
+import { connectionNotFound, parseServerId } from "../../identity/server-id.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { DomainError } from "../../domain-error.ts";
 import { type JsonValue, parseJson } from "../../json.ts";
@@ -13,13 +13,14 @@ import type { ToolUse } from "../../runtime/calls/tool-use.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { TimeLimit } from "../../time-limit.ts";
 import type { Access, Gate } from "../gate/gate.ts";
-import { ConnectionLost, type Exchange, type HeaderFields } from "../http/exchange.ts";
-import { MAX_JSON_DEPTH } from "../rpc/inspect.ts";
+import { ConnectionLost, type HttpExchange, type HeaderFields } from "../http/exchange.ts";
 import type { Lane } from "../gate/concurrency-limiter.ts";
 import type { Log } from "../http/log.ts";
 import { JSON_HEADERS } from "../http/answer.ts";
-import { readJsonBytes } from "../http/read-body.ts";
-import { endpointPath, metadataUrl, readMcpAddress } from "./address.ts";
+import { MAX_JSON_DEPTH, readJsonBytes } from "../http/read-body.ts";
+import { endpointPath, METADATA_PATH, metadataUrl } from "./address.ts";
+import { routeNotFound } from "../http/fault.ts";
+import type { PathParameters, PublicRoute, RouteHandler } from "../http/router.ts";
 import { createChangeStreams } from "./change-stream.ts";
 import { isModern, namesModern } from "./envelope.ts";
 import { createLegacyEra } from "./legacy.ts";
@@ -59,17 +60,11 @@ export interface McpFaceDeps {
   readonly log: Log;
 }
 
-/** Serves an exchange. Never rejects: whatever goes wrong is answered. */
-export type McpHandler = (exchange: Exchange) => Promise<void>;
-
-/** The MCP face: what serves a path, or undefined for paths that are none of its. */
-export type McpFace = (path: string) => McpHandler | undefined;
-
 /** What may be called with any of these scopes; which tools a token reaches is decided tool by tool. */
 const REQUIRED_SCOPES = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mgmt.admin"];
 
 /** Makes the face: guards, gate and body are alike for both eras, the rest is each era's own. */
-export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
+export function createMcpRoutes(domain: McpDomain, deps: McpFaceDeps): readonly PublicRoute[] {
   const { publicUrl, log } = deps;
   const guard = createOriginGuard(deps);
   const serving = { ...domain, methods: createMethods(domain), streams: createChangeStreams(domain), log };
@@ -123,7 +118,7 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
     }
   }
 
-  async function serve(exchange: Exchange, access: Access, connectionId: number | undefined): Promise<void> {
+  async function serve(exchange: HttpExchange, access: Access, connectionId: number | undefined): Promise<void> {
     let body: JsonValue | undefined;
     const stopLimit = deps.timeLimit.start(() => {
       answerFault(exchange, body, new RpcFault(CODES.server, "The request took too long.", { httpStatus: 504 }));
@@ -162,18 +157,31 @@ export function createMcpFace(domain: McpDomain, deps: McpFaceDeps): McpFace {
   }
 
   const accessToAll = accessTo(undefined);
-  const serveAll: McpHandler = (exchange) => serve(exchange, accessToAll, undefined);
-
-  return (path) => {
-    const address = readMcpAddress(path);
-    if (address === undefined) return undefined;
-    if (address.kind === "metadata") {
-      return async (exchange) => answerResourceMetadata(exchange, publicUrl, address.resourcePath);
-    }
-    const { connectionId } = address;
-    if (connectionId === undefined) return serveAll;
-    return (exchange) => serve(exchange, accessTo(connectionId), connectionId);
+  const serveConnection: RouteHandler = (exchange, { parameters }) => {
+    const connectionId = idIn(parameters);
+    return serve(exchange, accessTo(connectionId), connectionId);
   };
+  const metadataOf =
+    (pathOf: (parameters: PathParameters) => string): RouteHandler =>
+    (exchange, { parameters }) => {
+      answerResourceMetadata(exchange, publicUrl, pathOf(parameters));
+    };
+
+  const one = `${endpointPath(undefined)}/{id}`;
+  return [
+    { path: endpointPath(undefined), methods: (exchange) => serve(exchange, accessToAll, undefined) },
+    { path: one, methods: serveConnection },
+    { path: METADATA_PATH, methods: metadataOf(() => "") },
+    { path: METADATA_PATH + endpointPath(undefined), methods: metadataOf(() => endpointPath(undefined)) },
+    { path: METADATA_PATH + one, methods: metadataOf((parameters) => endpointPath(idIn(parameters))) },
+  ];
+}
+
+/** The connection that a path names. Throws for what no connection can be called, where there is nothing. */
+function idIn({ id = "" }: PathParameters): number {
+  const connectionId = parseServerId(id);
+  if (connectionId === undefined) throw routeNotFound();
+  return connectionId;
 }
 
 function parseBody(bytes: Buffer): JsonValue {
@@ -189,7 +197,7 @@ function parseBody(bytes: Buffer): JsonValue {
   }
 }
 
-function answerFault(exchange: Exchange, body: JsonValue | undefined, fault: RpcFault): void {
+function answerFault(exchange: HttpExchange, body: JsonValue | undefined, fault: RpcFault): void {
   if (exchange.hasAnswered) {
     exchange.destroy();
     return;

@@ -1,4 +1,4 @@
-import type { Exchange, HeaderFields, Outlet } from "../http/exchange.ts";
+import type { HttpExchange, HeaderFields, Outlet } from "../http/exchange.ts";
 import { JSON_HEADERS } from "../http/answer.ts";
 
 /** What every event stream carries. */
@@ -35,12 +35,12 @@ export function readAccept(header: string | undefined): Accepted {
  * The answer to one POST: JSON in one piece, unless something is to be said before it is complete; then an event stream.
  */
 export class Reply {
-  readonly #exchange: Exchange;
+  readonly #exchange: HttpExchange;
   readonly #accepted: Accepted;
   #outlet: Outlet | undefined;
   #isOver = false;
 
-  constructor(exchange: Exchange, accepted: Accepted) {
+  constructor(exchange: HttpExchange, accepted: Accepted) {
     this.#exchange = exchange;
     this.#accepted = accepted;
   }

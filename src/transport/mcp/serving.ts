@@ -3,7 +3,7 @@ import type { Peer } from "../../runtime/sessions/session.ts";
 import type { InFlight } from "../../runtime/calls/in-flight.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import type { Log } from "../http/log.ts";
 import type { ChangeStreams } from "./change-stream.ts";
 import type { RpcMethod } from "./methods.ts";
@@ -22,7 +22,7 @@ export interface Serving {
 
 /** A request that came through the gate. */
 export interface Admitted {
-  readonly exchange: Exchange;
+  readonly exchange: HttpExchange;
   /** Who acts as the token says. */
   readonly bearer: Principal;
   /** Who acts, narrowed to the one connection of the address where it names one. */

@@ -1,17 +1,18 @@
 import { DomainError } from "../../domain-error.ts";
 import type { Csrf } from "../pages/csrf.ts";
 import type { LoginSession } from "../../identity/login/login-session.ts";
-import type { LoginSessions } from "../../identity/login/login-sessions.ts";
-import type { PageRoute } from "../pages/page-routes.ts";
+import type { BrowserSessions } from "../pages/browser-sessions.ts";
+import type { PageRoute } from "../pages/serve-pages.ts";
 import { readBrowserForm } from "../pages/read-form.ts";
 import { loginAddress } from "../pages/return-to.ts";
 import { consentPage } from "../pages/consent-page.ts";
 import { messagePage } from "../pages/message-page.ts";
-import { sendPage, sendRedirect } from "../pages/send-page.ts";
+import { answerPage, answerRedirect } from "../pages/answer-page.ts";
 import { isDocumentAddress } from "./client-directory.ts";
-import type { Choice, Consent, OwnConnections } from "./consent.ts";
+import type { OwnConnections } from "../../identity/oauth/own-connections.ts";
+import type { Choice, Consent } from "./consent.ts";
 import type { AskedAuthorization, AuthorizeFlight } from "./request-context.ts";
-import type { HttpRequest, HttpResponse } from "../http/node-exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { AUTHORIZE_PATH, CONSENT_PATH } from "./metadata.ts";
 import { requestOrigin } from "../http/peer.ts";
 import type { AuthorizationProvider } from "./provider.ts";
@@ -23,7 +24,7 @@ import { withoutOfflineAccess } from "./token-request.ts";
 /** What the authorization endpoint needs. */
 export interface AuthorizeDeps {
   readonly issuer: string;
-  readonly sessions: Pick<LoginSessions, "read">;
+  readonly sessions: Pick<BrowserSessions, "read">;
   readonly csrf: Csrf;
   readonly consent: Consent;
   readonly connections: OwnConnections;
@@ -117,7 +118,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
   const { issuer, sessions, csrf, consent } = deps;
 
   async function show(
-    response: HttpResponse,
+    exchange: HttpExchange,
     session: LoginSession,
     asked: AskedAuthorization,
     request: string,
@@ -151,21 +152,20 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
       ...(failed !== undefined && { error: failed.error }),
     });
     const formTargets = [redirectSource(asked.redirectUri)];
-    sendPage(response, failed === undefined ? 200 : 400, page, { formTargets });
+    answerPage(exchange, failed === undefined ? 200 : 400, page, { formTargets });
   }
 
   /** Runs a request through the provider and answers it. `text` is the query as it came. */
   async function answer(
-    request: HttpRequest,
-    response: HttpResponse,
+    exchange: HttpExchange,
     text: string,
     choice: ((session: LoginSession) => Choice) | undefined,
   ): Promise<void> {
     const { query, mustAsk, loginSince } = readRequest(issuer, text, Date.now());
-    const session = await sessions.read(request);
+    const session = await sessions.read(exchange);
     const back = `${AUTHORIZE_PATH}?${loginSince === undefined ? text : withAskedAt(text, loginSince)}`;
     const logIn = (): void =>
-      sendRedirect(response, loginAddress(back) + (loginSince === undefined ? "" : "&prompt=login"));
+      answerRedirect(exchange, loginAddress(back) + (loginSince === undefined ? "" : "&prompt=login"));
     // A stranger's document is fetched for people who are logged in alone.
     const isStrangers = isDocumentAddress(query.get("client_id") ?? "");
     if (session === undefined && isStrangers && query.get("prompt") !== "none") {
@@ -182,7 +182,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
       async decide(asked, who) {
         if (chosen === undefined) return consent.remembered(asked, who);
         try {
-          return await consent.decide(asked, who, chosen, requestOrigin(request, deps.trustProxy));
+          return await consent.decide(asked, who, chosen, requestOrigin(exchange, deps.trustProxy));
         } catch (error) {
           // What is wrong with the choice is the person's to read, not the client's.
           if (!(error instanceof DomainError)) throw error;
@@ -197,36 +197,36 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
     const outcome = await (await deps.provider()).authorize(query, flight);
     if (outcome.kind === "refusal") {
       const message = `${outcome.description || outcome.error}. Nothing was sent to the client; tell those who run it.`;
-      sendPage(response, outcome.status, messagePage({ title: "The client's request is refused", message }));
+      answerPage(exchange, outcome.status, messagePage({ title: "The client's request is refused", message }));
     } else if (flight.prompt === "login" && query.get("prompt") !== "none") {
       logIn();
     } else if (flight.prompt === "consent" && query.get("prompt") !== "none" && flight.asked && session) {
       if (failure !== undefined && failure.kind !== "invalid") throw failure;
       const failed = failure && chosen && { error: failure.message, choice: chosen };
-      await show(response, session, flight.asked, text, failed);
+      await show(exchange, session, flight.asked, text, failed);
     } else {
-      sendRedirect(response, outcome.location);
+      answerRedirect(exchange, outcome.location);
     }
   }
 
   return [
     {
       path: AUTHORIZE_PATH,
-      async GET(request, response) {
-        const url = request.url ?? "";
-        const start = url.indexOf("?");
-        await answer(request, response, start < 0 ? "" : url.slice(start + 1), undefined);
+      methods: {
+        GET: (exchange, { query }) => answer(exchange, query, undefined),
       },
     },
     {
       path: CONSENT_PATH,
-      async POST(request, response) {
-        const form = await readBrowserForm(request, deps.trustProxy);
-        const text = form.get("request") ?? "";
-        await answer(request, response, text, (session) => {
-          csrf.check(session, request, form);
-          return readChoice(form);
-        });
+      methods: {
+        async POST(exchange) {
+          const form = await readBrowserForm(exchange, deps.trustProxy);
+          const text = form.get("request") ?? "";
+          await answer(exchange, text, (session) => {
+            csrf.check(session, exchange, form);
+            return readChoice(form);
+          });
+        },
       },
     },
   ];

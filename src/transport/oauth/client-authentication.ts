@@ -5,9 +5,9 @@ import type { RecordTokenIssue } from "../../identity/audit/token-issues.ts";
 import { hashSecret } from "../../identity/hash-secret.ts";
 import { type ClientDirectory, isDocumentAddress } from "./client-directory.ts";
 import type { FailedAttempts } from "./failed-attempts.ts";
-import { type HttpRequest, singleHeader } from "../http/node-exchange.ts";
+import { onlyHeader, type HttpExchange } from "../http/exchange.ts";
 import { invalidClient, invalidRequest, OAuthError } from "./oauth-error.ts";
-import { callerAddress, requestOrigin } from "../http/peer.ts";
+import { clientAddress, requestOrigin } from "../http/peer.ts";
 import type { AuthorizationProvider } from "./provider.ts";
 
 /** What a caller claims with HTTP Basic. */
@@ -29,9 +29,9 @@ export interface AuthenticatedClient {
 /** Finds out which client a request is from. Every method fails with `invalid_client` when it is not who it says. */
 export interface ClientAuthentication {
   /** By the header, before anything of the body is read; undefined without the header. */
-  byHeader(request: HttpRequest): Promise<AuthenticatedClient | undefined>;
+  byHeader(exchange: HttpExchange): Promise<AuthenticatedClient | undefined>;
   /** By a signed assertion, or by its name alone for a public client. */
-  byForm(request: HttpRequest, form: ReadonlyMap<string, string>): Promise<AuthenticatedClient>;
+  byForm(exchange: HttpExchange, form: ReadonlyMap<string, string>): Promise<AuthenticatedClient>;
 }
 
 const BASIC = /^Basic ([A-Za-z0-9+/]{1,2048}={0,2})$/i;
@@ -87,22 +87,22 @@ export function createClientAuthentication(deps: {
   const { issuer, directory, attempts } = deps;
 
   async function counted<Result>(
-    request: HttpRequest,
+    exchange: HttpExchange,
     clientId: string,
     check: () => Promise<Result>,
   ): Promise<Result> {
-    const address = callerAddress(request, deps.trustProxy);
+    const address = clientAddress(exchange, deps.trustProxy);
     await attempts.check(address, clientId);
     try {
       return await check();
     } catch (error) {
-      if (error instanceof OAuthError && error.status < 500) await attempts.count(address, clientId);
+      if (error instanceof OAuthError && (error.httpStatus ?? 500) < 500) await attempts.count(address, clientId);
       throw error;
     }
   }
 
   async function checkSecret(
-    request: HttpRequest,
+    exchange: HttpExchange,
     { clientId, clientSecret }: ClientCredentials,
   ): Promise<AuthenticatedClient> {
     const client = await directory.find(clientId);
@@ -114,7 +114,7 @@ export function createClientAuthentication(deps: {
     if (client === undefined || !takesSecrets || !(isCurrent || isPrevious)) {
       const accountId = client?.own?.accountId;
       if (accountId !== undefined)
-        deps.recordIssue({ accountId, clientId, outcome: "refused", ...requestOrigin(request, deps.trustProxy) });
+        deps.recordIssue({ accountId, clientId, outcome: "refused", ...requestOrigin(exchange, deps.trustProxy) });
       throw invalidClient(issuer, "The client does not exist, is revoked, or its secret is wrong.");
     }
     return { ...client, isPublic: false };
@@ -139,22 +139,22 @@ export function createClientAuthentication(deps: {
   }
 
   return {
-    async byHeader(request) {
-      if (request.headers.authorization === undefined) return undefined;
-      const credentials = parseBasic(singleHeader(request, "authorization"));
+    async byHeader(exchange) {
+      if (exchange.headers.authorization === undefined) return undefined;
+      const credentials = parseBasic(onlyHeader(exchange, "authorization"));
       if (credentials === undefined)
         throw invalidClient(issuer, "The header Authorization holds no HTTP Basic credentials.");
-      return counted(request, credentials.clientId, () => checkSecret(request, credentials));
+      return counted(exchange, credentials.clientId, () => checkSecret(exchange, credentials));
     },
-    async byForm(request, form) {
+    async byForm(exchange, form) {
       if (form.has("client_secret")) throw invalidClient(issuer, "A client sends its secret with HTTP Basic alone.");
       const [assertion, clientId] = [form.get("client_assertion"), form.get("client_id")];
       if (assertion !== undefined) {
         if (form.get("client_assertion_type") === undefined) throw invalidRequest("client_assertion_type is missing.");
-        return counted(request, claimedSubject(assertion), () => checkAssertion(form));
+        return counted(exchange, claimedSubject(assertion), () => checkAssertion(form));
       }
       if (clientId === undefined) throw invalidClient(issuer, "The request says of no client that it is from it.");
-      return counted(request, clientId, () => checkPublic(clientId));
+      return counted(exchange, clientId, () => checkPublic(clientId));
     },
   };
 }

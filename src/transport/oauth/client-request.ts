@@ -1,6 +1,7 @@
 import type { Origin } from "../../identity/actor.ts";
 import type { AuthenticatedClient, ClientAuthentication } from "./client-authentication.ts";
-import { type HttpRequest, readForm, singleHeader } from "../http/node-exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
+import { isForm, readForm } from "../http/read-body.ts";
 import { invalidClient, invalidRequest, OAuthError } from "./oauth-error.ts";
 import { isConfidential, requestOrigin } from "../http/peer.ts";
 
@@ -12,14 +13,12 @@ export interface ClientRequest {
 }
 
 /** Reads what a client sends to an endpoint of its own. Fails with an OAuthError. */
-export type ReadClientRequest = (request: HttpRequest) => Promise<ClientRequest>;
-
-const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
+export type ReadClientRequest = (exchange: HttpExchange) => Promise<ClientRequest>;
 
 /** The parameters of a form, each at most once (RFC 6749 §3.2). */
-export function parseForm(form: string): ReadonlyMap<string, string> {
+export function parseForm(form: URLSearchParams): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(form)) {
+  for (const [name, value] of form) {
     if (parameters.has(name)) {
       if (name === "resource") throw new OAuthError(400, "invalid_target", "A token is for one resource.");
       throw invalidRequest(`The parameter ${JSON.stringify(name.slice(0, 64))} is given more than once.`);
@@ -37,19 +36,16 @@ export function createReadClientRequest(deps: {
   readonly authentication: ClientAuthentication;
   readonly trustProxy: boolean;
 }): ReadClientRequest {
-  return async (request) => {
-    if (!isConfidential(request, deps.trustProxy)) {
+  return async (exchange) => {
+    if (!isConfidential(exchange, deps.trustProxy)) {
       throw invalidRequest("Token requests are accepted over HTTPS alone.");
     }
-    const origin = requestOrigin(request, deps.trustProxy);
-    const client = await deps.authentication.byHeader(request);
-    if (!FORM.test(singleHeader(request, "content-type") ?? "")) {
-      if (client === undefined) throw invalidClient(deps.issuer, "The request is from no client.");
-      throw new OAuthError(415, "invalid_request", "The body is a form: application/x-www-form-urlencoded.");
-    }
-    const parameters = parseForm(await readForm(request));
+    const origin = requestOrigin(exchange, deps.trustProxy);
+    const client = await deps.authentication.byHeader(exchange);
+    if (client === undefined && !isForm(exchange)) throw invalidClient(deps.issuer, "The request is from no client.");
+    const parameters = parseForm(await readForm(exchange));
     if (client === undefined)
-      return { client: await deps.authentication.byForm(request, parameters), parameters, origin };
+      return { client: await deps.authentication.byForm(exchange, parameters), parameters, origin };
     if (parameters.has("client_secret") || parameters.has("client_assertion")) {
       throw invalidRequest("A client authenticates in one way alone.");
     }

@@ -2,24 +2,12 @@ import type { Origin } from "../../identity/actor.ts";
 import { DomainError } from "../../domain-error.ts";
 import { type Grant, type GrantStore, newGrantId } from "../../identity/grants.ts";
 import type { LoginSession } from "../../identity/login/login-session.ts";
+import type { OwnConnections } from "../../identity/oauth/own-connections.ts";
 import { isScope, type Scope } from "../../identity/scopes.ts";
 import type { ClientDirectory } from "./client-directory.ts";
 import type { AskedAuthorization, Decision } from "./request-context.ts";
 import { parseResource } from "./resource.ts";
 import { redirectKind } from "../../identity/client-redirect-uri.ts";
-
-/** A connection as a person knows it. */
-export interface OwnConnection {
-  readonly id: number;
-  readonly name: string;
-  readonly serverType: string;
-}
-
-/** The connections of an account, for the person who chooses among them. */
-export interface OwnConnections {
-  /** Oldest first. */
-  list(accountId: string): Promise<readonly OwnConnection[]>;
-}
 
 /** What a person chose on the page. */
 export interface Choice {

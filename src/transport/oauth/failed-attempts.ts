@@ -1,5 +1,5 @@
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
-import { OAuthError } from "./oauth-error.ts";
+import { DomainError } from "../../domain-error.ts";
 
 /** Slows down who guesses at secrets, and leaves alone who has the right one. */
 export interface FailedAttempts {
@@ -34,9 +34,8 @@ export function createFailedAttempts(): FailedAttempts {
           ? caller
           : undefined;
       if (spent === undefined) return;
-      throw new OAuthError(429, "temporarily_unavailable", "Too many failed attempts. Try again later.", {
-        "retry-after": String(Math.max(1, Math.ceil(spent.msBeforeNext / 1_000))),
-      });
+      const retryAfterSeconds = spent.msBeforeNext / 1_000;
+      throw new DomainError("exhausted", "Too many failed attempts. Try again later.", { retryAfterSeconds });
     },
     async count(address, clientId) {
       await Promise.all([byClient.penalty(`${address} ${clientId}`, 1), byAddress.penalty(address, 1)]);

@@ -2,6 +2,7 @@ import type { RecordTokenIssue } from "../../identity/audit/token-issues.ts";
 import type { GrantStore } from "../../identity/grants.ts";
 import type { ClientRequest } from "./client-request.ts";
 import type { AuthorizationProvider, TokenResponse } from "./provider.ts";
+import type { Log } from "../http/log.ts";
 import { checkTokenRequest } from "./token-request.ts";
 
 /** Issues what a client asks for. Fails with an OAuthError. */
@@ -13,7 +14,7 @@ export function createIssueTokens(deps: {
   readonly provider: () => Promise<Pick<AuthorizationProvider, "issue">>;
   readonly grants: Pick<GrantStore, "touch">;
   readonly recordIssue: RecordTokenIssue;
-  readonly onError: (error: unknown) => void;
+  readonly log: Log;
 }): IssueTokens {
   return async (request) => {
     const { form, flight } = checkTokenRequest(deps.issuer, request);
@@ -23,7 +24,10 @@ export function createIssueTokens(deps: {
     if (accountId !== undefined)
       deps.recordIssue({ accountId, clientId: request.client.clientId, outcome: "ok", ...request.origin });
     // The tokens are out; that a person's list says when is not worth losing them.
-    if (grant !== undefined) await deps.grants.touch(grant.accountId, grant.id).catch(deps.onError);
+    if (grant !== undefined)
+      await deps.grants.touch(grant.accountId, grant.id).catch((error: unknown) => {
+        deps.log.error({ err: error }, "the use of a grant could not be noted");
+      });
     return issued;
   };
 }

@@ -1,16 +1,16 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
-import { isJsonObject, type JsonObject, parseJson } from "../../json.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { JsonObject } from "../../json.ts";
 import { type ClientDirectory, registeredMetadata } from "./client-directory.ts";
 import { ClientMetadataFault, parseRegistration, STRANGER_SCOPES } from "./client-metadata.ts";
-import { type HttpRequest, readForm, singleHeader } from "../http/node-exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
+import { MAX_JSON_DEPTH, readJsonForm } from "../http/read-body.ts";
 import { OAuthError } from "./oauth-error.ts";
-import { callerAddress, isConfidential } from "../http/peer.ts";
+import { clientAddress, isConfidential } from "../http/peer.ts";
 import { isAllowedBy, type RedirectRule } from "../../identity/client-redirect-uri.ts";
 
 /** Registers the client that a request describes; the answer of RFC 7591 §3.2.1. Fails with an OAuthError. */
-export type RegisterClient = (request: HttpRequest) => Promise<JsonObject>;
-
-const JSON_TYPE = /^application\/json\s*(;|$)/i;
+export type RegisterClient = (exchange: HttpExchange) => Promise<JsonObject>;
 
 /** Registrations from one address in an hour. */
 const PER_HOUR = 60;
@@ -27,36 +27,33 @@ export function createRegisterClient(deps: {
 }): RegisterClient {
   const limiter = new RateLimiterMemory({ points: PER_HOUR, duration: 3_600 });
 
-  async function admit(request: HttpRequest): Promise<void> {
+  async function admit(exchange: HttpExchange): Promise<void> {
     try {
-      await limiter.consume(callerAddress(request, deps.trustProxy));
+      await limiter.consume(clientAddress(exchange, deps.trustProxy));
     } catch (rejected) {
       if (!(rejected instanceof RateLimiterRes)) throw rejected;
-      const headers = { "retry-after": String(Math.ceil(rejected.msBeforeNext / 1_000)) };
-      throw new OAuthError(429, "temporarily_unavailable", "Too many clients register from there.", headers);
+      const retryAfterSeconds = rejected.msBeforeNext / 1_000;
+      throw new DomainError("exhausted", "Too many clients register from there.", { retryAfterSeconds });
     }
   }
 
-  async function readMetadata(request: HttpRequest): Promise<JsonObject> {
-    if (!JSON_TYPE.test(singleHeader(request, "content-type") ?? "")) {
-      throw new OAuthError(415, "invalid_client_metadata", "The body is JSON: application/json.");
-    }
-    const text = await readForm(request);
+  async function readMetadata(exchange: HttpExchange): Promise<JsonObject> {
     try {
-      const body = parseJson(text, { maxDepth: 8 });
-      if (isJsonObject(body)) return body;
-    } catch {
-      // Said below.
+      const body = await readJsonForm(exchange);
+      if (body !== undefined) return body;
+    } catch (error) {
+      // Its type and its size are HTTP's to judge; what it holds is RFC 7591's.
+      if (!(error instanceof DomainError) || error.field !== "body") throw error;
     }
-    throw refused("invalid_client_metadata", "The body is a JSON object of at most 8 levels.");
+    throw refused("invalid_client_metadata", `The body is a JSON object of at most ${MAX_JSON_DEPTH} levels.`);
   }
 
-  return async (request) => {
-    if (!isConfidential(request, deps.trustProxy)) {
+  return async (exchange) => {
+    if (!isConfidential(exchange, deps.trustProxy)) {
       throw refused("invalid_client_metadata", "Clients are registered over HTTPS alone.");
     }
-    await admit(request);
-    const body = await readMetadata(request);
+    await admit(exchange);
+    const body = await readMetadata(exchange);
     try {
       const metadata = parseRegistration(body);
       const foreign = metadata.redirectUris.find((uri) => !isAllowedBy(deps.rule, uri));

@@ -2,7 +2,14 @@ import type { AllClientMetadata } from "oidc-provider";
 import type { TokenGrant } from "../../identity/grants.ts";
 import type { LoginSession } from "../../identity/login/login-session.ts";
 import type { KnownClient } from "./client-directory.ts";
-import type { TokenRequest } from "./token-request.ts";
+import type { Scope } from "../../identity/scopes.ts";
+
+/** A token request that may be granted as it stands. */
+export interface TokenRequest {
+  readonly scopes: readonly Scope[];
+  /** The `aud` of the token. */
+  readonly audience: string;
+}
 
 /** A checked authorization request, on which a person is to decide. */
 export interface AskedAuthorization {

@@ -5,13 +5,6 @@ import type { TokenFlight } from "./request-context.ts";
 import { invalidRequest, OAuthError } from "./oauth-error.ts";
 import { parseResource, resourceRule } from "./resource.ts";
 
-/** A token request that may be granted as it stands. */
-export interface TokenRequest {
-  readonly scopes: readonly Scope[];
-  /** The `aud` of the token. */
-  readonly audience: string;
-}
-
 /** What the provider is asked for, and for whom. */
 export interface CheckedTokenRequest {
   readonly form: URLSearchParams;

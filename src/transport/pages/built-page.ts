@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { sendPage } from "./send-page.ts";
-import { errorBody } from "../http/answer.ts";
-import type { NodeRoute } from "../http/router.ts";
+import type { RouteMethods } from "../http/router.ts";
+import { answerPage } from "./answer-page.ts";
 
 /** What the build leaves in a page for the nonce. */
 const NONCE = /\{\{nonce\}\}/g;
@@ -34,23 +33,20 @@ function policyOf(nonce: string, { fonts, forms }: BuiltPagePolicy): string {
  * Serves the page that a build has left as `index.html` in a folder, under a nonce of its own each time. It is read at the
  * first request; until it is there, `notBuilt` answers with a 503.
  */
-export function createBuiltPage(folder: string, notBuilt: string, policy: BuiltPagePolicy): NodeRoute["handle"] {
+export function createBuiltPage(folder: string, notBuilt: string, policy: BuiltPagePolicy): RouteMethods {
   let page: Promise<string | undefined> | undefined;
-  return async (request, response) => {
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      response.writeHead(405, { allow: "GET, HEAD", "content-type": "application/json" });
-      response.end(errorBody("METHOD_NOT_ALLOWED", "Method not allowed."));
-      return;
-    }
-    page ??= readFile(`${folder}/index.html`, "utf8").catch(() => undefined);
-    const index = await page;
-    if (index === undefined) {
-      page = undefined;
-      sendPage(response, 503, notBuilt);
-      return;
-    }
-    const nonce = randomBytes(16).toString("base64");
-    const headers = { "content-security-policy": policyOf(nonce, policy) };
-    sendPage(response, 200, index.replaceAll(NONCE, nonce), { headers });
+  return {
+    GET: async (exchange) => {
+      page ??= readFile(`${folder}/index.html`, "utf8").catch(() => undefined);
+      const index = await page;
+      if (index === undefined) {
+        page = undefined;
+        answerPage(exchange, 503, notBuilt);
+        return;
+      }
+      const nonce = randomBytes(16).toString("base64");
+      const headers = { "content-security-policy": policyOf(nonce, policy) };
+      answerPage(exchange, 200, index.replaceAll(NONCE, nonce), { headers });
+    },
   };
 }

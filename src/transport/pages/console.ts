@@ -2,7 +2,7 @@ import { html } from "./html.ts";
 import { renderPage } from "./page.ts";
 import { createAssets } from "./assets.ts";
 import { createBuiltPage } from "./built-page.ts";
-import type { NodeRoute } from "../http/router.ts";
+import type { PublicRoute } from "../http/router.ts";
 
 /** The addresses that the console's own router knows, here and in `src/console/router.tsx`. */
 const ADDRESSES = ["/", "/connections", "/connections/*", "/agents", "/tokens", "/activity", "/settings", "/admin"];
@@ -17,7 +17,7 @@ const NOT_BUILT = renderPage({
 });
 
 /** Serves the web console from the folder that its build has filled. */
-export function createConsoleRoutes(folder: string): readonly NodeRoute[] {
-  const handle = createBuiltPage(folder, NOT_BUILT, { forms: "'self'" });
-  return [...ADDRESSES.map((path) => ({ path, handle })), { path: ASSETS, handle: createAssets(folder) }];
+export function createConsoleRoutes(folder: string): readonly PublicRoute[] {
+  const methods = createBuiltPage(folder, NOT_BUILT, { forms: "'self'" });
+  return [...ADDRESSES.map((path) => ({ path, methods })), { path: ASSETS, methods: createAssets(folder) }];
 }

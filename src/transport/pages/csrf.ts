@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { DomainError } from "../../domain-error.ts";
 import { hashSecret } from "../../identity/hash-secret.ts";
-import type { HttpRequest } from "../http/node-exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { type Html, html } from "./html.ts";
 
 /** What a token is bound to: a login session, or what stands for a browser that is not logged in. */
@@ -16,9 +16,9 @@ export interface Csrf {
   /** The token as the hidden field of a form. */
   field(session: CsrfBinding): Html;
   /** Fails with `forbidden` unless the request comes from this site and brings the session's token. */
-  check(session: CsrfBinding, request: HttpRequest, form: URLSearchParams): void;
+  check(session: CsrfBinding, exchange: HttpExchange, form: URLSearchParams): void;
   /** Fails with `forbidden` unless the browser says that the request comes from a page of this site. */
-  checkOrigin(request: HttpRequest): void;
+  checkOrigin(exchange: HttpExchange): void;
 }
 
 const FIELD = "csrf_token";
@@ -38,9 +38,9 @@ export function createCsrf({ publicUrl, pepper }: { readonly publicUrl: string; 
   // The NUL keeps it apart from every secret that is hashed with the same key: none can hold one.
   const tokenOf = (session: CsrfBinding): Buffer => hashSecret(pepper, `csrf\0${session.id}`);
 
-  function checkOrigin(request: HttpRequest): void {
-    const { origin } = request.headers;
-    const site = request.headers["sec-fetch-site"];
+  function checkOrigin(exchange: HttpExchange): void {
+    const { origin } = exchange.headers;
+    const site = exchange.headers["sec-fetch-site"];
     if (origin !== undefined && origin !== ownOrigin) throw foreign(` This site is at ${ownOrigin}.`);
     if (site !== undefined && site !== "same-origin") throw foreign();
   }
@@ -48,8 +48,8 @@ export function createCsrf({ publicUrl, pepper }: { readonly publicUrl: string; 
   const csrf: Csrf = {
     token: (session) => tokenOf(session).toString("base64url"),
     field: (session) => html`<input type="hidden" name="${FIELD}" value="${csrf.token(session)}" />`,
-    check(session, request, form) {
-      checkOrigin(request);
+    check(session, exchange, form) {
+      checkOrigin(exchange);
       const given = Buffer.from(form.get(FIELD) ?? "", "base64url");
       const expected = tokenOf(session);
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw foreign();

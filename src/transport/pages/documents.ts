@@ -4,8 +4,8 @@ import { gzip } from "node:zlib";
 import { load } from "js-yaml";
 import { acceptedCodings } from "../http/accept-encoding.ts";
 import { contentTag, isKnown } from "../http/entity-tag.ts";
-import { errorBody } from "../http/answer.ts";
-import type { NodeRoute } from "../http/router.ts";
+
+import type { PublicRoute, RouteHandler } from "../http/router.ts";
 
 /** A document as it goes out: both forms ready, and a tag that changes with its content. */
 interface Prepared {
@@ -34,7 +34,7 @@ const SERVERS = /^servers:\n(?: .*\n)+/m;
  * Serves the contracts: `/openapi.yaml` and `/openapi.json` of the HTTP face, `/openapi-rpc.json` and `/descriptor.binpb` of
  * the RPC face. Each is read and packed when it is first asked for.
  */
-export function createDocumentRoutes({ folder, publicUrl }: DocumentsDeps): readonly NodeRoute[] {
+export function createDocumentRoutes({ folder, publicUrl }: DocumentsDeps): readonly PublicRoute[] {
   const readContract = async (): Promise<string> => {
     const text = await readFile(new URL("openapi/patchbay.yaml", folder), "utf8");
     if (!SERVERS.test(text)) throw new Error("the contract has no list of servers");
@@ -53,39 +53,31 @@ export function createDocumentRoutes({ folder, publicUrl }: DocumentsDeps): read
   ];
 }
 
-function createDocumentRoute(path: string, type: string, read: () => Promise<string | Buffer>): NodeRoute {
+function createDocumentRoute(path: string, type: string, read: () => Promise<string | Buffer>): PublicRoute {
   let document: Promise<Prepared> | undefined;
   const prepare = async (): Promise<Prepared> => {
     const plain = Buffer.from(await read());
     return { plain, packed: await pack(plain), etag: contentTag(plain) };
   };
-  return {
-    path,
-    handle: async (request, response) => {
-      if (request.method !== "GET" && request.method !== "HEAD") {
-        response.writeHead(405, { allow: "GET, HEAD", "content-type": "application/json" });
-        response.end(errorBody("METHOD_NOT_ALLOWED", "Method not allowed."));
-        return;
-      }
-      document ??= prepare();
-      const { plain, packed, etag } = await document.catch((error: unknown) => {
-        document = undefined;
-        throw error;
-      });
-      response.setHeader("etag", etag);
-      response.setHeader("cache-control", `public, max-age=${MAX_AGE_SECONDS}`);
-      response.setHeader("vary", "accept-encoding");
-      response.setHeader("x-content-type-options", "nosniff");
-      if (isKnown(request.headers["if-none-match"], etag)) {
-        response.writeHead(304).end();
-        return;
-      }
-      const isPacked = acceptedCodings(request.headers["accept-encoding"]).gzip;
-      const body = isPacked ? packed : plain;
-      if (isPacked) response.setHeader("content-encoding", "gzip");
-      response.writeHead(200, { "content-type": type, "content-length": body.length });
-      if (request.method === "HEAD") response.end();
-      else response.end(body);
-    },
+  const get: RouteHandler = async (exchange) => {
+    document ??= prepare();
+    const { plain, packed, etag } = await document.catch((error: unknown) => {
+      document = undefined;
+      throw error;
+    });
+    const headers = {
+      etag,
+      "cache-control": `public, max-age=${MAX_AGE_SECONDS}`,
+      vary: "accept-encoding",
+      "x-content-type-options": "nosniff",
+    };
+    if (isKnown(exchange.headers["if-none-match"], etag)) {
+      exchange.respond(304, headers, "");
+      return;
+    }
+    const isPacked = acceptedCodings(exchange.headers["accept-encoding"]).gzip;
+    const encoding = isPacked ? { "content-encoding": "gzip" } : {};
+    exchange.respond(200, { ...headers, ...encoding, "content-type": type }, isPacked ? packed : plain);
   };
+  return { path, methods: { GET: get } };
 }

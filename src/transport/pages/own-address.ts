@@ -1,4 +1,4 @@
-import type { HttpRequest } from "../http/node-exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -7,11 +7,11 @@ const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
  * are two sites to a browser: cookies and forms of one are foreign to the other. Only names of this machine, on the same
  * port, are taken for each other; what a proxy makes of a name is its own affair.
  */
-export function betterAddress(request: HttpRequest, publicUrl: string): string | undefined {
-  const host = request.headers.host ?? request.headers[":authority"];
+export function betterAddress(exchange: HttpExchange, publicUrl: string): string | undefined {
+  const host = exchange.headers.host ?? exchange.headers[":authority"];
   if (typeof host !== "string" || !URL.canParse(`http://${host}`)) return undefined;
   const [asked, own] = [new URL(`http://${host}`), new URL(publicUrl)];
   if (asked.hostname === own.hostname || asked.port !== own.port || own.protocol !== "http:") return undefined;
   const areSame = LOOPBACK_NAMES.includes(asked.hostname) && LOOPBACK_NAMES.includes(own.hostname);
-  return areSame ? own.origin + (request.url ?? "") : undefined;
+  return areSame ? own.origin + exchange.target : undefined;
 }

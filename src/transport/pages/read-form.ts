@@ -1,17 +1,12 @@
-import { DomainError, invalid } from "../../domain-error.ts";
-import { type HttpRequest, readForm, singleHeader } from "../http/node-exchange.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { isConfidential } from "../http/peer.ts";
+import { readForm } from "../http/read-body.ts";
 
-const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
-
-/**
- * Reads a form of ours, of at most 16 KiB. Fails with `invalid` for a body of another type, and for one that came in clear
- * from another machine: passwords and cookies are not taken that way.
- */
-export async function readBrowserForm(request: HttpRequest, trustProxy: boolean): Promise<URLSearchParams> {
-  if (!isConfidential(request, trustProxy)) {
+/** Reads a form of ours. Fails with `invalid` for one that came in clear from another machine: passwords and cookies are not taken that way. */
+export async function readBrowserForm(exchange: HttpExchange, trustProxy: boolean): Promise<URLSearchParams> {
+  if (!isConfidential(exchange, trustProxy)) {
     throw new DomainError("invalid", "Logging in needs https: this page was reached in clear.");
   }
-  if (!FORM.test(singleHeader(request, "content-type") ?? "")) throw invalid("content-type", "The body is a form.");
-  return new URLSearchParams(await readForm(request));
+  return readForm(exchange);
 }

@@ -2,7 +2,7 @@ import { html } from "./html.ts";
 import { renderPage } from "./page.ts";
 import { createAssets } from "./assets.ts";
 import { createBuiltPage } from "./built-page.ts";
-import type { NodeRoute } from "../http/router.ts";
+import type { PublicRoute } from "../http/router.ts";
 
 const NOT_BUILT = renderPage({
   title: "No reference",
@@ -14,9 +14,9 @@ const NOT_BUILT = renderPage({
 });
 
 /** Serves the API reference at `/docs` from the folder that `src/reference/build.js` has filled. */
-export function createReferenceRoutes(folder: string): readonly NodeRoute[] {
+export function createReferenceRoutes(folder: string): readonly PublicRoute[] {
   return [
-    { path: "/docs", handle: createBuiltPage(folder, NOT_BUILT, { fonts: "'self'", forms: "'none'" }) },
-    { path: "/assets/docs/*", handle: createAssets(folder) },
+    { path: "/docs", methods: createBuiltPage(folder, NOT_BUILT, { fonts: "'self'", forms: "'none'" }) },
+    { path: "/assets/docs/*", methods: createAssets(folder) },
   ];
 }

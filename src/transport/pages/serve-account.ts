@@ -1,21 +1,23 @@
 import { accountPage } from "./account-page.ts";
 import { passwordPage } from "./password-page.ts";
-import { sendPage, sendRedirect } from "./send-page.ts";
-import type { HttpRequest, HttpResponse } from "../http/node-exchange.ts";
-import { DomainError } from "../../domain-error.ts";
+import { answerPage, answerRedirect } from "./answer-page.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { type ChangePassword, PASSWORD_LENGTH } from "../../identity/login/change-password.ts";
 import type { CredentialStore } from "../../identity/login/credentials.ts";
 import type { Csrf } from "./csrf.ts";
-import { originOf, type RecordLogin } from "../../identity/login/login-events.ts";
+import type { RecordLogin } from "../../identity/login/login-events.ts";
+import { httpStatusOf } from "../http/fault.ts";
+import { clientAddress, requestOrigin } from "../http/peer.ts";
 import type { LoginSession } from "../../identity/login/login-session.ts";
-import type { LoginSessions } from "../../identity/login/login-sessions.ts";
-import { type PageHandler, type PageRoute, toRefusal } from "./page-routes.ts";
+import type { BrowserSessions } from "./browser-sessions.ts";
+import type { RouteHandler } from "../http/router.ts";
+import { type PageRoute, toPageFault } from "./serve-pages.ts";
 import { readBrowserForm } from "./read-form.ts";
 import { HOME_PATH, loginAddress } from "./return-to.ts";
 
 /** What the account pages need. */
 export interface AccountPagesDeps {
-  readonly sessions: LoginSessions;
+  readonly sessions: BrowserSessions;
   readonly csrf: Csrf;
   readonly credentials: Pick<CredentialStore, "findByAccount">;
   readonly changePassword: ChangePassword;
@@ -34,19 +36,14 @@ const NOTICES: Readonly<Record<string, string>> = {
 export function createAccountRoutes(deps: AccountPagesDeps): readonly PageRoute[] {
   const { sessions, csrf } = deps;
 
-  type SessionHandler = (
-    session: LoginSession,
-    request: HttpRequest,
-    response: HttpResponse,
-    query: URLSearchParams,
-  ) => Promise<void>;
+  type SessionHandler = (session: LoginSession, exchange: HttpExchange, query: string) => Promise<void>;
 
   /** Has people log in first, and come back. */
-  function forSession(path: string, handler: SessionHandler): PageHandler {
-    return async (request, response, query) => {
-      const session = await sessions.read(request);
-      if (session === undefined) sendRedirect(response, loginAddress(path));
-      else await handler(session, request, response, query);
+  function forSession(path: string, handler: SessionHandler): RouteHandler {
+    return async (exchange, { query }) => {
+      const session = await sessions.read(exchange);
+      if (session === undefined) answerRedirect(exchange, loginAddress(path));
+      else await handler(session, exchange, query);
     };
   }
 
@@ -56,68 +53,72 @@ export function createAccountRoutes(deps: AccountPagesDeps): readonly PageRoute[
 
   function showPasswordForm(
     session: LoginSession,
-    response: HttpResponse,
+    exchange: HttpExchange,
     status: number,
     problem: { readonly error?: string; readonly wrongField?: string | undefined },
     headers: Readonly<Record<string, string>> = {},
   ): void {
     const csrfField = csrf.field(session);
     const page = passwordPage({ csrfField, email: session.email, length: PASSWORD_LENGTH, ...problem });
-    sendPage(response, status, page, { headers });
+    answerPage(exchange, status, page, { headers });
   }
 
   return [
     {
       path: HOME_PATH,
-      GET: forSession(HOME_PATH, async (session, _request, response, query) => {
-        const { provider } = deps;
-        const { email, isAdmin, accountId } = session;
-        const notice = NOTICES[query.get("done") ?? ""];
-        const page = accountPage({
-          csrfField: csrf.field(session),
-          email,
-          isAdmin,
-          hasPassword: await hasPassword(session),
-          notice,
-          provider: provider && { name: provider.name, isConnected: await provider.isLinked(accountId) },
-        });
-        sendPage(response, 200, page);
-      }),
+      methods: {
+        GET: forSession(HOME_PATH, async (session, exchange, query) => {
+          const { provider } = deps;
+          const { email, isAdmin, accountId } = session;
+          const notice = NOTICES[new URLSearchParams(query).get("done") ?? ""];
+          const page = accountPage({
+            csrfField: csrf.field(session),
+            email,
+            isAdmin,
+            hasPassword: await hasPassword(session),
+            notice,
+            provider: provider && { name: provider.name, isConnected: await provider.isLinked(accountId) },
+          });
+          answerPage(exchange, 200, page);
+        }),
+      },
     },
     {
       path: "/account/password",
-      GET: forSession("/account/password", async (session, _request, response) => {
-        if (await hasPassword(session)) showPasswordForm(session, response, 200, {});
-        else sendRedirect(response, HOME_PATH);
-      }),
-      POST: forSession("/account/password", async (session, request, response) => {
-        const form = await readBrowserForm(request, deps.trustProxy);
-        const origin = originOf(request, deps.trustProxy);
-        const event = {
-          ...origin,
-          action: "password_change",
-          method: "session",
-          accountId: session.accountId,
-          sessionId: session.id,
-        } as const;
-        try {
-          csrf.check(session, request, form);
-          await deps.changePassword(session, {
-            current: form.get("current") ?? "",
-            next: form.get("next") ?? "",
-            repeated: form.get("repeated") ?? "",
-            address: origin.address,
-          });
-          await deps.record({ ...event, outcome: "success" });
-          sendRedirect(response, `${HOME_PATH}?done=password`);
-        } catch (error) {
-          const { status, message, headers } = toRefusal(error);
-          if (status >= 500 && status !== 503) throw error;
-          await deps.record({ ...event, outcome: "failure" });
-          const wrongField = error instanceof DomainError ? error.field : undefined;
-          showPasswordForm(session, response, status, { error: message, wrongField }, headers);
-        }
-      }),
+      methods: {
+        GET: forSession("/account/password", async (session, exchange) => {
+          if (await hasPassword(session)) showPasswordForm(session, exchange, 200, {});
+          else answerRedirect(exchange, HOME_PATH);
+        }),
+        POST: forSession("/account/password", async (session, exchange) => {
+          const form = await readBrowserForm(exchange, deps.trustProxy);
+          const origin = requestOrigin(exchange, deps.trustProxy);
+          const event = {
+            ...origin,
+            action: "password_change",
+            method: "session",
+            accountId: session.accountId,
+            sessionId: session.id,
+          } as const;
+          try {
+            csrf.check(session, exchange, form);
+            await deps.changePassword(session, {
+              current: form.get("current") ?? "",
+              next: form.get("next") ?? "",
+              repeated: form.get("repeated") ?? "",
+              address: clientAddress(exchange, deps.trustProxy),
+            });
+            await deps.record({ ...event, outcome: "success" });
+            answerRedirect(exchange, `${HOME_PATH}?done=password`);
+          } catch (error) {
+            const fault = toPageFault(error);
+            if (fault.kind === "internal") throw error;
+            await deps.record({ ...event, outcome: "failure" });
+            const problem = { error: fault.message, wrongField: fault.field };
+            showPasswordForm(session, exchange, httpStatusOf(fault), problem, fault.headers);
+          }
+        }),
+      },
     },
   ];
 }

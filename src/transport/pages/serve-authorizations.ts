@@ -5,19 +5,21 @@ import { CALLBACK_PATH } from "../../integrations/oauth/client-document.ts";
 import { TokenFailure } from "../../integrations/oauth/token-failure.ts";
 import type { Csrf } from "./csrf.ts";
 import type { LoginSession } from "../../identity/login/login-session.ts";
-import type { LoginSessions } from "../../identity/login/login-sessions.ts";
-import { type PageRoute, toRefusal } from "./page-routes.ts";
+import type { BrowserSessions } from "./browser-sessions.ts";
+import { httpStatusOf, toFault } from "../http/fault.ts";
+import type { RouteHandler } from "../http/router.ts";
+import type { PageRoute } from "./serve-pages.ts";
 import { readBrowserForm } from "./read-form.ts";
 import { loginAddress } from "./return-to.ts";
-import type { HttpRequest, HttpResponse } from "../http/node-exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { requestOrigin } from "../http/peer.ts";
 import { authorizationPage } from "./authorization-page.ts";
 import { messagePage } from "./message-page.ts";
-import { sendPage, sendRedirect } from "./send-page.ts";
+import { answerPage, answerRedirect } from "./answer-page.ts";
 
 /** What the pages need. */
 export interface AuthorizationPagesDeps {
-  readonly sessions: LoginSessions;
+  readonly sessions: BrowserSessions;
   readonly csrf: Csrf;
   readonly flow: AuthorizationFlow;
   readonly trustProxy: boolean;
@@ -39,7 +41,7 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
   async function showForm(
     session: LoginSession,
     path: string,
-    response: HttpResponse,
+    exchange: HttpExchange,
     failure?: TokenFailure,
   ): Promise<void> {
     const { connection, thirdParty } = await flow.look(toPerson(session), ticketIn(path));
@@ -52,24 +54,24 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
       ...(failure !== undefined && { error: failure.message }),
     });
     // Where the form leads to is known only once the third party has said so.
-    sendPage(response, failure === undefined ? 200 : statusOf(failure), page, { formTargets: "any" });
+    answerPage(exchange, failure === undefined ? 200 : statusOf(failure), page, { formTargets: "any" });
   }
 
-  async function finish(request: HttpRequest, response: HttpResponse, query: URLSearchParams): Promise<void> {
-    const session = await sessions.read(request);
+  const finish: RouteHandler = async (exchange, { query }) => {
+    const session = await sessions.read(exchange);
     if (session === undefined) {
       const message =
         "You are not logged in in this browser, so it is not the one in which this authorization began. Nothing was changed.";
       throw new DomainError("forbidden", message);
     }
     const { accountId, id: clientId } = session;
-    const origin = requestOrigin(request, deps.trustProxy);
+    const origin = requestOrigin(exchange, deps.trustProxy);
     const actor = { kind: "account", accountId, clientId, tokenId: undefined, ...origin } as const;
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
       const { id, name } = await flow.finish(
         toPerson(session),
-        { path: pathOf(request), parameters: query },
+        { path: pathOf(exchange), parameters: new URLSearchParams(query) },
         actor,
         signal,
       );
@@ -78,41 +80,43 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
         message: "It is being checked now; its tools are there in a moment.",
         link: { path: `/connections/${id}`, text: "Go to the connection" },
       });
-      sendPage(response, 200, page);
+      answerPage(exchange, 200, page);
     } catch (error) {
-      sendFailure(response, error);
+      sendFailure(exchange, error);
     }
-  }
+  };
 
   return [
-    { path: CALLBACK_PATH, GET: finish },
-    { path: `${CALLBACK_PATH}/*`, GET: finish },
+    { path: CALLBACK_PATH, methods: { GET: finish } },
+    { path: `${CALLBACK_PATH}/*`, methods: { GET: finish } },
     {
       path: `${AUTHORIZATIONS_PATH}/*`,
-      async GET(request, response) {
-        const path = pathOf(request);
-        const session = await sessions.read(request);
-        if (session === undefined) sendRedirect(response, loginAddress(path));
-        else await showForm(session, path, response).catch((error: unknown) => sendFailure(response, error));
-      },
-      async POST(request, response) {
-        const path = pathOf(request);
-        const form = await readBrowserForm(request, deps.trustProxy);
-        const session = await sessions.read(request);
-        if (session === undefined) {
-          sendRedirect(response, loginAddress(path));
-          return;
-        }
-        csrf.check(session, request, form);
-        try {
-          const signal = AbortSignal.timeout(TIMEOUT_MS);
-          const address = await flow.begin(toPerson(session), ticketIn(path), signal);
-          sendRedirect(response, address.href);
-        } catch (error) {
-          const failure = isTimeout(error) ? tooSlow(error) : error;
-          if (!(failure instanceof TokenFailure)) sendFailure(response, failure);
-          else await showForm(session, path, response, failure);
-        }
+      methods: {
+        async GET(exchange) {
+          const path = pathOf(exchange);
+          const session = await sessions.read(exchange);
+          if (session === undefined) answerRedirect(exchange, loginAddress(path));
+          else await showForm(session, path, exchange).catch((error: unknown) => sendFailure(exchange, error));
+        },
+        async POST(exchange) {
+          const path = pathOf(exchange);
+          const form = await readBrowserForm(exchange, deps.trustProxy);
+          const session = await sessions.read(exchange);
+          if (session === undefined) {
+            answerRedirect(exchange, loginAddress(path));
+            return;
+          }
+          csrf.check(session, exchange, form);
+          try {
+            const signal = AbortSignal.timeout(TIMEOUT_MS);
+            const address = await flow.begin(toPerson(session), ticketIn(path), signal);
+            answerRedirect(exchange, address.href);
+          } catch (error) {
+            const failure = isTimeout(error) ? tooSlow(error) : error;
+            if (!(failure instanceof TokenFailure)) sendFailure(exchange, failure);
+            else await showForm(session, path, exchange, failure);
+          }
+        },
       },
     },
   ];
@@ -122,8 +126,8 @@ function toPerson({ accountId, id }: LoginSession): Person {
   return { accountId, sessionId: id };
 }
 
-function pathOf(request: HttpRequest): string {
-  return (request.url ?? "").split("?", 1)[0] ?? "";
+function pathOf(exchange: HttpExchange): string {
+  return exchange.target.split("?", 1)[0] ?? "";
 }
 
 function ticketIn(path: string): string {
@@ -136,16 +140,16 @@ function statusOf({ kind }: TokenFailure): number {
 }
 
 /** What went wrong in words, with the way back to the console. What nobody expected is thrown on. */
-function sendFailure(response: HttpResponse, thrown: unknown): void {
+function sendFailure(exchange: HttpExchange, thrown: unknown): void {
   const error = isTimeout(thrown) ? tooSlow(thrown) : thrown;
   if (error instanceof TokenFailure) {
-    sendPage(response, statusOf(error), failurePage("The connection is not authorised", error.message));
+    answerPage(exchange, statusOf(error), failurePage("The connection is not authorised", error.message));
     return;
   }
   if (!(error instanceof DomainError) || !["not_found", "conflict", "invalid"].includes(error.kind)) throw error;
-  const { status, message } = toRefusal(error);
-  const title = status === 404 ? "This address is no longer good" : "The connection is not authorised";
-  sendPage(response, status, failurePage(title, message));
+  const { kind, message } = error;
+  const title = kind === "not_found" ? "This address is no longer good" : "The connection is not authorised";
+  answerPage(exchange, httpStatusOf(toFault(error)), failurePage(title, message));
 }
 
 function isTimeout(error: unknown): error is DOMException {

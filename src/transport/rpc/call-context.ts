@@ -2,7 +2,7 @@ import { Code, ConnectError, type ContextKey, type ContextValues, type HandlerCo
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Principal } from "../../identity/principal.ts";
 import { exchangeKey } from "./caller.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { principalKey } from "./principal.ts";
 import type { Rpc } from "./rpc.ts";
 
@@ -15,7 +15,7 @@ export class CallContext implements HandlerContext {
   readonly values: ContextValues;
   /** The version of what the call answers with, where that has one: when it last changed. REST makes the `ETag` of it. */
   version: Date | undefined;
-  readonly #exchange: Exchange;
+  readonly #exchange: HttpExchange;
   readonly #rpc: Rpc;
   readonly #deadline: number | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -27,7 +27,7 @@ export class CallContext implements HandlerContext {
 
   constructor(
     rpc: Rpc,
-    exchange: Exchange,
+    exchange: HttpExchange,
     protocolName: string,
     principal: Principal | undefined,
     timeoutMs?: number,
@@ -122,10 +122,10 @@ export class CallContext implements HandlerContext {
 /** Context values with the principal and the exchange in fields of their own, since they are all that most calls carry. */
 class CallValues implements ContextValues {
   #principal: Principal | undefined;
-  readonly #exchange: Exchange;
+  readonly #exchange: HttpExchange;
   #others: Map<symbol, { readonly value: unknown }> | undefined;
 
-  constructor(principal: Principal | undefined, exchange: Exchange) {
+  constructor(principal: Principal | undefined, exchange: HttpExchange) {
     this.#principal = principal;
     this.#exchange = exchange;
   }

@@ -1,11 +1,11 @@
 import { createContextKey, type ContextKey, type ContextValues } from "@connectrpc/connect";
-import { type Caller, type Origin, toOrigin } from "../../identity/actor.ts";
-import { clientAddress } from "../gate/client-address.ts";
-import type { Exchange } from "../http/exchange.ts";
+import { type Caller, toOrigin } from "../../identity/actor.ts";
+import type { HttpExchange } from "../http/exchange.ts";
+import { requestOrigin } from "../http/peer.ts";
 import { principalOf } from "./principal.ts";
 
 /** The exchange that a call came in with. */
-export const exchangeKey: ContextKey<Exchange | undefined> = createContextKey<Exchange | undefined>(undefined, {
+export const exchangeKey: ContextKey<HttpExchange | undefined> = createContextKey<HttpExchange | undefined>(undefined, {
   description: "exchange",
 });
 
@@ -14,10 +14,9 @@ export type CallerOf = (context: { readonly values: ContextValues }) => Caller;
 
 /** Makes the function that tells who makes a call; `trustProxy` says whether X-Forwarded-For is believed. */
 export function createCallerOf(trustProxy: boolean): CallerOf {
-  return (context) => ({ ...principalOf(context), origin: originOf(context.values.get(exchangeKey), trustProxy) });
-}
-
-function originOf(exchange: Exchange | undefined, trustProxy: boolean): Origin {
-  if (exchange === undefined) return toOrigin("", undefined);
-  return toOrigin(clientAddress(exchange, trustProxy), exchange.headers["user-agent"]);
+  return (context) => {
+    const exchange = context.values.get(exchangeKey);
+    const origin = exchange === undefined ? toOrigin("", undefined) : requestOrigin(exchange, trustProxy);
+    return { ...principalOf(context), origin };
+  };
 }

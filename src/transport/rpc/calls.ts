@@ -1,7 +1,7 @@
 import type { HandlerContext, MethodImplSpec } from "@connectrpc/connect";
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
 import { createInspector, type Inspector } from "./inspect.ts";
-import { addressFields } from "./rest/binding.ts";
+import { addressFields } from "./rest/path-template.ts";
 import type { Lane } from "../gate/concurrency-limiter.ts";
 import { createRounder } from "./round-structs.ts";
 import type { Rpc } from "./rpc.ts";

@@ -1,6 +1,6 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { invalid } from "../../domain-error.ts";
-import { requestHeader } from "../http/request-header.ts";
+import { requestHeader } from "./request-header.ts";
 
 const VISIBLE_ASCII = /^[!-~]{1,255}$/;
 

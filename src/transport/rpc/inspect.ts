@@ -1,10 +1,8 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { invalid } from "../../domain-error.ts";
+import { MAX_JSON_DEPTH } from "../http/read-body.ts";
 import { fieldValue, isStructField } from "./message-fields.ts";
-
-/** How deep JSON may nest, on every face (DESIGN §8). */
-export const MAX_JSON_DEPTH = 32;
 
 /** Refuses a request whose text nobody can store, or whose numbers a face has rounded. Throws DomainError `invalid`. */
 export type Inspector = (message: object, refuseRounded: boolean) => void;

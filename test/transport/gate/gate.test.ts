@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { servePublic } from "../../../src/transport/http/serve-routes.ts";
 import { startStandIn, type Running } from "../support/stand-in.ts";
 import { openSocket, readToEnd } from "../support/raw.ts";
 
 const LIST = "/api/v1/mcp-servers";
+const fail = (): void => undefined;
 const RPC = "/patchbay.v1.ConnectionService/ListConnections";
 
 let running: Running | undefined;
@@ -130,19 +132,23 @@ describe("what is open to everyone", () => {
     expect([ready.status, await ready.text()]).toEqual([503, '{"detail":"Not ready.","code":"UNAVAILABLE"}']);
   });
 
-  test("other handlers get their paths whole, with HTTP/1.1's objects", async () => {
+  test("other routes get their paths whole", async () => {
     const { url } = await start({
       extraRoutes: [
         {
           path: "/oauth2/*",
-          handle: (request, response) => {
-            response.end(`${request.method ?? ""} ${request.url ?? ""}`);
+          fail,
+          methods: (exchange) => {
+            exchange.respond(200, {}, `${exchange.method} ${exchange.target}`);
           },
         },
         {
           path: "/.well-known/jwks.json",
-          handle: (_request, response) => {
-            response.end("keys");
+          fail,
+          methods: {
+            GET: (exchange) => {
+              exchange.respond(200, {}, "keys");
+            },
           },
         },
       ],
@@ -156,12 +162,13 @@ describe("what is open to everyone", () => {
   });
 
   test("a handler that fails is a 500 that tells nothing", async () => {
-    const { url, logged } = await start({
-      extraRoutes: [{ path: "/x", handle: () => Promise.reject(new Error("hunter2")) }],
-    });
+    const failed: unknown[] = [];
+    const log = { error: (fields: object) => failed.push(fields), warn: () => undefined };
+    const methods = { GET: () => Promise.reject(new Error("hunter2")) };
+    const { url } = await start({ extraRoutes: servePublic([{ path: "/x", methods }], log) });
     const response = await fetch(`${url}/x?token=secret`);
     expect([response.status, await response.text()]).toEqual([500, '{"detail":"Internal error.","code":"INTERNAL"}']);
-    expect(logged).toMatchObject([{ path: "/x" }]);
+    expect(failed).toMatchObject([{ path: "/x" }]);
   });
 });
 

@@ -3,11 +3,19 @@ import { afterEach, describe, expect, test } from "vitest";
 import { readConfig } from "../../../src/config.ts";
 import { createRateLimit } from "../../../src/transport/gate/rate-limit.ts";
 import { RATE_LIMITS, type RateLimits } from "../../../src/transport/gate/rates.ts";
+import { createFailWithDetail } from "../../../src/transport/http/answer.ts";
+import type { RouteHandler } from "../../../src/transport/http/router.ts";
+import { createFailAsOAuth } from "../../../src/transport/oauth/oauth-error.ts";
 import { type Running, startStandIn, verify } from "../support/stand-in.ts";
 
 const LIST = "/api/v1/mcp-servers";
 const RPC = "/patchbay.v1.ConnectionService/ListConnections";
 const TOKEN = "/oauth2/token";
+
+const log = { error: () => {}, warn: () => {} };
+const served: RouteHandler = (exchange) => {
+  exchange.respond(200, {}, "served");
+};
 
 let running: Running | undefined;
 
@@ -28,13 +36,10 @@ async function start(rates: Partial<RateLimits>, fastPath = true): Promise<Runni
         accountId: authorization ?? "",
       }),
     },
-    extraRoutes: ["/oauth2/*", "/login"].map((path) => ({
-      path,
-      handle: (request, response) => {
-        request.resume();
-        response.end("served");
-      },
-    })),
+    extraRoutes: [
+      { path: "/oauth2/*", methods: served, limit: "token", fail: createFailAsOAuth(log) },
+      { path: "/login", methods: served, limit: "address", fail: createFailWithDetail(log) },
+    ],
   });
   return running;
 }

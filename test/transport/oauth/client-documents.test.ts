@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Account } from "../../../src/identity/accounts.ts";
-import { createOAuthServer } from "../../../src/transport/oauth/server.ts";
+import { createOAuthRoutes } from "../../../src/transport/oauth/routes.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 import {
   attempt,
@@ -14,7 +14,7 @@ import {
   strangeBrowser,
 } from "./code-flow.ts";
 import { type DocumentHost, startDocumentHost } from "./document-host.ts";
-import { type Installation, startInstallation } from "./installation.ts";
+import { type Installation, serveAlone, startInstallation } from "./installation.ts";
 
 let host: DocumentHost;
 let installation: Installation;
@@ -140,14 +140,20 @@ describe("an address that is no public https site is never reached", () => {
   ])("%s", async (clientId) => {
     const errors: unknown[] = [];
     const dispatcher = createGuardedDispatcher({ allow: [] });
-    const guarded = createOAuthServer({
-      ...installation.serverDeps,
-      dispatcher,
-      onError: (error) => errors.push(error),
+    const guarded = await serveAlone(
+      createOAuthRoutes({
+        ...installation.serverDeps,
+        dispatcher,
+        log: { error: (fields) => errors.push(fields), warn: () => undefined },
+      }),
+    );
+    const { path } = attempt({ ...publish(), clientId });
+    const answer = await fetch(`http://127.0.0.1:${guarded.port}${path}`, {
+      headers: { cookie: browser.cookie },
+      redirect: "manual",
     });
-    const answer = await installation.serve(guarded, attempt({ ...publish(), clientId }).path, browser.cookie);
     expect(answer.status).toBe(400);
     expect(errors).toEqual([]);
-    await dispatcher.close();
+    await Promise.all([dispatcher.close(), guarded.close()]);
   });
 });

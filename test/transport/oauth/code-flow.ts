@@ -1,6 +1,4 @@
 import { createHash, randomBytes } from "node:crypto";
-import { IncomingMessage, ServerResponse } from "node:http";
-import { Socket } from "node:net";
 import type { Account } from "../../../src/identity/accounts.ts";
 import type { ClientAuthMethod } from "../../../src/identity/oauth-client.ts";
 import { hashSecret } from "../../../src/identity/hash-secret.ts";
@@ -65,12 +63,9 @@ export function strangeBrowser({ issuer }: Installation): Browser {
 
 /** A browser in which the account's owner is logged in. */
 export async function logIn({ issuer, sessions }: Installation, account: Account): Promise<Browser> {
-  const request = new IncomingMessage(new Socket());
-  const response = new ServerResponse(request);
-  const session = await sessions.begin(request, response, { accountId: account.id });
-  if (session === undefined) throw new Error("nobody could be logged in");
-  const cookies = response.getHeader("set-cookie") as string[];
-  return browserWith(issuer, cookies.map((each) => each.split(";", 1)[0]).join("; "));
+  const begun = await sessions.begin({ accountId: account.id }, undefined);
+  if (begun === undefined) throw new Error("nobody could be logged in");
+  return browserWith(issuer, `patchbay_session=${begun.token}`);
 }
 
 /** Inserts a client of an account that may use the code flow. */

@@ -1,14 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { type Account, type Accounts, createAccounts } from "../../../src/identity/accounts.ts";
 import { type Clients, createClients, type CreatedClient } from "../../../src/identity/clients.ts";
 import { applyAtOnce, createGrants, type Grants } from "../../../src/identity/grants.ts";
-import { createCookies } from "../../../src/transport/pages/cookies.ts";
+import { createCookies } from "../../../src/transport/http/cookies.ts";
+import { createPort, type Port } from "../../../src/transport/http/port.ts";
+import type { Route } from "../../../src/transport/http/router.ts";
+import { serveRoutes } from "../../../src/transport/http/serve-routes.ts";
+import { createBrowserSessions } from "../../../src/transport/pages/browser-sessions.ts";
 import { createCsrf } from "../../../src/transport/pages/csrf.ts";
 import { createLoginSessions, type LoginSessions } from "../../../src/identity/login/login-sessions.ts";
-import { createOAuthServer, type OAuthServer, type OAuthServerDeps } from "../../../src/transport/oauth/server.ts";
+import { createOAuthRoutes, type OAuthServerDeps } from "../../../src/transport/oauth/routes.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../../../src/identity/personal-access-tokens.ts";
 import { createKeyRotation, type KeyRotation } from "../../../src/identity/key-rotation.ts";
 import type { RewrapSecrets } from "../../../src/identity/rewrap-secrets.ts";
@@ -63,8 +65,6 @@ export interface Installation {
   readonly personalAccessTokens: PersonalAccessTokens;
   newAccount(isAdmin?: boolean): Promise<Account>;
   startReplica(listener?: RevocationListener): Promise<Replica>;
-  /** What another OAuth server answers to a browser's GET. */
-  serve(oauth: OAuthServer, path: string, cookie: string): Promise<Response>;
   /** An access token by the token endpoint. */
   token(client: CreatedClient, form?: Readonly<Record<string, string>>): Promise<string>;
   close(): Promise<void>;
@@ -74,9 +74,14 @@ export function basic({ clientId, clientSecret }: CreatedClient): string {
   return `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
 }
 
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+/** Serves routes and nothing else over HTTP/1.1 and HTTP/2. */
+export async function serveAlone(
+  routes: readonly Route[],
+  host = "127.0.0.1",
+): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const listener: Port = createPort({ host, port: 0, handler: serveRoutes(routes) });
+  const { port } = await listener.listen();
+  return { port, close: () => listener.close(0) };
 }
 
 export async function startInstallation({
@@ -94,17 +99,21 @@ export async function startInstallation({
   const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
   const accounts = createAccounts({ store: createAccountStore(database.pool) });
 
-  const server = createServer((request, response) => {
-    if (!oauth.handle(request, response)) response.writeHead(404).end("not of the OAuth server");
+  let handle = serveRoutes([]);
+  const server = createPort({
+    host: "127.0.0.1",
+    port: 0,
+    handler: (exchange) => {
+      handle(exchange);
+    },
   });
-  const issuer = await listen(server);
+  const issuer = `http://127.0.0.1:${(await server.listen()).port}`;
   const grantStore = createGrantStore(database.pool);
   const listener = createListener({ url: testDatabase.url, log });
   const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
   await Promise.all([revocations.start(), keys.follow(listener)]);
   const sessions = createLoginSessions({
     store: createLoginSessionStore(database.pool),
-    cookies: createCookies(issuer),
     pepper,
   });
   const serverDeps: OAuthServerDeps = {
@@ -121,7 +130,7 @@ export async function startInstallation({
       personalAccessTokens: personalAccessTokenStore,
       grants: grantStore,
     }),
-    sessions,
+    sessions: createBrowserSessions({ sessions, cookies: createCookies(issuer) }),
     csrf: createCsrf({ publicUrl: issuer, pepper }),
     connections: createOwnConnections(database.pool),
     dispatcher,
@@ -129,8 +138,9 @@ export async function startInstallation({
     registration,
     trustProxy,
     recordIssue: () => undefined,
+    log,
   };
-  const oauth = createOAuthServer(serverDeps);
+  handle = serveRoutes(createOAuthRoutes(serverDeps));
   let made = 0;
 
   return {
@@ -177,15 +187,6 @@ export async function startInstallation({
         },
       };
     },
-    async serve(other, path, cookie) {
-      const own = createServer((request, response) => void other.handle(request, response));
-      try {
-        return await fetch((await listen(own)) + path, { headers: { cookie }, redirect: "manual" });
-      } finally {
-        own.closeAllConnections();
-        own.close();
-      }
-    },
     async token(client, form = {}) {
       const body = new URLSearchParams({ grant_type: "client_credentials", ...form });
       const response = await fetch(`${issuer}/oauth2/token`, {
@@ -198,8 +199,7 @@ export async function startInstallation({
       return answer.access_token;
     },
     async close() {
-      server.closeAllConnections();
-      server.close();
+      await server.close(0);
       revocations.close();
       await listener.close();
       await database.close();

@@ -1,33 +1,28 @@
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as httpRequest,
-  type Server,
-} from "node:http";
-import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
-import { type AddressInfo, connect } from "node:net";
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CreatedClient } from "../../../src/identity/clients.ts";
-import { createOAuthServer, type OAuthServer } from "../../../src/transport/oauth/server.ts";
+import type { Route } from "../../../src/transport/http/router.ts";
+import { createOAuthRoutes } from "../../../src/transport/oauth/routes.ts";
 import { openDatabase } from "../../../src/storage/database.ts";
 import { createClientStore } from "../../../src/storage/stores/identity/client.ts";
 import { FORM, grant } from "./ask-token.ts";
-import { basic, type Installation, startInstallation } from "./installation.ts";
+import { basic, type Installation, serveAlone, startInstallation } from "./installation.ts";
 
 let installation: Installation;
 let client: CreatedClient;
-const closing: (() => void)[] = [];
+const closing: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
   installation = await startInstallation();
   client = await installation.clients.create(await installation.newAccount(), "mgmt.read");
 });
 afterAll(async () => {
-  for (const close of closing) close();
+  for (const close of closing) await close();
   await installation.close();
 });
 
@@ -39,25 +34,14 @@ const NO_ADDRESS = "this machine has no IPv4 address besides loopback";
 
 function oauthServer(
   change: { trustProxy?: boolean; clients?: ReturnType<typeof createClientStore> } = {},
-): OAuthServer {
-  return createOAuthServer({ ...installation.serverDeps, ...change });
+): readonly Route[] {
+  return createOAuthRoutes({ ...installation.serverDeps, ...change });
 }
 
-async function listen(server: Server, host = "127.0.0.1"): Promise<number> {
-  server.listen(0, host);
-  await once(server, "listening");
-  closing.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-async function serve(oauth: OAuthServer, host?: string): Promise<number> {
-  return listen(
-    createServer((request, response) => void oauth.handle(request, response)),
-    host,
-  );
+async function serve(routes: readonly Route[], host?: string): Promise<number> {
+  const { port, close } = await serveAlone(routes, host);
+  closing.push(close);
+  return port;
 }
 
 async function post(
@@ -121,11 +105,7 @@ test("guesses are counted for the caller that the trusted proxy names", async ()
 });
 
 test("HTTP/2 gets the same tokens and the same refusals", async () => {
-  const oauth = oauthServer();
-  const server = createHttp2Server((request, response) => void oauth.handle(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const session = connectHttp2(`http://127.0.0.1:${await serve(oauthServer())}`);
   const ask = async (form: string): Promise<[unknown, Record<string, unknown>]> => {
     const headers = { ":method": "POST", ":path": "/oauth2/token", authorization: basic(client), "content-type": FORM };
     const stream = session.request(headers);
@@ -149,12 +129,16 @@ test("HTTP/2 gets the same tokens and the same refusals", async () => {
   await once(left, "close");
   expect(await ask(grant())).toMatchObject([200, { token_type: "Bearer" }]);
   session.close();
-  server.close();
 });
 
 test("a caller that leaves in the middle of its form troubles nobody", async () => {
   const errors: unknown[] = [];
-  const port = await serve(createOAuthServer({ ...installation.serverDeps, onError: (error) => errors.push(error) }));
+  const port = await serve(
+    createOAuthRoutes({
+      ...installation.serverDeps,
+      log: { error: (fields) => errors.push(fields), warn: () => undefined },
+    }),
+  );
   const socket = connect(port, "127.0.0.1");
   socket.write(
     `POST /oauth2/token HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(client)}\r\nContent-Type: ${FORM}\r\nContent-Length: 100\r\n\r\ngrant_type=`,

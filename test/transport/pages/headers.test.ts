@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { contentSecurityPolicy } from "../../../src/transport/pages/send-page.ts";
+import { contentSecurityPolicy } from "../../../src/transport/pages/answer-page.ts";
 import { html } from "../../../src/transport/pages/html.ts";
 import type { FormBrowser, PageAnswer } from "../../support/form-browser.ts";
 import { type Site, startSite } from "../../identity/login/site.ts";

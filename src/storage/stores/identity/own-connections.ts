@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { OwnConnections } from "../../../transport/oauth/consent.ts";
+import type { OwnConnections } from "../../../identity/oauth/own-connections.ts";
 import { runStatement } from "../run-statement.ts";
 
 interface Row {

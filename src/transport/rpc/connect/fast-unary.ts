@@ -6,9 +6,9 @@ import { CallContext } from "../call-context.ts";
 import { callUnary, type ServedRpc } from "../calls.ts";
 import { invalid, type DomainError } from "../../../domain-error.ts";
 import type { TimeLimit } from "../../../time-limit.ts";
-import { toConnectError, toFault } from "../../http/fault.ts";
+import { toCallFault, toConnectError } from "../call-fault.ts";
 import type { Gate } from "../../gate/gate.ts";
-import { ConnectionLost, type Exchange } from "../../http/exchange.ts";
+import { ConnectionLost, type HttpExchange } from "../../http/exchange.ts";
 import { BUSY } from "../../gate/concurrency-limiter.ts";
 import type { Log } from "../../http/log.ts";
 import type { FastProtocol } from "./fast-protocol.ts";
@@ -25,7 +25,7 @@ export interface FastDeps {
 }
 
 /** Serves one unary RPC over one protocol. Never rejects. */
-export type FastHandler = (exchange: Exchange) => Promise<void>;
+export type FastHandler = (exchange: HttpExchange) => Promise<void>;
 
 /**
  * Makes the short way through a unary RPC: the same gate and the same implementation as the stock Connect handlers, but
@@ -37,7 +37,7 @@ export function createFastHandler(rpc: ServedRpc, protocol: FastProtocol, deps: 
     const fail = (thrown: unknown): void => {
       if (thrown instanceof ConnectionLost || !exchange.isOpen) return;
       const reason = context?.endReason ?? thrown;
-      protocol.fail(exchange, toConnectError(toFault(reason, rpc, deps.log)), context);
+      protocol.fail(exchange, toConnectError(toCallFault(reason, rpc, deps.log)), context);
     };
     const stopLimit = deps.timeLimit.start(() => {
       const tooLate = new ConnectError("The request took too long.", Code.DeadlineExceeded);

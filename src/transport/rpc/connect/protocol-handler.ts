@@ -1,6 +1,6 @@
 import type { ServedRpc } from "../calls.ts";
-import { toFault } from "../../http/fault.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import { toCallFault } from "../call-fault.ts";
+import type { HttpExchange } from "../../http/exchange.ts";
 import { answerDetail, answerFault } from "../../http/answer.ts";
 import { createFastConnect } from "./fast-connect.ts";
 import { createFastGrpc } from "./fast-grpc.ts";
@@ -8,7 +8,7 @@ import { createFastHandler, type FastDeps, type FastHandler } from "./fast-unary
 import { createStockHandler, type StockDeps } from "./stock.ts";
 
 /** Serves one RPC over Connect, gRPC and gRPC-Web. Never rejects. */
-export type RpcHandler = (exchange: Exchange) => Promise<void>;
+export type RpcHandler = (exchange: HttpExchange) => Promise<void>;
 
 /** Makes the handler of an RPC's path: the short way where there is one, Connect's own handlers otherwise. */
 export function createRpcHandler(
@@ -19,7 +19,7 @@ export function createRpcHandler(
   const fast =
     deps.fastPath && rpc.method.methodKind === "unary" ? fastHandlers(rpc, deps) : new Map<string, FastHandler>();
 
-  const serveStock = async (exchange: Exchange, contentType: string): Promise<void> => {
+  const serveStock = async (exchange: HttpExchange, contentType: string): Promise<void> => {
     if (!stock.allowedMethods.includes(exchange.method)) {
       answerDetail(exchange, 405, "METHOD_NOT_ALLOWED", "Method not allowed.", {
         allow: stock.allowedMethods.join(", "),
@@ -54,7 +54,7 @@ function fastHandlers(rpc: ServedRpc, deps: FastDeps): Map<string, FastHandler> 
 }
 
 /** Whether the request is of the kind that the short way knows: uncompressed, and gRPC only over HTTP/2. */
-function isPlain(exchange: Exchange, contentType: string): boolean {
+function isPlain(exchange: HttpExchange, contentType: string): boolean {
   const { headers } = exchange;
   if (contentType.startsWith("application/grpc")) {
     const encoding = headers["grpc-encoding"];
@@ -65,11 +65,11 @@ function isPlain(exchange: Exchange, contentType: string): boolean {
 }
 
 /** Nobody learns more from a wrong Content-Type than the gate lets them know. */
-async function refuseContentType(rpc: ServedRpc, exchange: Exchange, deps: FastDeps): Promise<void> {
+async function refuseContentType(rpc: ServedRpc, exchange: HttpExchange, deps: FastDeps): Promise<void> {
   try {
     await deps.gate(rpc, exchange);
   } catch (thrown) {
-    answerFault(exchange, toFault(thrown, rpc, deps.log));
+    answerFault(exchange, toCallFault(thrown, rpc, deps.log));
     return;
   }
   const sentence = "Content-Type must be one of Connect, gRPC or gRPC-Web, such as application/json.";

@@ -14,9 +14,9 @@ import { exchangeKey } from "../caller.ts";
 import { callStream, callUnary, type ServedRpc } from "../calls.ts";
 import { COMPRESS_MIN_BYTES, mayCompress } from "../../http/compression.ts";
 import { detailsOf } from "../error-details.ts";
-import { reasonOfCode, toConnectError, toFault } from "../../http/fault.ts";
+import { reasonOfCode, toCallFault, toConnectError } from "../call-fault.ts";
 import type { Gate } from "../../gate/gate.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import type { HttpExchange } from "../../http/exchange.ts";
 import type { Log } from "../../http/log.ts";
 import { principalKey } from "../principal.ts";
 import { MAX_TIMEOUT_MS } from "./fast-connect.ts";
@@ -35,7 +35,7 @@ export interface StockHandler {
   readonly allowedMethods: readonly string[];
   supportsContentType(contentType: string): boolean;
   /** Never rejects. */
-  serve(exchange: Exchange): Promise<void>;
+  serve(exchange: HttpExchange): Promise<void>;
 }
 
 /** Larger than any answer. */
@@ -95,7 +95,7 @@ async function passGate(rpc: ServedRpc, context: HandlerContext, deps: StockDeps
   try {
     context.values.set(principalKey, await deps.gate(rpc, exchange));
   } catch (thrown) {
-    throw toConnectError(toFault(thrown, rpc, deps.log));
+    throw toConnectError(toCallFault(thrown, rpc, deps.log));
   }
   // Node's own response was made before the gate said what goes with every answer.
   for (const [name, value] of Object.entries(exchange.alwaysSend ?? {})) context.responseHeader.set(name, value);
@@ -118,7 +118,7 @@ function explainOwnErrors(signal: AbortSignal): void {
 /** The implementation behind the one way in, its failures as Connect errors. */
 function behindOneWay(rpc: ServedRpc, deps: StockDeps): MethodImplSpec {
   const refine = (thrown: unknown, context: HandlerContext): ConnectError => {
-    if (!context.signal.aborted) return toConnectError(toFault(thrown, rpc, deps.log));
+    if (!context.signal.aborted) return toConnectError(toCallFault(thrown, rpc, deps.log));
     // Whatever was thrown, it was thrown because the call had ended.
     const reason: unknown = context.signal.reason;
     return reason instanceof ConnectError ? reason : new ConnectError("the caller went away", Code.Canceled);

@@ -8,7 +8,7 @@ import {
   toWireOpenedSession,
 } from "../mappers/runtime.ts";
 import { principalOf } from "../principal.ts";
-import { requestHeader } from "../../http/request-header.ts";
+import { requestHeader } from "../request-header.ts";
 
 /** The header, and over RPC the metadata, that names a session after Initialize. */
 const SESSION_HEADER = "x-session-id";

@@ -1,29 +1,20 @@
-import {
-  create,
-  getOption,
-  hasOption,
-  type DescField,
-  type DescMessage,
-  type DescMethod,
-  type Message,
-} from "@bufbuild/protobuf";
+import { create, getOption, hasOption, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { http } from "../../../../gen/proto/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../../../gen/proto/google/api/http_pb.ts";
 import { rest_source, RestSource } from "../../../../gen/proto/patchbay/v1/options_pb.ts";
 import { invalid } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
+import { ROUTE_METHODS, type PathParameters } from "../../http/router.ts";
 import type { ServedRpc } from "../calls.ts";
+import { parameterNames } from "./path-template.ts";
 import { createMessageReader } from "./read-message.ts";
 import { createQueryReader } from "./read-query.ts";
-
-/** The values of a path's parameters by name, decoded. */
-export type PathParameters = Readonly<Record<string, string | undefined>>;
 
 /** One HTTP method and path that serves an RPC. */
 export interface Binding {
   readonly rpc: ServedRpc;
-  readonly httpMethod: string;
+  readonly httpMethod: (typeof ROUTE_METHODS)[number];
   /** As google.api.http has it: `/api/v1/mcp-servers/{server_id}`. */
   readonly template: string;
   /** Whether the request is read from a body. */
@@ -39,18 +30,11 @@ export function readBindings(rpc: ServedRpc): readonly Binding[] {
   return [rule, ...rule.additionalBindings].map((each) => createBinding(rpc, each));
 }
 
-/** The names of the fields that address a resource in a path of the RPC: an odd one is a resource that does not exist. */
-export function addressFields(method: DescMethod): readonly string[] {
-  if (!hasOption(method, http)) return [];
-  const rule = getOption(method, http);
-  return [rule, ...rule.additionalBindings].flatMap(({ pattern }) =>
-    pattern.case === undefined || pattern.case === "custom" ? [] : parameterNames(pattern.value),
-  );
-}
-
 function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
   const { case: verb, value: template } = rule.pattern;
   if (verb === undefined || verb === "custom") throw new Error(`${rpc.path} has a binding without a standard method`);
+  const httpMethod = ROUTE_METHODS.find((method) => method === verb.toUpperCase());
+  if (httpMethod === undefined) throw new Error(`REST does not serve ${verb.toUpperCase()} ${template}`);
   if (rule.body !== "" && rule.body !== "*")
     throw new Error(`${rpc.path} has a binding whose body is neither * nor none`);
   const takesBody = rule.body === "*";
@@ -71,7 +55,7 @@ function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
 
   return {
     rpc,
-    httpMethod: verb.toUpperCase(),
+    httpMethod,
     template,
     takesBody,
     build: (parameters, query, body) => {
@@ -92,13 +76,6 @@ function maskOf(body: JsonObject, input: DescMessage): Message {
     .filter((field) => Object.hasOwn(body, field.jsonName) && body[field.jsonName] !== null)
     .map((field) => field.name);
   return create(FieldMaskSchema, { paths });
-}
-
-function parameterNames(template: string): readonly string[] {
-  const names = [...template.matchAll(/\{([^}]*)\}/g)].map((match) => match[1] ?? "");
-  if (names.some((name) => !/^[a-z][a-z0-9_]*$/.test(name)))
-    throw new Error(`REST does not support the path ${template}`);
-  return names;
 }
 
 function fieldNamed(input: DescMessage, name: string): DescField {

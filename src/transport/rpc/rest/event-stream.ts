@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { CallContext } from "../call-context.ts";
 import { callStream } from "../calls.ts";
 import type { Fault } from "../../http/fault.ts";
-import type { Exchange, HeaderFields, Outlet } from "../../http/exchange.ts";
+import type { HttpExchange, HeaderFields, Outlet } from "../../http/exchange.ts";
 import { errorBody } from "../../http/answer.ts";
 import type { MessageWriter } from "./write-message.ts";
 import type { Binding } from "./binding.ts";
@@ -21,7 +21,7 @@ export const EVENT_STREAM_HEADERS: HeaderFields = {
  */
 export async function answerEvents(
   binding: Binding,
-  exchange: Exchange,
+  exchange: HttpExchange,
   message: Message,
   context: CallContext,
   write: MessageWriter,

@@ -2,20 +2,22 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { TimeLimit } from "../../../time-limit.ts";
 import { CallContext } from "../call-context.ts";
 import { callUnary, REST } from "../calls.ts";
-import { toFault, type Fault } from "../../http/fault.ts";
+import type { Fault } from "../../http/fault.ts";
+import { toCallFault } from "../call-fault.ts";
 import type { Gate } from "../../gate/gate.ts";
-import { ConnectionLost, type Exchange } from "../../http/exchange.ts";
+import { ConnectionLost } from "../../http/exchange.ts";
 import { BUSY } from "../../gate/concurrency-limiter.ts";
 import type { Log } from "../../http/log.ts";
 import { answerFault } from "../../http/answer.ts";
-import type { Binding, PathParameters } from "./binding.ts";
+import type { RouteHandler } from "../../http/router.ts";
+import type { Binding } from "./binding.ts";
 import { answerEvents, EVENT_STREAM_HEADERS } from "./event-stream.ts";
 import { parseJsonBody, readJsonBytes } from "../../http/read-body.ts";
 import { createAnswerWriter } from "./write-answer.ts";
 import { createMessageWriter } from "./write-message.ts";
 
 /** Serves one binding. Never rejects: whatever goes wrong is answered. */
-export type RestHandler = (exchange: Exchange, parameters: PathParameters, query: string) => Promise<void>;
+export type RestHandler = (...request: Parameters<RouteHandler>) => Promise<void>;
 
 /** What REST needs. */
 export interface RestDeps {
@@ -32,9 +34,9 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
   const write = createMessageWriter(rpc.method.output);
   const isStream = rpc.method.methodKind === "server_streaming";
   const answer = createAnswerWriter(rpc);
-  const faultOf = (thrown: unknown): Fault => toFault(thrown, rpc, deps.log);
+  const faultOf = (thrown: unknown): Fault => toCallFault(thrown, rpc, deps.log);
 
-  return async (exchange, parameters, query) => {
+  return async (exchange, { parameters, query }) => {
     let context: CallContext | undefined;
     const stopLimit = deps.timeLimit.start(() => {
       const tooLate = new ConnectError("The request took too long.", Code.DeadlineExceeded);

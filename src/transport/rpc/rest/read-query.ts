@@ -1,7 +1,6 @@
 import { ScalarType, type DescField } from "@bufbuild/protobuf";
 import { DomainError, invalid } from "../../../domain-error.ts";
-import { printable } from "./read-message.ts";
-import { outOfRange, INT32_RANGE } from "./read-value.ts";
+import { INT32_RANGE, outOfRange, printable } from "./read-message.ts";
 
 /** Fills the fields of a message that REST takes from the query. Throws DomainError `invalid` naming the parameter. */
 export type QueryReader = (query: string, message: object) => void;

@@ -5,12 +5,12 @@ import type { Output, ServedRpc } from "../calls.ts";
 import { COMPRESS_MIN_BYTES, mayCompress } from "../../http/compression.ts";
 import { acceptedCodings } from "../../http/accept-encoding.ts";
 import { contentTag, isKnown, versionTag } from "../../http/entity-tag.ts";
-import { addVary, type Exchange, type HeaderFields } from "../../http/exchange.ts";
+import { addVary, type HttpExchange, type HeaderFields } from "../../http/exchange.ts";
 import { JSON_HEADERS } from "../../http/answer.ts";
 import { createMessageWriter } from "./write-message.ts";
 
 /** Answers with what an implementation returned. Undefined when that is done, a promise where it takes a while. */
-export type AnswerWriter = (exchange: Exchange, context: CallContext, output: Output) => Promise<void> | undefined;
+export type AnswerWriter = (exchange: HttpExchange, context: CallContext, output: Output) => Promise<void> | undefined;
 
 const pack = promisify(gzip);
 
@@ -45,7 +45,7 @@ export function createAnswerWriter(rpc: ServedRpc): AnswerWriter {
 }
 
 function send(
-  exchange: Exchange,
+  exchange: HttpExchange,
   status: number,
   fields: HeaderFields,
   body: string,
@@ -63,7 +63,7 @@ function send(
   return undefined;
 }
 
-async function sendPacked(exchange: Exchange, status: number, fields: HeaderFields, body: string): Promise<void> {
+async function sendPacked(exchange: HttpExchange, status: number, fields: HeaderFields, body: string): Promise<void> {
   // In the thread pool: a megabyte would keep everybody else waiting for ten milliseconds.
   const packed = await pack(body);
   exchange.respond(status, { ...fields, "content-encoding": "gzip" }, packed);

@@ -1,8 +1,8 @@
-import type { HttpResponse } from "../http/node-exchange.ts";
+import type { HeaderFields, HttpExchange } from "../http/exchange.ts";
 
 /** How a page is sent. */
 export interface PageOptions {
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: HeaderFields;
   /**
    * Where the page's forms may lead besides this site. Browsers hold the redirects that follow a form to it as well, so a
    * form that begins or ends at an OAuth client names the client's origin or scheme (`https://app.example.com`,
@@ -27,7 +27,7 @@ export function contentSecurityPolicy(formTargets: PageOptions["formTargets"] = 
  * What every page carries. `same-origin` rather than `no-referrer`: with the latter browsers send `Origin: null` with our
  * own forms, which could then not be told from foreign ones.
  */
-const HEADERS: Readonly<Record<string, string>> = {
+const HEADERS: HeaderFields = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -39,26 +39,18 @@ const HEADERS: Readonly<Record<string, string>> = {
     "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), publickey-credentials-get=(), usb=()",
 };
 
-/** Sends a page that `renderPage` made, with every header that keeps a browser safe. `HEAD` gets the headers alone. */
-export function sendPage(response: HttpResponse, status: number, page: string, options: PageOptions = {}): void {
-  if (response.headersSent || response.destroyed) return;
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
-  response.setHeader("content-security-policy", contentSecurityPolicy(options.formTargets));
-  for (const [name, value] of Object.entries(options.headers ?? {})) response.setHeader(name, value);
-  response.setHeader("content-length", Buffer.byteLength(page));
-  if (response.req.method === "HEAD") response.end();
-  else response.end(page);
+/** Answers with a page that `renderPage` made, with every header that keeps a browser safe. */
+export function answerPage(exchange: HttpExchange, status: number, page: string, options: PageOptions = {}): void {
+  const policy = { "content-security-policy": contentSecurityPolicy(options.formTargets) };
+  exchange.respond(status, { ...HEADERS, ...policy, ...options.headers }, page);
 }
 
 /** Sends the browser on (303: with a GET, whatever it sent). `location` is an address that has been checked. */
-export function sendRedirect(response: HttpResponse, location: string): void {
-  if (response.headersSent || response.destroyed) return;
-  response.statusCode = 303;
-  response.setHeader("location", location);
-  response.setHeader("cache-control", "no-store");
-  response.setHeader("referrer-policy", "same-origin");
-  response.setHeader("x-content-type-options", "nosniff");
-  response.setHeader("content-length", 0);
-  response.end();
+export function answerRedirect(exchange: HttpExchange, location: string): void {
+  const headers = {
+    "cache-control": "no-store",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+  };
+  exchange.respond(303, { location, ...headers }, "");
 }

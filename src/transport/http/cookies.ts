@@ -1,13 +1,13 @@
 import { parseCookie, stringifySetCookie, type SetCookie } from "cookie";
-import type { HttpRequest, HttpResponse } from "../http/node-exchange.ts";
+import type { HttpExchange } from "./exchange.ts";
 
 /** The cookies of one site. */
 export interface Cookies {
   /** The value of a cookie of ours; undefined when it is missing or comes twice, since one of the two is not ours. */
-  read(request: HttpRequest, name: string): string | undefined;
+  read(exchange: HttpExchange, name: string): string | undefined;
   /** Sets a cookie that scripts cannot read and foreign sites cannot send along; without `maxAgeSeconds` until the browser ends. */
-  set(response: HttpResponse, name: string, value: string, maxAgeSeconds?: number): void;
-  clear(response: HttpResponse, name: string): void;
+  set(exchange: HttpExchange, name: string, value: string, maxAgeSeconds?: number): void;
+  clear(exchange: HttpExchange, name: string): void;
 }
 
 /**
@@ -22,26 +22,24 @@ export function createCookies(publicUrl: string): Cookies {
   const attributes = { path: "/", httpOnly: true, sameSite: "lax", secure: isSecure } as const;
   const fullName = (name: string): string => `${isSecure ? "__Host-" : ""}patchbay_${name}`;
 
-  function append(response: HttpResponse, cookie: SetCookie): void {
-    const before = response.getHeader("set-cookie");
-    const others = Array.isArray(before) ? before : [];
+  function append(exchange: HttpExchange, cookie: SetCookie): void {
     // A cookie that is set and then cleared in one response is set once.
-    const kept = others.filter((other) => !other.startsWith(`${cookie.name}=`));
-    response.setHeader("set-cookie", [...kept, stringifySetCookie(cookie)]);
+    const kept = (exchange.setCookies ?? []).filter((other) => !other.startsWith(`${cookie.name}=`));
+    exchange.setCookies = [...kept, stringifySetCookie(cookie)];
   }
 
   return {
-    read(request, name) {
-      const pairs = (request.headers.cookie ?? "").split(";");
+    read(exchange, name) {
+      const pairs = (exchange.headers.cookie ?? "").split(";");
       const found = pairs.flatMap((pair) => parseCookie(pair)[fullName(name)] ?? []);
       return found.length === 1 ? found[0] : undefined;
     },
-    set(response, name, value, maxAgeSeconds) {
+    set(exchange, name, value, maxAgeSeconds) {
       const age = maxAgeSeconds === undefined ? {} : { maxAge: maxAgeSeconds };
-      append(response, { name: fullName(name), value, ...attributes, ...age });
+      append(exchange, { name: fullName(name), value, ...attributes, ...age });
     },
-    clear(response, name) {
-      append(response, { name: fullName(name), value: "", ...attributes, maxAge: 0 });
+    clear(exchange, name) {
+      append(exchange, { name: fullName(name), value: "", ...attributes, maxAge: 0 });
     },
   };
 }

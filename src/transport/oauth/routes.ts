@@ -1,0 +1,138 @@
+import type { Dispatcher } from "undici";
+import type { RecordTokenIssue } from "../../identity/audit/token-issues.ts";
+import type { ClientStore } from "../../identity/clients.ts";
+import type { GrantStore } from "../../identity/grants.ts";
+import type { Csrf } from "../pages/csrf.ts";
+import type { BrowserSessions } from "../pages/browser-sessions.ts";
+import { servePages } from "../pages/serve-pages.ts";
+import { KEYS_CACHE_SECONDS, type SigningKeys } from "../../identity/signing-keys.ts";
+import type { TokenVerifier } from "../../identity/verifier.ts";
+import { createAuthorizeRoutes } from "./authorize.ts";
+import { createClientAuthentication } from "./client-authentication.ts";
+import { createClientDirectory } from "./client-directory.ts";
+import { createReadClientRequest } from "./client-request.ts";
+import { createConsent } from "./consent.ts";
+import type { OwnConnections } from "../../identity/oauth/own-connections.ts";
+import { createFailedAttempts } from "./failed-attempts.ts";
+import { answerJson } from "../http/answer.ts";
+import type { HeaderFields, HttpExchange } from "../http/exchange.ts";
+import { routeNotFound } from "../http/fault.ts";
+import type { Log } from "../http/log.ts";
+import type { Route, RouteHandler } from "../http/router.ts";
+import { introspect } from "./introspect.ts";
+import {
+  authorizationServerMetadata,
+  INTROSPECT_PATH,
+  KEYS_PATH,
+  METADATA_PATH,
+  REGISTER_PATH,
+  REVOKE_PATH,
+  TOKEN_PATH,
+} from "./metadata.ts";
+import { createFailAsOAuth, NO_STORE } from "./oauth-error.ts";
+import type { PayloadStore } from "../../identity/oauth/payload-store.ts";
+import { createRecogniseToken } from "./presented-token.ts";
+import type { AuthorizationProvider } from "./provider.ts";
+import type { RedirectRule } from "../../identity/client-redirect-uri.ts";
+import { createRegisterClient } from "./register.ts";
+import { revokeToken } from "./revoke-token.ts";
+import { createIssueTokens } from "./issue-tokens.ts";
+
+/** What the OAuth server is made of. */
+export interface OAuthServerDeps {
+  /** `PUBLIC_URL`, without a slash at its end. */
+  readonly issuer: string;
+  readonly pepper: Uint8Array;
+  readonly clients: Pick<ClientStore, "findForToken">;
+  readonly grants: GrantStore;
+  readonly payloads: PayloadStore;
+  readonly keys: SigningKeys;
+  readonly verifier: TokenVerifier;
+  readonly sessions: Pick<BrowserSessions, "read">;
+  readonly csrf: Csrf;
+  readonly connections: OwnConnections;
+  /** The only way out, for what clients publish about themselves. */
+  readonly dispatcher: Dispatcher;
+  /** Writes down who gets tokens from where. */
+  readonly recordIssue: RecordTokenIssue;
+  /** Ends one access token, on every replica. */
+  readonly revokeAccessToken: (accountId: string, tokenId: string) => Promise<void>;
+  /** For whose redirects clients may register themselves; undefined for nobody's. */
+  readonly registration: RedirectRule | undefined;
+  /** Whether `X-Forwarded-For` and `X-Forwarded-Proto` come from a proxy of ours. */
+  readonly trustProxy: boolean;
+  readonly log: Log;
+}
+
+/** An endpoint that programs post to; what it gives is answered as JSON, with 200 unless it says otherwise. */
+type Endpoint = (exchange: HttpExchange) => Promise<{ readonly status?: number; readonly body: unknown }>;
+
+const ONE_HOUR = { "cache-control": "public, max-age=3600" };
+const KEYS_CACHE = { "cache-control": `public, max-age=${KEYS_CACHE_SECONDS}` };
+
+/**
+ * The OAuth server. What programs ask is answered in JSON, every refusal as in RFC 6749 §5.2 and in the order of DESIGN §6
+ * «order of checks»; what browsers ask, with pages.
+ */
+export function createOAuthRoutes(deps: OAuthServerDeps): readonly Route[] {
+  const { issuer, trustProxy, grants, connections, log } = deps;
+  const directory = createClientDirectory(deps);
+  let loading: Promise<AuthorizationProvider> | undefined;
+
+  /** The provider takes 25 MB and a part of a second to load, so the first request that needs it loads it. */
+  function provider(): Promise<AuthorizationProvider> {
+    loading ??= import("./provider.ts").then(({ createAuthorizationProvider }) =>
+      createAuthorizationProvider({ ...deps, directory }),
+    );
+    return loading;
+  }
+
+  const attempts = createFailedAttempts();
+  const authentication = createClientAuthentication({ ...deps, directory, provider, attempts });
+  const read = createReadClientRequest({ issuer, authentication, trustProxy });
+  const issue = createIssueTokens({ issuer, provider, grants, recordIssue: deps.recordIssue, log });
+  const recognise = createRecogniseToken(deps);
+  const consent = createConsent({ issuer, grants, connections, directory });
+  const rule = deps.registration;
+  const register = rule && createRegisterClient({ directory, rule, trustProxy });
+
+  const metadata = authorizationServerMetadata(issuer, { hasRegistration: register !== undefined });
+  const fail = createFailAsOAuth(log);
+
+  function endpoint(path: string, serve: Endpoint): Route {
+    const post: RouteHandler = async (exchange) => {
+      const { status = 200, body } = await serve(exchange);
+      answerJson(exchange, status, body, NO_STORE);
+    };
+    return { path, methods: { POST: post }, fail, limit: "token" };
+  }
+
+  function document(path: string, read: () => unknown, headers: HeaderFields): Route {
+    const get: RouteHandler = (exchange) => {
+      answerJson(exchange, 200, read(), headers);
+    };
+    return { path, methods: { GET: get }, fail, limit: "address" };
+  }
+
+  return [
+    endpoint(TOKEN_PATH, async (exchange) => ({ body: await issue(await read(exchange)) })),
+    endpoint(INTROSPECT_PATH, async (exchange) => ({
+      body: await introspect({ issuer, recognise }, await read(exchange)),
+    })),
+    endpoint(REVOKE_PATH, async (exchange) => {
+      await revokeToken({ ...deps, recognise }, await read(exchange));
+      return { body: {} };
+    }),
+    ...(register === undefined
+      ? []
+      : [endpoint(REGISTER_PATH, async (exchange) => ({ status: 201, body: await register(exchange) }))]),
+    document(KEYS_PATH, () => deps.keys.publicKeys(), KEYS_CACHE),
+    document(METADATA_PATH, () => metadata, ONE_HOUR),
+    ...servePages(createAuthorizeRoutes({ ...deps, consent, provider }), log, "token"),
+    { path: "/oauth2/*", methods: nothingThere, fail, limit: "token" },
+  ];
+}
+
+function nothingThere(): never {
+  throw routeNotFound();
+}
