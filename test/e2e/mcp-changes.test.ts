@@ -2,9 +2,9 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type EverythingServer, startEverythingServer } from "../conformance/everything-server.ts";
+import { createChangeStreamFetch } from "../support/change-stream.ts";
 import { until } from "../support/until.ts";
 import { createMcpWorld, type McpWorld } from "../transport/mcp/world.ts";
 
@@ -19,7 +19,12 @@ afterAll(async () => {
   await changing?.close();
 });
 
-type Connected = { readonly names: () => Promise<readonly string[]>; readonly told: () => number };
+interface Connected {
+  readonly names: () => Promise<readonly string[]>;
+  readonly told: () => number;
+  /** Resolves when the stream of changes is open, which the client opens by itself. */
+  readonly streamOpened: Promise<void>;
+}
 
 const requestInit = () => ({ headers: { authorization: `Bearer ${world.token}` } });
 
@@ -29,12 +34,18 @@ async function connectLegacy(path: string): Promise<Connected> {
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
     told += 1;
   });
+  const { fetch, opened } = createChangeStreamFetch();
   const transport = new StreamableHTTPClientTransport(new URL(world.service.url + path), {
     requestInit: requestInit(),
+    fetch,
   });
   await client.connect(transport as Parameters<Client["connect"]>[0]);
   onTestFinished(() => client.close());
-  return { names: async () => (await client.listTools()).tools.map(({ name }) => name), told: () => told };
+  return {
+    names: async () => (await client.listTools()).tools.map(({ name }) => name),
+    told: () => told,
+    streamOpened: opened,
+  };
 }
 
 async function connectModern(path: string): Promise<Connected> {
@@ -46,9 +57,14 @@ async function connectModern(path: string): Promise<Connected> {
     { name: "test", version: "1" },
     { versionNegotiation: { mode: { pin: "2026-07-28" } }, listChanged: { tools: { autoRefresh: false, onChanged } } },
   );
-  await client.connect(new ModernTransport(new URL(world.service.url + path), { requestInit: requestInit() }));
+  const { fetch, opened } = createChangeStreamFetch();
+  await client.connect(new ModernTransport(new URL(world.service.url + path), { requestInit: requestInit(), fetch }));
   onTestFinished(() => client.close());
-  return { names: async () => (await client.listTools()).tools.map(({ name }) => name), told: () => told };
+  return {
+    names: async () => (await client.listTools()).tools.map(({ name }) => name),
+    told: () => told,
+    streamOpened: opened,
+  };
 }
 
 test.each([
@@ -59,12 +75,10 @@ test.each([
   await world.owner.waitFor(id, "verified");
   const client = await connect(`/mcp/${id}`);
   expect(await client.names()).toEqual(["change", "look_up", "remove"]);
-  // The stream is opened behind the client's back.
-  await sleep(300);
+  await client.streamOpened;
   await world.owner.call("UpdateConnection", { server_id: id, access_type: "read" });
   await until(async () => client.told() === 1);
   expect(await client.names()).toEqual(["look_up"]);
-  await sleep(1_500);
   await world.owner.call("UpdateConnection", { server_id: id, access_type: "write" });
   await until(async () => client.told() === 2);
 });
@@ -77,7 +91,7 @@ test.each([
   await world.owner.waitFor(id, "verified");
   const client = await connect(`/mcp/${id}`);
   const before = await client.names();
-  await sleep(1_000);
+  await client.streamOpened;
   await world
     .wire(`/mcp/${id}`)
     .call("tools/call", { name: "test_trigger_tool_change" }, { headers: await world.wire(`/mcp/${id}`).open() });

@@ -1,8 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
+import { createChangeStreamFetch } from "../support/change-stream.ts";
 import { createFace } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
@@ -41,7 +41,10 @@ afterAll(async () => {
   await database?.close();
 });
 
-async function connect(bearer: string, id: string): Promise<{ client: Client; told: () => number }> {
+async function connect(
+  bearer: string,
+  id: string,
+): Promise<{ client: Client; told: () => number; streamOpened: Promise<void> }> {
   let told = 0;
   const onChanged = (): void => {
     told += 1;
@@ -51,15 +54,16 @@ async function connect(bearer: string, id: string): Promise<{ client: Client; to
     { versionNegotiation: { mode: { pin: "2026-07-28" } }, listChanged: { tools: { autoRefresh: false, onChanged } } },
   );
   const requestInit = { headers: { authorization: `Bearer ${bearer}` } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${urlThere}/mcp/${id}`), { requestInit }));
+  const { fetch, opened } = createChangeStreamFetch();
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${urlThere}/mcp/${id}`), { requestInit, fetch }));
   onTestFinished(() => client.close());
-  return { client, told: () => told };
+  return { client, told: () => told, streamOpened: opened };
 }
 
 test("an upstream that swaps its tools deceives nobody, on any replica, until its owner accepts them", async () => {
   const id = await here.create({ server_type: "mcp", configuration: { url: upstream.url } });
   await here.waitFor(id, "verified");
-  const { client, told } = await connect(token, id);
+  const { client, told, streamOpened } = await connect(token, id);
   const reader = await connect(await account.token("mcp.read"), id);
   const before = await client.listTools();
   expect(before.tools.map(({ name }) => name)).toEqual(["change", "look_up", "remove"]);
@@ -67,8 +71,7 @@ test("an upstream that swaps its tools deceives nobody, on any replica, until it
   const watch = watchRest(urlThere, token, id);
   onTestFinished(() => watch.close());
   await watch.event(({ event }) => event === "snapshot", "the snapshot");
-  // The stream of changes is opened behind the client's back.
-  await sleep(500);
+  await streamOpened;
 
   // What it says now: another text and schema for one, and that another one only reads.
   upstream.tools = [

@@ -2,8 +2,8 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createChangeStreamFetch } from "../support/change-stream.ts";
 import { describeTool, startUpstream, type Upstream } from "../support/upstream.ts";
 import { until } from "../support/until.ts";
 import { createMcpWorld, type McpWorld } from "../transport/mcp/world.ts";
@@ -34,6 +34,8 @@ interface Connected {
   readonly list: () => Promise<readonly Listed[]>;
   readonly call: (name: string, args: Record<string, unknown>) => Promise<unknown>;
   readonly told: () => number;
+  /** Resolves when the stream of changes is open, which the client opens by itself. */
+  readonly streamOpened: Promise<void>;
 }
 
 const requestInit = () => ({ headers: { authorization: `Bearer ${world.token}` } });
@@ -44,8 +46,10 @@ async function connectLegacy(): Promise<Connected> {
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
     told += 1;
   });
+  const { fetch, opened } = createChangeStreamFetch();
   const transport = new StreamableHTTPClientTransport(new URL(`${world.service.url}/mcp`), {
     requestInit: requestInit(),
+    fetch,
   });
   await client.connect(transport as Parameters<Client["connect"]>[0]);
   onTestFinished(() => client.close());
@@ -53,6 +57,7 @@ async function connectLegacy(): Promise<Connected> {
     list: async () => (await client.listTools()).tools,
     call: (name, args) => client.callTool({ name, arguments: args }),
     told: () => told,
+    streamOpened: opened,
   };
 }
 
@@ -65,12 +70,14 @@ async function connectModern(): Promise<Connected> {
     { name: "test", version: "1" },
     { versionNegotiation: { mode: { pin: "2026-07-28" } }, listChanged: { tools: { autoRefresh: false, onChanged } } },
   );
-  await client.connect(new ModernTransport(new URL(`${world.service.url}/mcp`), { requestInit: requestInit() }));
+  const { fetch, opened } = createChangeStreamFetch();
+  await client.connect(new ModernTransport(new URL(`${world.service.url}/mcp`), { requestInit: requestInit(), fetch }));
   onTestFinished(() => client.close());
   return {
     list: async () => (await client.listTools()).tools,
     call: (name, args) => client.callTool({ name, arguments: args }),
     told: () => told,
+    streamOpened: opened,
   };
 }
 
@@ -83,8 +90,7 @@ test.each([
     await world.owner.call("UpdateAccountSettings", { tool_search: false });
     const client = await connect();
     await until(async () => (await client.list()).length === 120);
-    // The stream is opened behind the client's back.
-    await sleep(300);
+    await client.streamOpened;
     await world.owner.call("UpdateAccountSettings", { tool_search: true });
     await until(async () => client.told() === 1);
 

@@ -15,6 +15,7 @@ import {
   type Replica,
   startInstallation,
 } from "../transport/oauth/installation.ts";
+import { until } from "../support/until.ts";
 
 let installation: Installation;
 let replicas: readonly [Replica, Replica];
@@ -217,21 +218,23 @@ describe("narrowing a connection's client", () => {
 describe("a replica whose listener is lost", () => {
   const listenerConnections =
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'patchbay listener' and datname = current_database()";
+  const listening =
+    "select pid from pg_stat_activity where application_name = 'patchbay listener' and datname = current_database()";
 
   test("refuses what was revoked meanwhile, at once and after it has listened again", async () => {
     const client = await installation.clients.create(account, "mgmt.read");
     const token = await installation.token(client);
     await everyReplicaHonours(token);
     const { pool } = installation.database;
-    await pool.query(listenerConnections);
-    await sleep(20);
     // Written without a notification, as one that was sent while nobody listened.
     await pool.query("insert into revocation (account_id, kind, subject) values ($1, 'client', $2)", [
       account.id,
       client.clientId,
     ]);
+    await everyReplicaHonours(token);
+    const { rowCount: lost } = await pool.query(listenerConnections);
     await everyReplicaRefuses(token);
-    await sleep(1_500);
+    await until(async () => (await pool.query(listening)).rowCount === lost, { what: "every replica listens again" });
     await everyReplicaRefuses(token);
   });
 

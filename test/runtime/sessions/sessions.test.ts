@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { OPERATOR } from "../../../src/identity/actor.ts";
 import { createAccountStore } from "../../../src/storage/stores/identity/account.ts";
 import { createClientStore } from "../../../src/storage/stores/identity/client.ts";
@@ -15,6 +14,15 @@ beforeAll(async () => {
   world = await createWorld();
 });
 afterAll(() => world.close());
+
+/** A clock that a test moves ahead; what measures time in this process reads it. */
+function startClock(): { pass(ms: number): void } {
+  const now = performance.now.bind(performance);
+  let passed = 0;
+  const spy = vi.spyOn(performance, "now").mockImplementation(() => now() + passed);
+  onTestFinished(() => spy.mockRestore());
+  return { pass: (ms) => void (passed += ms) };
+}
 
 async function stored(accountId: string): Promise<number> {
   const { rows } = await world.pool.query<{ count: number }>(
@@ -119,10 +127,11 @@ describe("a session", () => {
   });
 
   it("ended while it is read again behind a call's back is refused at once all the same", async () => {
+    const clock = startClock();
     const me = principal(await world.createAccount());
     const session = await world.open(me);
     // Old enough to be read again, young enough to serve.
-    await sleep(600);
+    clock.pass(600);
     void world.sessions.require(me, session);
     await world.sessions.end(me, session);
     await expect(world.runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
@@ -132,10 +141,11 @@ describe("a session", () => {
     const me = principal(await world.createAccount());
     const session = await world.open(me);
     const { runtime, sessions } = await world.createReplica();
+    const clock = startClock();
     await runtime.listTools(me, session, undefined);
     await world.sessions.end(me, session);
     await expect(world.runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
-    await sleep(SECOND);
+    clock.pass(SECOND);
     await expect(runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
     await expect(sessions.end(me, session)).rejects.toMatchObject(HAS_ENDED);
   });
@@ -145,9 +155,9 @@ describe("a session", () => {
     const session = await world.open(me);
     await world.pool.query("delete from session where id = $1", [session]);
     let served = true;
-    const until = performance.now() + SECOND;
-    while (performance.now() < until) {
-      await sleep(20);
+    const clock = startClock();
+    for (let passed = 0; passed < SECOND; passed += 20) {
+      clock.pass(20);
       served = await world.names(me, session).then(
         () => true,
         () => false,
@@ -242,20 +252,29 @@ describe("the sessions of an account", () => {
   });
 });
 
+const IDLE_SECONDS = "select extract(epoch from now() - last_used_at)::float8 as idle from session where id = $1";
+
 describe("an idle session", () => {
   let short: World;
   beforeAll(async () => {
-    short = await createWorld({ idleSeconds: 2 });
+    short = await createWorld({ idleSeconds: 60 });
   });
   afterAll(() => short.close());
 
   it("ends, one in use does not, and the sweep takes away what ended", async () => {
     const me = principal(await short.createAccount());
     const [idle, used] = [await short.open(me), await short.open(me)];
-    for (let round = 0; round < 7; round += 1) {
-      await sleep(400);
-      await short.names(me, used);
-    }
+    const clock = startClock();
+    const pass = async (seconds: number): Promise<void> => {
+      await short.pool.query("update session set last_used_at = last_used_at - make_interval(secs => $1)", [seconds]);
+      clock.pass(seconds * 1_000);
+    };
+    await pass(40);
+    await short.names(me, used);
+    await expect
+      .poll(async () => (await short.pool.query(IDLE_SECONDS, [used])).rows)
+      .toEqual([{ idle: expect.closeTo(0, -1) as number }]);
+    await pass(30);
     await expect(short.names(me, idle)).rejects.toMatchObject(HAS_ENDED);
     expect(await short.sessions.endIdle()).toBe(1);
     await short.names(me, used);
