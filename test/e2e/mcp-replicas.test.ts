@@ -142,7 +142,6 @@ test("a change made on one replica is told on the stream that the other holds, o
     headers: modernHeaders("subscriptions/listen"),
     body: { jsonrpc: "2.0", id: "sub", method: "subscriptions/listen", params: listenParams },
   });
-  await sleep(500);
 
   await owner.call("UpdateConnection", { server_id: id, name: "Another name" });
   await sleep(500);
