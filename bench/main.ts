@@ -6,6 +6,7 @@ import { takeColdLook } from "./cold-look.ts";
 import { readBounds } from "./bounds.ts";
 import { compare, runRounds } from "./compare.ts";
 import { http1 } from "./contestant.ts";
+import { measureFairness } from "./fair.ts";
 import { type LoadProcess, startLoadProcess } from "./load-process.ts";
 import { relayedCalls } from "./mcp-operations.ts";
 import { measureMemory } from "./memory.ts";
@@ -17,7 +18,8 @@ import { describe, type Results } from "./report.ts";
 const options = readOptions(process.argv.slice(2));
 const coldLook = isWanted(options, "cold-look") ? { coldLook: await takeColdLook() } : {};
 const withMcp =
-  options.only.length === 0 || options.only.some((name) => name.startsWith("mcp") || name === "added-latency");
+  options.only.length === 0 ||
+  options.only.some((name) => name.startsWith("mcp") || name === "added-latency" || name === "fair");
 const arena = await openArena(options.connections, withMcp);
 const load = startLoadProcess();
 try {
@@ -65,6 +67,9 @@ async function drive(arena: Arena, load: LoadProcess, options: BenchOptions): Pr
   }
   if (list !== undefined && isWanted(options, "overload")) {
     results = { ...results, overload: await measureOverload(load, list, options) };
+  }
+  if (isWanted(options, "fair")) {
+    results = { ...results, fairness: await measureFairness(load, arena, options) };
   }
   return results;
 }

@@ -8,6 +8,8 @@ export interface McpArena {
   readonly service: Subject;
   readonly local: McpTenant;
   readonly relay: McpTenant;
+  /** One more account with a local connection, which stays quiet while the first floods. */
+  readonly quiet: McpTenant;
   /** The SDK's own server and a session with it. */
   readonly sdk: { readonly subject: Subject; readonly sessionId: string };
 }
@@ -31,10 +33,12 @@ export async function openMcpArena(databaseUrl: string, upstream: Subject, subje
   const service = await startLocalService(env);
   subjects.push(service);
   const local = await createTenant(env, service, { server_type: "local", configuration: {} }, 1);
+  const quiet = await createTenant(env, service, { server_type: "local", configuration: {} }, 1);
   const relay = await createTenant(env, service, toUpstream(upstream), 1);
   return {
     service,
     local: { ...local, sessionId: await openSession(service, local) },
+    quiet: { ...quiet, sessionId: await openSession(service, quiet) },
     relay: { ...relay, sessionId: await openSession(service, relay) },
     sdk: { subject: sdk, sessionId: await openSdkSession(sdk) },
   };

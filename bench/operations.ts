@@ -1,14 +1,11 @@
-import { create, toBinary } from "@bufbuild/protobuf";
-import { ListConnectionsRequestSchema } from "../gen/proto/patchbay/v1/connection_service_pb.ts";
 import type { Arena } from "./arena.ts";
-import { fetchGrpcAnswer } from "./grpc-answer.ts";
+import { fetchGrpcList, LIST_PATH } from "./grpc-answer.ts";
 import { type Contestant, http1, type Operation } from "./contestant.ts";
 import type { RequestTemplate } from "./load/job.ts";
 import { listMcpFloors, listMcpOperations } from "./mcp-operations.ts";
 import type { BenchOptions } from "./options.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
-const LIST_PATH = "/patchbay.v1.ConnectionService/ListConnections";
 const RUNTIME_CALL = "/mcp/tools/call";
 
 /** The floors: the same rows with nothing around them, and the upstream called directly. */
@@ -86,20 +83,6 @@ export function relayRequest({ reader, sessionId, toolName }: Arena): RequestTem
 }
 
 async function grpcList({ service, reader }: Arena, { connections, seconds }: BenchOptions): Promise<Contestant> {
-  const message = Buffer.from(toBinary(ListConnectionsRequestSchema, create(ListConnectionsRequestSchema)));
-  const headers = { authorization: `Bearer ${reader.token}` };
-  const target = { url: service.url, path: LIST_PATH, headers };
-  const answer = await fetchGrpcAnswer({ ...target, message });
-  return {
-    name: "grpc-list",
-    subject: service,
-    job: {
-      kind: "closed-grpc",
-      ...target,
-      message: message.toString("base64"),
-      expected: answer.toString("base64"),
-      connections,
-      seconds,
-    },
-  };
+  const call = await fetchGrpcList(service, reader);
+  return { name: "grpc-list", subject: service, job: { kind: "closed-grpc", ...call, connections, seconds } };
 }

@@ -4,6 +4,7 @@ import type { ColdLook } from "./cold-look.ts";
 import type { Comparison, Run } from "./compare.ts";
 import type { MemoryGrowth } from "./memory.ts";
 import type { AddedLatency, Overload } from "./open-loop.ts";
+import type { Fairness } from "./fair.ts";
 
 /** Everything one run of the bench found out. */
 export interface Results {
@@ -14,6 +15,7 @@ export interface Results {
   readonly addedLatency?: readonly AddedLatency[];
   readonly authentication?: Authentication;
   readonly overload?: Overload;
+  readonly fairness?: readonly Fairness[];
   readonly runs?: readonly Run[];
 }
 
@@ -43,7 +45,15 @@ export function describe(results: Results): string {
   return [...table, ...lines(results).map(line)].join("\n");
 }
 
-function lines({ coldLook, memory, bounds = [], addedLatency = [], authentication, overload }: Results): Line[] {
+function lines({
+  coldLook,
+  memory,
+  bounds = [],
+  addedLatency = [],
+  authentication,
+  overload,
+  fairness = [],
+}: Results): Line[] {
   const all: Line[] = [];
   for (const { what, ms, atMostMs } of bounds) all.push(atMost(what, ms, atMostMs, 2));
   for (const { name, p50, p99 } of addedLatency) {
@@ -63,6 +73,18 @@ function lines({ coldLook, memory, bounds = [], addedLatency = [], authenticatio
     all.push(["overload: goodput × saturation", overload.goodput.toFixed(2), "0.85", overload.goodput >= 0.85]);
     all.push(atMost("overload: p99 of accepted, ms", overload.p99, 100, 0));
     all.push(["overload: share of 503", overload.refused.toFixed(2), "", undefined]);
+  }
+  for (const { name, idleP99, floodedP99, refused, floodServed, floodRefused } of fairness) {
+    const figures = `${floodedP99.toFixed(1)} / ${idleP99.toFixed(1)}`;
+    all.push([`fair, ${name}: quiet p99 flooded / idle, ms`, figures, "", undefined]);
+    all.push(atMost(`fair, ${name}: their ratio`, floodedP99 / idleP99, 3, 2));
+    all.push(atMost(`fair, ${name}: quiet requests refused`, refused, 0, 0));
+    all.push([
+      `fair, ${name}: flood served + refused, /s`,
+      `${floodServed.toFixed(0)} + ${floodRefused.toFixed(0)}`,
+      "",
+      undefined,
+    ]);
   }
   if (coldLook !== undefined) {
     all.push(atMost("first start, ms", coldLook.firstStartMs, 3_000, 0));

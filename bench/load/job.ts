@@ -37,6 +37,26 @@ export type Job =
       readonly ratePerSecond: number;
       readonly connections: number;
       readonly seconds: number;
+    }
+  /** Calls at a fixed rate over one connection of cleartext HTTP/2. The answer must be `expected`, in base64. */
+  | {
+      readonly kind: "open-grpc";
+      readonly url: string;
+      readonly path: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly message: string;
+      readonly expected: string;
+      readonly ratePerSecond: number;
+      readonly seconds: number;
+    }
+  /** Keeps every connection busy over HTTP/1.1, whatever the answers are. */
+  | {
+      readonly kind: "flood-http1";
+      readonly url: string;
+      readonly request: RequestTemplate;
+      readonly expected: string;
+      readonly connections: number;
+      readonly seconds: number;
     };
 
 /** What came of it. Times are in milliseconds; in an open loop they count from when a request was due. */
@@ -44,7 +64,7 @@ export interface Outcome {
   readonly seconds: number;
   /** Answers as expected. */
   readonly good: number;
-  /** Answers 503; only an open loop tolerates them. */
+  /** Answers 503; only an open loop and a flood tolerate them. */
   readonly refused: number;
   /** Everything else: other statuses, other bodies, broken connections. */
   readonly wrong: number;

@@ -1,6 +1,8 @@
 import { runClosedGrpc } from "./closed-grpc.ts";
 import { runClosedHttp1 } from "./closed-http1.ts";
+import { runFloodHttp1 } from "./flood-http1.ts";
 import type { Job, Outcome } from "./job.ts";
+import { runOpenGrpc } from "./open-grpc.ts";
 import { runOpenHttp1 } from "./open-http1.ts";
 
 // A load process: does each job that it is sent and sends back what came of it.
@@ -21,5 +23,9 @@ function run(job: Job): Promise<Outcome> {
       return runClosedGrpc(job);
     case "open-http1":
       return runOpenHttp1(job);
+    case "open-grpc":
+      return runOpenGrpc(job);
+    case "flood-http1":
+      return runFloodHttp1(job);
   }
 }

@@ -25,6 +25,7 @@ import { createToolChangeReview } from "../connections/definitions/tool-change-r
 import { createToolLists } from "../connections/tool-lists.ts";
 import { createTrials } from "../connections/trials.ts";
 import { createVerification } from "../connections/verification.ts";
+import { createStreamSlots } from "../connections/stream-slots.ts";
 import { createWatch } from "../connections/watch.ts";
 import { openFoundation } from "./foundation.ts";
 import type { Integration } from "../integrations/integration.ts";
@@ -61,7 +62,7 @@ import { createToolHandlers } from "../transport/rpc/handlers/tools.ts";
 import { createPort } from "../transport/http/port.ts";
 import { servePublic } from "../transport/http/serve-routes.ts";
 import { RATE_LIMITS } from "../transport/gate/rates.ts";
-import { createTransport } from "../transport/transport.ts";
+import { createTransport, TRANSPORT_LIMITS } from "../transport/transport.ts";
 
 /** The service, built and not yet listening. */
 export interface App {
@@ -123,7 +124,8 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     view,
     tools,
   });
-  const watch = createWatch({ connections: store, feed, isValid: isHonoured });
+  const slots = createStreamSlots();
+  const watch = createWatch({ connections: store, feed, slots, isValid: isHonoured });
 
   const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
   feed.onChange(({ accountId, event }) => {
@@ -209,7 +211,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       sessions,
       tools: toolUse,
       inFlight: createInFlight({ feed: await createCancellationFeed(pool, listener), log }),
-      openStreams: createOpenStreams({ sessions, connections: view, isHonoured, log }),
+      openStreams: createOpenStreams({ sessions, connections: view, slots, isHonoured, log }),
       toolChanges,
       features: createUpstreamFeatures({
         connections: view,
@@ -223,7 +225,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     verifier,
     publicUrl: config.publicUrl,
     corsOrigins: config.corsOrigins,
-    limits: { rates: { ...RATE_LIMITS, ...config.rateLimits } },
+    limits: {
+      poolCalls: { ...TRANSPORT_LIMITS.poolCalls, maxInFlight: POOL_SIZE },
+      rates: { ...RATE_LIMITS, ...config.rateLimits },
+    },
     trustProxy: config.trustProxy,
     log,
     extraRoutes: [

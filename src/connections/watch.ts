@@ -4,6 +4,8 @@ import type { Connection } from "./connection.ts";
 import type { ConnectionStore } from "./connection-store.ts";
 import type { ChangeFeed } from "./change-feed.ts";
 import { connectionNotFound, reachableId } from "../identity/server-id.ts";
+import { createSharedReads, type SharedReads } from "./shared-reads.ts";
+import type { StreamSlots } from "./stream-slots.ts";
 
 /** One event of a watch (DESIGN §6 «watch»). */
 export type WatchEvent =
@@ -16,6 +18,8 @@ export type WatchEvent =
 export interface WatchDeps {
   readonly connections: ConnectionStore;
   readonly feed: ChangeFeed;
+  /** Shared with the other streams of the account. */
+  readonly slots: StreamSlots;
   /** Whether the principal's token still holds: neither expired nor revoked. */
   readonly isValid: (principal: Principal) => boolean | Promise<boolean>;
 }
@@ -31,15 +35,23 @@ const HEARTBEAT_MS = 15_000;
 /** How often the token is looked at: its end is noticed within this time. */
 const TOKEN_CHECK_MS = 1_000;
 
-/** Makes `watch`: a snapshot first, then each change, a heartbeat every 15 s; throws `unauthenticated` when the token ends. */
+/**
+ * Creates `watch`: a snapshot first, then each change, a heartbeat every 15 s. Throws `exhausted` when the account has too many
+ * streams open and `unauthenticated` when the token expires or is revoked.
+ */
 export function createWatch(deps: WatchDeps): Watch {
-  async function look(principal: Principal, id: number | undefined): Promise<readonly Connection[]> {
-    const { accountId } = principal;
+  const joinReads = createSharedReads(deps.connections, deps.feed);
+
+  async function look(
+    principal: Principal,
+    id: number | undefined,
+    reads: Pick<SharedReads, "find" | "list">,
+  ): Promise<readonly Connection[]> {
     if (id === undefined) {
-      const all = await deps.connections.list(accountId);
+      const all = await reads.list();
       return reachesAll(principal) ? all : all.filter((connection) => reaches(principal, connection.id));
     }
-    const connection = await deps.connections.find(accountId, id);
+    const connection = await reads.find(id);
     return connection === undefined ? [] : [connection];
   }
 
@@ -47,12 +59,19 @@ export function createWatch(deps: WatchDeps): Watch {
     const { accountId } = principal;
     const id = serverId === undefined ? principal.connectionId : reachableId(principal, serverId);
     const single = id !== undefined;
+    const leaveSlot = deps.slots.take(accountId);
+    const reads = joinReads(accountId);
+    // The first snapshot is read by itself: a change made just before may not have been heard yet.
+    const ownReads = {
+      find: (wanted: number) => deps.connections.find(accountId, wanted),
+      list: () => deps.connections.list(accountId),
+    };
     // Subscribed before the snapshot is taken, so that no change falls between the two.
     const isWatched = (changed: number): boolean => (id === undefined ? reaches(principal, changed) : changed === id);
     const changes = collectChanges(deps.feed, accountId, isWatched, signal);
     try {
       const isForeign = serverId !== undefined && id === undefined;
-      const watched = isForeign ? [] : await look(principal, id);
+      const watched = isForeign ? [] : await look(principal, id, ownReads);
       if (serverId !== undefined && watched.length === 0) throw connectionNotFound(serverId);
       yield { event: "snapshot", connections: watched };
       let lastEventAt = Date.now();
@@ -62,11 +81,11 @@ export function createWatch(deps: WatchDeps): Watch {
         if (!(await deps.isValid(principal))) throw new DomainError("unauthenticated", "Invalid or expired token.");
         const taken = changes.take();
         if (taken.missed) {
-          yield { event: "snapshot", connections: await look(principal, id) };
+          yield { event: "snapshot", connections: await look(principal, id, reads) };
           lastEventAt = Date.now();
         }
         for (const changed of taken.ids) {
-          const connection = await deps.connections.find(accountId, changed);
+          const connection = await reads.find(changed);
           yield connection === undefined
             ? { event: "deleted", connectionId: changed }
             : { event: "updated", connection };
@@ -80,6 +99,8 @@ export function createWatch(deps: WatchDeps): Watch {
       }
     } finally {
       changes.stop();
+      reads.leave();
+      leaveSlot();
     }
   };
 }

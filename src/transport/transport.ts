@@ -28,7 +28,12 @@ import { createHealthService } from "./rpc/grpc-health.ts";
 import { createProbeRoutes } from "./http/probes.ts";
 import { createReflectionService } from "./rpc/reflection.ts";
 import type { HttpExchange, HeaderFields } from "./http/exchange.ts";
-import { createLane, type Lane, type LaneLimits } from "./gate/concurrency-limiter.ts";
+import { createAccountActivity } from "./gate/account-activity.ts";
+import {
+  createConcurrencyLimiter,
+  type ConcurrencyLimiter,
+  type ConcurrencyLimits,
+} from "./gate/concurrency-limiter.ts";
 import { createMcpRoutes, type McpDomain } from "./mcp/protocol-handler.ts";
 import type { Log } from "./http/log.ts";
 import { answerDetail, createFailWithDetail } from "./http/answer.ts";
@@ -40,10 +45,12 @@ import { readRpc } from "./rpc/rpc.ts";
 
 /** What bounds the requests of one replica (DESIGN §8, NOTES «Overload»). */
 export interface TransportLimits {
-  /** Calls at work against our own database. */
-  readonly calls: LaneLimits;
-  /** Calls that mostly wait for a third party. */
-  readonly upstreamCalls: LaneLimits;
+  /** Calls that read by pipelined statements and need no connection of the database pool. */
+  readonly calls: ConcurrencyLimits;
+  /** Calls that take a connection of the database pool: as many as it has, so that an account holds at most half of them. */
+  readonly poolCalls: ConcurrencyLimits;
+  /** Calls that mostly wait for an upstream. */
+  readonly upstreamCalls: ConcurrencyLimits;
   readonly failures: FailureLimits;
   readonly rates: RateLimits;
   /** How long a request may take, in milliseconds. Streams are exempt. */
@@ -53,6 +60,7 @@ export interface TransportLimits {
 /** The limits unless configured otherwise. */
 export const TRANSPORT_LIMITS: TransportLimits = {
   calls: { maxInFlight: 64, maxWaiting: 128, maxWaitMs: 20 },
+  poolCalls: { maxInFlight: 20, maxWaiting: 200, maxWaitMs: 2_000 },
   upstreamCalls: { maxInFlight: 512, maxWaiting: 1_000, maxWaitMs: 50 },
   failures: FAILURE_LIMITS,
   rates: RATE_LIMITS,
@@ -123,15 +131,26 @@ export function createTransport(deps: TransportDeps): Transport {
     shutdownSignal: shutdown.signal,
     fastPath: deps.fastPath ?? true,
   };
-  const upstreamLane = createLane(limits.upstreamCalls);
-  const rpcs = serveAll(deps, limits, upstreamLane);
+  const activity = createAccountActivity();
+  const limiters = {
+    read: createConcurrencyLimiter(limits.calls, activity),
+    pool: createConcurrencyLimiter(limits.poolCalls, activity),
+    upstream: createConcurrencyLimiter(limits.upstreamCalls, activity),
+  };
+  const rpcs = serveAll(deps, limiters);
   const fail = createFailWithDetail(log);
   const api = { fail, isCrossOrigin: true } as const;
   const routes: readonly Route[] = [
     ...rpcs.map((rpc) => ({ path: rpc.path, methods: createRpcHandler(rpc, faceDeps), ...api })),
-    ...(deps.mcp === undefined ? [] : createMcpRoutes(deps.mcp, { ...deps, ...faceDeps, lane: upstreamLane })).map(
-      (route) => ({ ...route, ...api }),
-    ),
+    ...(deps.mcp === undefined
+      ? []
+      : createMcpRoutes(deps.mcp, {
+          ...deps,
+          ...faceDeps,
+          upstreamLimiter: limiters.upstream,
+          poolLimiter: limiters.pool,
+        })
+    ).map((route) => ({ ...route, ...api })),
     ...rpcs
       .flatMap((rpc) => readBindings(rpc))
       .map((binding) => ({
@@ -165,8 +184,18 @@ export function createTransport(deps: TransportDeps): Transport {
   };
 }
 
+/** The concurrency limiters of one replica, by what their requests wait for. */
+interface Limiters {
+  readonly read: ConcurrencyLimiter;
+  readonly pool: ConcurrencyLimiter;
+  readonly upstream: ConcurrencyLimiter;
+}
+
+/** Reads that take no connection of the database pool. */
+const PIPELINED_READS: ReadonlySet<string> = new Set(["ListConnections", "GetConnection", "ListConnectionTools"]);
+
 /** Every RPC that the port serves, ours and gRPC's own. */
-function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane): readonly ServedRpc[] {
+function serveAll(deps: TransportDeps, { read, pool, upstream }: Limiters): readonly ServedRpc[] {
   const { publicUrl, implementations, isReady } = deps;
   const ours = [
     AccountSettingsService,
@@ -182,30 +211,31 @@ function serveAll(deps: TransportDeps, limits: TransportLimits, upstream: Lane):
     ToolService,
   ];
   const known = [...ours, Health, ServerReflection, ServerReflectionAlpha];
-  const own = createLane(limits.calls);
   const reflection = createReflectionService(known);
   const open = { audiences: [], isPublic: true } as const;
   return [
-    ...serveService(ConnectionService, implementations.connection, { audiences: [publicUrl] }, () => own),
-    ...serveService(IntegrationService, implementations.integration, { audiences: [publicUrl] }, (name) =>
-      name.startsWith("List") || name.startsWith("Get") ? own : upstream,
+    ...serveService(ConnectionService, implementations.connection, { audiences: [publicUrl] }, (name) =>
+      PIPELINED_READS.has(name) ? read : pool,
     ),
-    ...serveService(AccountSettingsService, implementations.accountSettings, { audiences: [publicUrl] }, () => own),
-    ...serveService(AdminService, implementations.admin, { audiences: [publicUrl] }, () => own),
-    ...serveService(AuditService, implementations.audit, { audiences: [publicUrl] }, () => own),
-    ...serveService(GrantService, implementations.grant, { audiences: [publicUrl] }, () => own),
-    ...serveService(OAuthClientService, implementations.oauthClient, { audiences: [publicUrl] }, () => own),
+    ...serveService(IntegrationService, implementations.integration, { audiences: [publicUrl] }, (name) =>
+      name.startsWith("List") || name.startsWith("Get") ? read : upstream,
+    ),
+    ...serveService(AccountSettingsService, implementations.accountSettings, { audiences: [publicUrl] }, () => pool),
+    ...serveService(AdminService, implementations.admin, { audiences: [publicUrl] }, () => pool),
+    ...serveService(AuditService, implementations.audit, { audiences: [publicUrl] }, () => pool),
+    ...serveService(GrantService, implementations.grant, { audiences: [publicUrl] }, () => pool),
+    ...serveService(OAuthClientService, implementations.oauthClient, { audiences: [publicUrl] }, () => pool),
     ...serveService(
       PersonalAccessTokenService,
       implementations.personalAccessToken,
       { audiences: [publicUrl] },
-      () => own,
+      () => pool,
     ),
-    ...serveService(HistoryService, implementations.history, { audiences: [publicUrl] }, () => own),
+    ...serveService(HistoryService, implementations.history, { audiences: [publicUrl] }, () => pool),
     // The first list of a connection comes from its upstream.
     ...serveService(ToolService, implementations.tool, { audiences: [publicUrl] }, () => upstream),
     ...serveService(RuntimeService, implementations.runtime, { audiences: [publicUrl, `${publicUrl}/mcp`] }, (name) =>
-      name === "Initialize" ? own : upstream,
+      name === "Initialize" ? pool : upstream,
     ),
     ...serveService(Health, createHealthService(ours, isReady), open, () => undefined),
     ...serveService(ServerReflection, reflection, open, () => undefined),
@@ -217,11 +247,11 @@ function serveService<Service extends DescService>(
   service: Service,
   implementation: Partial<ServiceImpl<Service>>,
   access: Parameters<typeof readRpc>[1],
-  laneOf: (name: string) => Lane | undefined,
+  limiterOf: (name: string) => ConcurrencyLimiter | undefined,
 ): readonly ServedRpc[] {
   const { methods } = createServiceImplSpec(service, implementation);
   return Object.values(methods).map((spec) => {
-    const lane = spec.kind === "unary" ? laneOf(spec.method.name) : undefined;
-    return serveRpc(readRpc(spec.method, access), spec, lane);
+    const limiter = spec.kind === "unary" ? limiterOf(spec.method.name) : undefined;
+    return serveRpc(readRpc(spec.method, access), spec, limiter);
   });
 }

@@ -3,6 +3,7 @@ import type { Connection } from "../../src/connections/connection.ts";
 import { createEarlyRecheck } from "../../src/connections/early-recheck.ts";
 import { createVerification } from "../../src/connections/verification.ts";
 import type { DueVerification } from "../../src/connections/verification-queue.ts";
+import { createStreamSlots } from "../../src/connections/stream-slots.ts";
 import { createWatch } from "../../src/connections/watch.ts";
 import { errorResult } from "../../src/integrations/tool.ts";
 import { createWorld, principal, type World } from "../runtime/world.ts";
@@ -38,7 +39,12 @@ describe("a recheck of a verified key", () => {
 
   it("that fails now makes the connection failed, and whoever watches sees it", async () => {
     const { account, connection, verify, found } = await setUp();
-    const watch = createWatch({ connections: world.store, feed: world.feed, isValid: () => Promise.resolve(true) });
+    const watch = createWatch({
+      connections: world.store,
+      feed: world.feed,
+      slots: createStreamSlots(),
+      isValid: () => Promise.resolve(true),
+    });
     const controller = new AbortController();
     const events = watch(principal(account, { scopes: ["mgmt.read"] }), String(connection.id), controller.signal);
     const stream = events[Symbol.asyncIterator]();

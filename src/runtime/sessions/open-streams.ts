@@ -1,6 +1,6 @@
 import type { Principal } from "../../identity/principal.ts";
-import { DomainError } from "../../domain-error.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
+import type { StreamSlots } from "../../connections/stream-slots.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -8,8 +8,6 @@ import type { Sessions } from "./sessions.ts";
 const SWEEP_MS = 1_000;
 /** Sweeps between two signs of life. */
 const SWEEPS_A_BEAT = 15;
-/** Streams that one account may have open on one replica. */
-export const MAX_STREAMS_PER_ACCOUNT = 200;
 
 /** A stream that has no end of its own. */
 export interface OpenStream {
@@ -45,6 +43,8 @@ export interface OpenStreams {
 export interface OpenStreamsDeps {
   readonly sessions: Pick<Sessions, "among">;
   readonly connections: Pick<ConnectionView, "find">;
+  /** Shared with the other streams of the account. */
+  readonly slots: StreamSlots;
   /** Whether the token is still honoured. */
   readonly isHonoured: (principal: Principal) => boolean | Promise<boolean>;
   readonly log: { warn(fields: object, message: string): void };
@@ -61,7 +61,6 @@ interface Attended {
  */
 export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
   const open = new Set<Attended>();
-  const counts = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let sweeps = 0;
 
@@ -101,24 +100,14 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
 
   return {
     attend(stream) {
-      const { accountId } = stream.principal;
-      const count = counts.get(accountId) ?? 0;
-      if (count >= MAX_STREAMS_PER_ACCOUNT) {
-        throw new DomainError("exhausted", "Too many streams are open. Close some of them first.", {
-          retryAfterSeconds: 10,
-        });
-      }
-      counts.set(accountId, count + 1);
+      const leaveSlot = deps.slots.take(stream.principal.accountId);
       const attended: Attended = { stream, session: stream.session };
       open.add(attended);
       schedule();
       return {
         session: () => attended.session,
         leave: () => {
-          if (!open.delete(attended)) return;
-          const left = (counts.get(accountId) ?? 1) - 1;
-          if (left === 0) counts.delete(accountId);
-          else counts.set(accountId, left);
+          if (open.delete(attended)) leaveSlot();
         },
       };
     },

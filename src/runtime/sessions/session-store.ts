@@ -34,8 +34,11 @@ export interface SessionWish {
  * Every method throws DomainError `unavailable` when the database cannot be reached.
  */
 export interface SessionStore {
-  /** Stores a new session and ends the account's longest idle ones beyond `limit`. Undefined when the account is gone or disabled. */
-  open(session: NewSession, limit: number): Promise<Session | undefined>;
+  /**
+   * Stores a new session. When the account has `limit` sessions that were used within the last `idleSeconds`, the longest idle
+   * session of the same client ends; `full` when all of them belong to other clients. Undefined when the account is gone or disabled.
+   */
+  open(session: NewSession, limit: number, idleSeconds: number): Promise<Session | "full" | undefined>;
   /** A session in use within the last `idleSeconds`. With `known` at hand and unchanged, that very object is answered. */
   find(
     accountId: string,

@@ -4,7 +4,7 @@ import { DomainError, invalid } from "../../domain-error.ts";
 import type { LogLevel } from "../../integrations/relay.ts";
 import { isLongerThan } from "../../text-length.ts";
 
-/** Sessions an account may have open; opening one more ends the longest idle. */
+/** Sessions an account may have open; opening one more ends the longest idle of the same client. */
 export const MAX_SESSIONS_PER_ACCOUNT = 100;
 /** The longest time between two writes of the last use, in milliseconds. */
 const MAX_TOUCH_INTERVAL_MS = 5 * 60_000;

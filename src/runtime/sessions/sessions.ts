@@ -30,7 +30,7 @@ const SWEEP_BATCH = 500;
 
 /** The sessions of every principal: at rest for all replicas, in memory for the next second. */
 export interface Sessions {
-  /** Opens a session for the principal. */
+  /** Opens a session for the principal. Throws `exhausted` when other clients of the account have as many open as it may have. */
   open(principal: Principal, protocolVersion: string, clientInfo: Peer): Promise<Session>;
   /** The principal's session. Throws `invalid` without an id and `not_found` for one that is unknown, ended or foreign. */
   require(principal: Principal, id: string | null | undefined): Session | Promise<Session>;
@@ -137,7 +137,14 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       const { accountId, clientId, connectionId, grantId } = principal;
       const id = createSessionId();
       const wanted = { accountId, id, clientId, connectionId, grantId, protocolVersion, clientInfo };
-      const session = await store.open(wanted, MAX_SESSIONS_PER_ACCOUNT);
+      const session = await store.open(wanted, MAX_SESSIONS_PER_ACCOUNT, idleSeconds);
+      if (session === "full") {
+        throw new DomainError(
+          "exhausted",
+          `The account has ${MAX_SESSIONS_PER_ACCOUNT} sessions open, which is the limit, and all of them belong to other clients. ` +
+            "End a session that is no longer needed, then open another.",
+        );
+      }
       if (session === undefined) throw new DomainError("unauthenticated", "Invalid or expired token.");
       remember(session);
       return session;

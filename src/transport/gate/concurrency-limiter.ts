@@ -1,74 +1,209 @@
 import { DomainError } from "../../domain-error.ts";
+import type { AccountActivity } from "./account-activity.ts";
 
-/** How many calls may do work at the same time, and how the others wait. */
-export interface LaneLimits {
+/** How many requests may run at the same time, and how the others wait. */
+export interface ConcurrencyLimits {
   readonly maxInFlight: number;
-  /** Calls that wait for a place; the next one is turned away. */
+  /** Requests that wait for a slot, of all accounts together. */
   readonly maxWaiting: number;
-  /** How long a call may wait before it is turned away, in milliseconds. */
+  /** How long a request may wait before it is refused, in milliseconds. */
   readonly maxWaitMs: number;
 }
 
-/** Bounds the work in flight, so that overload costs the surplus a 503 and not everybody their latency. */
-export interface Lane {
-  /** Whether the next one would be turned away, so that it can be before it has cost anything. */
-  isFull(): boolean;
-  /** Undefined: go ahead. Otherwise resolves once there is a place; rejects with `unavailable` when there is none in time. */
-  enter(): Promise<void> | undefined;
-  /** Gives the place back. Exactly once after each entry. */
-  leave(): void;
+/**
+ * Shares slots between accounts. An account may take another slot while it holds fewer than are free, so one account gets
+ * half of the slots, two get a third each, and a new account always finds one. Waiting requests are admitted round-robin by
+ * account. When the waiting room is full, the newest request of the longest queue is refused.
+ *
+ * While several accounts are active, an account starts only a few requests in one turn of the event loop, so that a flood
+ * does not delay others by the time it takes to run; and refusals are sent late, so that a client that repeats a refused
+ * request at once does not spend the time of the others.
+ */
+export interface ConcurrencyLimiter {
+  /** Rejects with `unavailable` when the account's next request would be refused; a handler asks before it reads a body. */
+  refuseIfFull(account: string): Promise<never> | undefined;
+  /** Undefined when the request may run now. Otherwise resolves when it has a slot; rejects with `unavailable` when it gets none in time. */
+  enter(account: string): Promise<void> | undefined;
+  /** Returns the slot. Must be called exactly once after each entry. */
+  leave(account: string): void;
 }
 
-interface Waiting {
+interface WaitingRequest {
   readonly since: number;
   readonly admit: () => void;
   readonly refuse: (error: DomainError) => void;
 }
 
-/** Makes a lane. */
-export function createLane(limits: LaneLimits): Lane {
-  const waiting: Waiting[] = [];
-  let inFlight = 0;
-  let timer: NodeJS.Timeout | undefined;
+/** What one account holds and waits for. */
+interface Usage {
+  inFlight: number;
+  /** Requests started in the current turn of the event loop. Counted only while several accounts are active. */
+  started: number;
+  readonly waiting: WaitingRequest[];
+}
 
-  const dropLate = (): void => {
-    timer = undefined;
-    const bound = performance.now() - limits.maxWaitMs;
-    for (let first = waiting[0]; first !== undefined && first.since <= bound; first = waiting[0]) {
-      waiting.shift();
-      first.refuse(BUSY);
+/** Requests that an account starts without waiting in one turn of the event loop while other accounts are active. */
+const STARTS_AT_ONCE = 2;
+/** Waiting requests admitted in one turn of the event loop while several accounts are active. */
+const ADMISSIONS_PER_TURN = 4;
+/** How late a refusal is sent while several accounts are active, in milliseconds. */
+const REFUSAL_DELAY_MS = 250;
+/** Refusals that wait to be sent; more are sent at once. */
+const MAX_DELAYED_REFUSALS = 2_000;
+/** Accounts whose usage is kept although they hold nothing, so that a request need not allocate it again. */
+const MAX_USAGES = 10_000;
+
+/** Creates a limiter. Limiters of one replica share `activity`. */
+export function createConcurrencyLimiter(limits: ConcurrencyLimits, activity: AccountActivity): ConcurrencyLimiter {
+  const usages = new Map<string, Usage>();
+  /** The accounts with waiting requests, in the order of their next admission. */
+  const queue: Usage[] = [];
+  const startedThisTurn: Usage[] = [];
+  let inFlight = 0;
+  let waiting = 0;
+  let delayedRefusals = 0;
+  let expiry: NodeJS.Timeout | undefined;
+  let turnEnd: NodeJS.Immediate | undefined;
+
+  function usageOf(account: string): Usage {
+    const known = usages.get(account);
+    if (known !== undefined) return known;
+    if (usages.size >= MAX_USAGES) {
+      for (const [idle, usage] of usages) {
+        if (usage.inFlight === 0 && usage.started === 0 && usage.waiting.length === 0) usages.delete(idle);
+      }
     }
-    schedule();
-  };
-  const schedule = (): void => {
-    const [first] = waiting;
-    if (first === undefined || timer !== undefined) return;
-    timer = setTimeout(dropLate, Math.max(1, first.since + limits.maxWaitMs - performance.now()));
-  };
+    const usage: Usage = { inFlight: 0, started: 0, waiting: [] };
+    usages.set(account, usage);
+    return usage;
+  }
+
+  const hasShare = (usage: Usage): boolean => usage.inFlight < limits.maxInFlight - inFlight;
+
+  function start(usage: Usage): void {
+    inFlight += 1;
+    usage.inFlight += 1;
+    if (!activity.isShared()) return;
+    if (usage.started === 0) startedThisTurn.push(usage);
+    usage.started += 1;
+    scheduleTurnEnd();
+  }
+
+  function scheduleTurnEnd(): void {
+    turnEnd ??= setImmediate(() => {
+      turnEnd = undefined;
+      for (const usage of startedThisTurn) usage.started = 0;
+      startedThisTurn.length = 0;
+      admitWaiting(activity.isShared() ? ADMISSIONS_PER_TURN : Infinity);
+    });
+  }
+
+  function admitWaiting(atMost: number): void {
+    let admitted = 0;
+    for (let passed = 0; admitted < atMost && passed < queue.length;) {
+      const usage = queue.shift();
+      if (usage === undefined) return;
+      const next = hasShare(usage) ? usage.waiting.shift() : undefined;
+      if (usage.waiting.length > 0) queue.push(usage);
+      if (next === undefined) {
+        passed += 1;
+        continue;
+      }
+      waiting -= 1;
+      admitted += 1;
+      passed = 0;
+      start(usage);
+      next.admit();
+    }
+  }
+
+  function refuse(reject: WaitingRequest["refuse"]): void {
+    if (delayedRefusals >= MAX_DELAYED_REFUSALS || !activity.isShared()) {
+      reject(OVERLOADED);
+      return;
+    }
+    delayedRefusals += 1;
+    setTimeout(() => {
+      delayedRefusals -= 1;
+      reject(OVERLOADED);
+    }, REFUSAL_DELAY_MS);
+  }
+
+  /** Removes one waiting request of the account and refuses it. */
+  function drop(usage: Usage, request: WaitingRequest | undefined): void {
+    if (request === undefined) return;
+    waiting -= 1;
+    if (usage.waiting.length === 0) queue.splice(queue.indexOf(usage), 1);
+    refuse(request.refuse);
+  }
+
+  function refuseLate(): void {
+    expiry = undefined;
+    const bound = performance.now() - limits.maxWaitMs;
+    for (const usage of [...queue]) {
+      // Not the queue but the event loop was late: the next turn admits it.
+      if (hasShare(usage)) continue;
+      for (let first = usage.waiting[0]; first !== undefined && first.since <= bound; first = usage.waiting[0]) {
+        drop(usage, usage.waiting.shift());
+      }
+    }
+    scheduleExpiry();
+  }
+
+  function scheduleExpiry(): void {
+    if (expiry !== undefined || queue.length === 0) return;
+    const oldest = Math.min(...queue.map((usage) => usage.waiting[0]?.since ?? Infinity));
+    expiry = setTimeout(refuseLate, Math.max(1, oldest + limits.maxWaitMs - performance.now()));
+  }
+
+  const longest = (): Usage | undefined =>
+    queue.reduce<Usage | undefined>(
+      (most, usage) => (most !== undefined && most.waiting.length >= usage.waiting.length ? most : usage),
+      undefined,
+    );
+
+  /** Whether the account has no request to wait in place of one of a longer queue. */
+  function isFull(usage: Usage): boolean {
+    if (waiting < limits.maxWaiting) return false;
+    return (longest()?.waiting.length ?? 0) <= usage.waiting.length + 1;
+  }
+
+  const refused = (): Promise<never> => new Promise((_, reject) => refuse(reject));
 
   return {
-    isFull: () => waiting.length >= limits.maxWaiting,
-    enter: () => {
-      if (inFlight < limits.maxInFlight) {
-        inFlight += 1;
+    refuseIfFull: (account) => (waiting >= limits.maxWaiting && isFull(usageOf(account)) ? refused() : undefined),
+    enter(account) {
+      activity.note(account);
+      const usage = usageOf(account);
+      const isPaced = usage.started >= STARTS_AT_ONCE && activity.isShared();
+      if (usage.waiting.length === 0 && !isPaced && hasShare(usage)) {
+        start(usage);
         return undefined;
       }
-      if (waiting.length >= limits.maxWaiting) return Promise.reject(BUSY);
-      return new Promise((admit, refuse) => {
-        waiting.push({ since: performance.now(), admit, refuse });
-        schedule();
+      if (isFull(usage)) return refused();
+      if (waiting >= limits.maxWaiting) {
+        const most = longest();
+        if (most !== undefined) drop(most, most.waiting.pop());
+      }
+      return new Promise((admit, reject) => {
+        if (usage.waiting.length === 0) queue.push(usage);
+        usage.waiting.push({ since: performance.now(), admit, refuse: reject });
+        waiting += 1;
+        scheduleExpiry();
       });
     },
-    leave: () => {
-      const next = waiting.shift();
-      if (next === undefined) inFlight -= 1;
-      else next.admit();
+    leave(account) {
+      inFlight -= 1;
+      usageOf(account).inFlight -= 1;
+      if (waiting === 0) return;
+      if (activity.isShared()) scheduleTurnEnd();
+      else admitWaiting(Infinity);
     },
   };
 }
 
-/** What a call hears that is turned away. One for all: to make an error costs more than to refuse a call. */
-export const BUSY = new DomainError("unavailable", "The service is busy. Try again in a moment.", {
+/** The error of a refused request. One for all: creating an error costs more than refusing a request. */
+const OVERLOADED = new DomainError("unavailable", "The service is busy. Try again in a moment.", {
   retryAfterSeconds: 1,
   reason: "OVERLOADED",
 });

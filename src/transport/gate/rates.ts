@@ -13,8 +13,8 @@ export interface RateLimits {
 }
 
 /**
- * Generous: an account that stays below 10,000 a second is not slowed, since the lane keeps a replica alive anyway; whoever
- * wants accounts to share fairly sets a lower one. Each new token costs a signature.
+ * High enough that an account below 10,000 requests a second is not slowed: the concurrency limiter shares a replica fairly
+ * between accounts. Each new token costs a signature.
  */
 export const RATE_LIMITS: RateLimits = { account: 600_000, address: 6_000, token: 1_200 };
 

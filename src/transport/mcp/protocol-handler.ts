@@ -14,7 +14,7 @@ import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.
 import type { TimeLimit } from "../../time-limit.ts";
 import type { Access, Gate } from "../gate/gate.ts";
 import { ConnectionLost, type HttpExchange, type HeaderFields } from "../http/exchange.ts";
-import type { Lane } from "../gate/concurrency-limiter.ts";
+import type { ConcurrencyLimiter } from "../gate/concurrency-limiter.ts";
 import type { Log } from "../http/log.ts";
 import { JSON_HEADERS } from "../http/answer.ts";
 import { MAX_JSON_DEPTH, readJsonBytes } from "../http/read-body.ts";
@@ -55,8 +55,10 @@ export interface McpFaceDeps {
   readonly trustProxy: boolean;
   readonly gate: Gate;
   readonly timeLimit: TimeLimit;
-  /** Bounds the requests that wait for third parties. */
-  readonly lane: Lane;
+  /** Bounds the requests that wait for upstreams. */
+  readonly upstreamLimiter: ConcurrencyLimiter;
+  /** Bounds the requests that open sessions, which take a connection of the database pool. */
+  readonly poolLimiter: ConcurrencyLimiter;
   readonly log: Log;
 }
 
@@ -108,13 +110,17 @@ export function createMcpRoutes(domain: McpDomain, deps: McpFaceDeps): readonly 
   async function post(admitted: Admitted, body: JsonValue): Promise<void> {
     const message = Array.isArray(body) ? undefined : readMessage(body);
     const isOfModernEra = message !== undefined && message.kind !== "response" && isModern(admitted.exchange, message);
-    const place = deps.lane.enter();
-    if (place !== undefined) await place;
+    const limiter =
+      message?.kind === "request" && message.method === "initialize" ? deps.poolLimiter : deps.upstreamLimiter;
+    const { accountId } = admitted.principal;
+    const admission = limiter.enter(accountId);
+    if (admission !== undefined) await admission;
     try {
+      if (admission !== undefined && !admitted.exchange.isOpen) return;
       if (isOfModernEra) await modern.post(admitted, message);
       else await legacy.post(admitted, body);
     } finally {
-      deps.lane.leave();
+      limiter.leave(accountId);
     }
   }
 
@@ -145,6 +151,8 @@ export function createMcpRoutes(domain: McpDomain, deps: McpFaceDeps): readonly 
         if (!accepted.json && !accepted.events) {
           throw new RpcFault(CODES.server, "Accept must be application/json, text/event-stream.", { httpStatus: 406 });
         }
+        const refusal = deps.upstreamLimiter.refuseIfFull(principal.accountId);
+        if (refusal !== undefined) await refusal;
         body = parseBody(await readJsonBytes(exchange, MAX_BODY_BYTES));
         await post(admitted, body);
       }

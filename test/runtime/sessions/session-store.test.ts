@@ -26,8 +26,9 @@ async function open(): Promise<Session> {
       clientInfo: { name: "n", version: "v" },
     },
     100,
+    DAY,
   );
-  if (session === undefined) throw new Error("no session");
+  if (session === undefined || session === "full") throw new Error("no session");
   return session;
 }
 

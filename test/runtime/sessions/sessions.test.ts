@@ -250,6 +250,43 @@ describe("the sessions of an account", () => {
     await Promise.all(Array.from({ length: 30 }, () => world.open(me)));
     expect(await stored(account)).toBe(100);
   });
+
+  it("at the limit give way to a session of the same client alone, on every replica", async () => {
+    const other = await world.createReplica();
+    const account = await world.createAccount();
+    const [busy, me] = [principal(account, { clientId: "client_2" }), principal(account)];
+    const mine = [await world.open(me), await world.open(me)];
+    await world.pool.query("update session set last_used_at = now() - interval '1 hour' where id = $1", [mine[1]]);
+    const theirs = await Promise.all(Array.from({ length: 98 }, () => world.open(busy)));
+    const clientInfo = { name: "c", version: "1" };
+    const opened = await Promise.all([
+      other.sessions.open(me, "2025-06-18", clientInfo),
+      world.sessions.open(busy, "2025-06-18", clientInfo),
+    ]);
+    expect(await stored(account)).toBe(100);
+    const { rows } = await world.pool.query<{ id: string }>("select id from session where account_id = $1", [account]);
+    const left = new Set(rows.map(({ id }) => id));
+    expect([...mine, opened[0].id].map((id) => left.has(id))).toEqual([true, false, true]);
+    expect([...theirs, opened[1].id].filter((id) => left.has(id))).toHaveLength(98);
+  });
+
+  it("refuse a client that has none while other clients hold all of them, and admit it once one ends or is idle for too long", async () => {
+    const account = await world.createAccount();
+    const [busy, me] = [principal(account, { clientId: "client_2" }), principal(account)];
+    const theirs = await Promise.all(Array.from({ length: 100 }, () => world.open(busy)));
+    const refusal = {
+      kind: "exhausted",
+      message:
+        "The account has 100 sessions open, which is the limit, and all of them belong to other clients. End a session that is no longer needed, then open another.",
+    };
+    await expect(world.open(me)).rejects.toMatchObject(refusal);
+    expect(await stored(account)).toBe(100);
+    await world.sessions.end(busy, theirs[0]);
+    await world.open(me);
+    await expect(world.open(principal(account, { clientId: "client_3" }))).rejects.toMatchObject(refusal);
+    await world.pool.query("update session set last_used_at = now() - interval '25 hours' where id = $1", [theirs[1]]);
+    await world.open(principal(account, { clientId: "client_3" }));
+  });
 });
 
 const IDLE_SECONDS = "select extract(epoch from now() - last_used_at)::float8 as idle from session where id = $1";

@@ -1,40 +1,147 @@
-import { describe, expect, test } from "vitest";
-import { createLane } from "../../../src/transport/gate/concurrency-limiter.ts";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { AccountActivity } from "../../../src/transport/gate/account-activity.ts";
+import { createAccountActivity } from "../../../src/transport/gate/account-activity.ts";
+import {
+  createConcurrencyLimiter,
+  type ConcurrencyLimiter,
+  type ConcurrencyLimits,
+} from "../../../src/transport/gate/concurrency-limiter.ts";
 
-const LIMITS = { maxInFlight: 2, maxWaiting: 2, maxWaitMs: 20 };
+const LIMITS = { maxInFlight: 2, maxWaiting: 8, maxWaitMs: 10_000 };
+const ALONE: AccountActivity = { note: () => undefined, isShared: () => false };
+const SHARED: AccountActivity = { note: () => undefined, isShared: () => true };
+const REFUSED = { kind: "unavailable", reason: "OVERLOADED", retryAfterSeconds: 1 };
 
-describe("a lane", () => {
-  test("lets in as many as it holds and hands a place on in order", async () => {
-    const lane = createLane({ ...LIMITS, maxWaitMs: 10_000 });
-    expect([lane.enter(), lane.enter()]).toEqual([undefined, undefined]);
-    const order: number[] = [];
-    const third = lane.enter()?.then(() => order.push(3));
-    const fourth = lane.enter()?.then(() => order.push(4));
-    expect(lane.isFull()).toBe(true);
-    await expect(lane.enter()).rejects.toMatchObject({ kind: "unavailable", retryAfterSeconds: 1 });
-    lane.leave();
-    expect(lane.isFull()).toBe(false);
-    await third;
-    lane.leave();
-    await fourth;
-    expect(order).toEqual([3, 4]);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A limiter, and the names of the requests in the order in which they were admitted or refused. */
+function setUp(limits: Partial<ConcurrencyLimits> = {}, activity = ALONE) {
+  const limiter = createConcurrencyLimiter({ ...LIMITS, ...limits }, activity);
+  const admitted: string[] = [];
+  const refused: string[] = [];
+  const enter = (account: string, ...names: string[]): void => {
+    for (const name of names) {
+      const admission = limiter.enter(account);
+      if (admission === undefined) admitted.push(name);
+      else
+        admission.then(
+          () => admitted.push(name),
+          () => refused.push(name),
+        );
+    }
+  };
+  return { limiter, admitted, refused, enter };
+}
+
+async function leave(limiter: ConcurrencyLimiter, ...accounts: string[]): Promise<void> {
+  for (const account of accounts) {
+    limiter.leave(account);
+    await turn();
+  }
+}
+
+describe("a concurrency limiter", () => {
+  test("admits a request synchronously while the account has a share of the slots", () => {
+    const { admitted, enter } = setUp({ maxInFlight: 8 });
+    enter("a", "a1", "a2", "a3", "a4", "a5");
+    expect(admitted).toEqual(["a1", "a2", "a3", "a4"]);
+    enter("b", "b1", "b2", "b3");
+    enter("c", "c1");
+    expect(admitted.slice(4)).toEqual(["b1", "b2", "c1"]);
   });
 
-  test("turns away who waited too long, and is whole again afterwards", async () => {
-    const lane = createLane(LIMITS);
-    void lane.enter();
-    void lane.enter();
-    const turnedAway = expect.objectContaining({
-      status: "rejected",
-      reason: expect.objectContaining({ kind: "unavailable" }),
-    });
-    expect(await Promise.allSettled([lane.enter(), lane.enter()])).toEqual([turnedAway, turnedAway]);
-    lane.leave();
-    lane.leave();
-    expect([lane.enter(), lane.enter()]).toEqual([undefined, undefined]);
-    const third = lane.enter();
-    expect(third).toBeInstanceOf(Promise);
-    lane.leave();
-    await third;
+  test("admits waiting requests round-robin by account, in the order of arrival within an account", async () => {
+    const { limiter, admitted, enter } = setUp();
+    enter("a", "a1", "a2", "a3", "a4");
+    enter("b", "b1", "b2", "b3");
+    expect(admitted).toEqual(["a1", "b1"]);
+    await leave(limiter, "a", "b", "a", "b", "a");
+    expect(admitted).toEqual(["a1", "b1", "a2", "b2", "a3", "b3", "a4"]);
   });
+
+  test("refuses the newest request of the longest queue when the waiting room is full", async () => {
+    const { limiter, admitted, refused, enter } = setUp({ maxWaiting: 3 });
+    enter("a", "a1", "a2", "a3", "a4");
+    enter("b", "b1", "b2");
+    await turn();
+    expect(refused).toEqual(["a4"]);
+    enter("a", "a5");
+    await turn();
+    expect(refused).toEqual(["a4", "a5"]);
+    await leave(limiter, "b", "a");
+    expect(admitted).toEqual(["a1", "b1", "b2", "a2"]);
+  });
+
+  test("refuses before the body is read only the account whose next request would be refused", async () => {
+    const { limiter, enter } = setUp({ maxWaiting: 2 });
+    enter("a", "a1", "a2");
+    expect(limiter.refuseIfFull("a")).toBeUndefined();
+    enter("a", "a3");
+    await expect(limiter.refuseIfFull("a")).rejects.toMatchObject(REFUSED);
+    expect(limiter.refuseIfFull("b")).toBeUndefined();
+  });
+
+  test("refuses a request that waited too long and serves the next ones as before", async () => {
+    const { limiter, admitted, refused, enter } = setUp({ maxWaitMs: 5 });
+    enter("a", "a1", "a2");
+    enter("b", "b1", "b2");
+    await vi.waitFor(() => expect(refused).toEqual(["a2", "b2"]));
+    await leave(limiter, "a", "b");
+    enter("a", "a3");
+    enter("b", "b3");
+    expect(admitted).toEqual(["a1", "b1", "a3", "b3"]);
+  });
+
+  test("admits as many as before after any number of requests", async () => {
+    const { limiter, admitted, enter } = setUp({ maxInFlight: 4 }, createAccountActivity());
+    for (let round = 0; round < 50; round += 1) {
+      enter("a", "a", "a");
+      enter(`b${round}`, "b");
+      await vi.waitFor(() => expect(admitted).toHaveLength(3));
+      admitted.length = 0;
+      await leave(limiter, "a", "a", `b${round}`);
+    }
+  });
+});
+
+describe("while several accounts are active, a concurrency limiter", () => {
+  test("spreads the requests of one account over turns of the event loop and lets another account in at once", async () => {
+    const { admitted, enter } = setUp({ maxInFlight: 64, maxWaiting: 64 }, SHARED);
+    enter("a", ...Array.from({ length: 12 }, (_, index) => `a${index}`));
+    enter("b", "b0");
+    expect(admitted).toEqual(["a0", "a1", "b0"]);
+    await turn();
+    expect(admitted).toHaveLength(7);
+    enter("b", "b1");
+    expect(admitted.at(-1)).toBe("b1");
+    await vi.waitFor(() => expect(admitted).toHaveLength(14));
+  });
+
+  test("sends a refusal after a quarter of a second, so that repeating it at once costs others nothing", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { refused, enter } = setUp({ maxWaiting: 1 }, SHARED);
+    enter("a", "a1", "a2", "a3");
+    await vi.advanceTimersByTimeAsync(249);
+    expect(refused).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(refused).toEqual(["a3"]);
+  });
+});
+
+test("a replica is shared for a second after requests of two accounts", () => {
+  let now = 0;
+  const activity = createAccountActivity(() => now);
+  activity.note("a");
+  activity.note("a");
+  expect(activity.isShared()).toBe(false);
+  activity.note("b");
+  expect(activity.isShared()).toBe(true);
+  activity.note("b");
+  now = 999;
+  expect(activity.isShared()).toBe(true);
+  now = 1_000;
+  expect(activity.isShared()).toBe(false);
 });

@@ -215,8 +215,8 @@ describe("CORS", () => {
 });
 
 test("overload is turned away with 503 and Retry-After, and passes", async () => {
-  const lane = { maxInFlight: 1, maxWaiting: 1, maxWaitMs: 30 };
-  const { url, seen } = await start({ limits: { calls: lane } });
+  const calls = { maxInFlight: 1, maxWaiting: 1, maxWaitMs: 30 };
+  const { url, seen } = await start({ limits: { calls } });
   const headers = { authorization: "Bearer mgmt.read" };
   const caller = new AbortController();
   const slow = fetch(`${url}${LIST}/600`, { headers, signal: caller.signal }).catch(() => undefined);

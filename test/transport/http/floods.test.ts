@@ -166,7 +166,7 @@ test("requests that come all at once on one connection are answered in their ord
     (_, index) => `GET ${LIST}/${index + 1_000} HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTH}\r\n\r\n`,
   );
   socket.write(`${asked.join("")}GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
-  // All but the first hundreds find the lane full, and hear so.
+  // The concurrency limiter refuses all but the first hundreds.
   const statuses = (await answer).match(/HTTP\/1\.1 \d+/g) ?? [];
   expect(statuses).toHaveLength(501);
   expect(new Set(statuses)).toEqual(new Set(["HTTP/1.1 200", "HTTP/1.1 503"]));

@@ -102,10 +102,16 @@ const LOCK_ACCOUNT = {
   text: "select from account where id = $1 and disabled_at is null for no key update",
 };
 
-const END_LONGEST_IDLE = {
-  name: "session_end_longest_idle",
+const COUNT_OF_OTHERS = {
+  name: "session_count_of_others",
+  text: `select count(*)::integer as count from session
+    where account_id = $1 and client_id <> $2 and last_used_at > now() - make_interval(secs => $3)`,
+};
+
+const END_LONGEST_IDLE_OF_CLIENT = {
+  name: "session_end_longest_idle_of_client",
   text: `delete from session where account_id = $1 and id in (
-      select id from session where account_id = $1 order by last_used_at desc, created_at desc, id offset $2
+      select id from session where account_id = $1 and client_id = $2 order by last_used_at desc, created_at desc, id offset $3
     )`,
 };
 
@@ -121,13 +127,19 @@ export function createSessionStore(pool: pg.Pool): SessionStore {
     runStatement<Row>(pool, { ...statement, values });
 
   return {
-    open: (session, limit) =>
+    open: (session, limit, idleSeconds) =>
       transaction(pool, async (client) => {
         const { accountId, id, clientId, connectionId, grantId, protocolVersion, clientInfo } = session;
         // One opening at a time, so that the limit holds; a disabled account opens nothing.
         const account = await client.query({ ...LOCK_ACCOUNT, values: [accountId] });
         if (account.rowCount === 0) return undefined;
-        await client.query({ ...END_LONGEST_IDLE, values: [accountId, limit - 1] });
+        const others = await client.query<{ count: number }>({
+          ...COUNT_OF_OTHERS,
+          values: [accountId, clientId, idleSeconds],
+        });
+        const left = limit - (others.rows[0]?.count ?? 0);
+        if (left < 1) return "full";
+        await client.query({ ...END_LONGEST_IDLE_OF_CLIENT, values: [accountId, clientId, left - 1] });
         const peer = JSON.stringify(clientInfo);
         const values = [accountId, id, clientId, connectionId ?? null, protocolVersion, peer, grantId ?? null];
         const { rows } = await client.query<SessionRow>({ ...INSERT, values });

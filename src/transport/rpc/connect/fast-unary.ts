@@ -9,7 +9,6 @@ import type { TimeLimit } from "../../../time-limit.ts";
 import { toCallFault, toConnectError } from "../call-fault.ts";
 import type { Gate } from "../../gate/gate.ts";
 import { ConnectionLost, type HttpExchange } from "../../http/exchange.ts";
-import { BUSY } from "../../gate/concurrency-limiter.ts";
 import type { Log } from "../../http/log.ts";
 import type { FastProtocol } from "./fast-protocol.ts";
 import { createBinaryWriter, type BinaryMessageWriter } from "./write-binary.ts";
@@ -45,9 +44,10 @@ export function createFastHandler(rpc: ServedRpc, protocol: FastProtocol, deps: 
       fail(tooLate);
     });
     try {
-      if (rpc.lane?.isFull() === true) throw BUSY;
       const admitted = deps.gate(rpc, exchange);
       const principal = admitted instanceof Promise ? await admitted : admitted;
+      const refusal = rpc.limiter?.refuseIfFull(principal?.accountId ?? "");
+      if (refusal !== undefined) await refusal;
       const timeoutMs = protocol.timeoutMs(exchange);
       context = new CallContext(rpc, exchange, protocol.name, principal, timeoutMs);
       const message = protocol.parse(await exchange.readBody(rpc.maxRequestBytes + protocol.overheadBytes), rpc);

@@ -6,7 +6,6 @@ import type { Fault } from "../../http/fault.ts";
 import { toCallFault } from "../call-fault.ts";
 import type { Gate } from "../../gate/gate.ts";
 import { ConnectionLost } from "../../http/exchange.ts";
-import { BUSY } from "../../gate/concurrency-limiter.ts";
 import type { Log } from "../../http/log.ts";
 import { answerFault } from "../../http/answer.ts";
 import type { RouteHandler } from "../../http/router.ts";
@@ -44,9 +43,10 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RestHandler
       answerFault(exchange, faultOf(tooLate));
     });
     try {
-      if (rpc.lane?.isFull() === true) throw BUSY;
       const admitted = deps.gate(rpc, exchange);
       const principal = admitted instanceof Promise ? await admitted : admitted;
+      const refusal = rpc.limiter?.refuseIfFull(principal?.accountId ?? "");
+      if (refusal !== undefined) await refusal;
       const body = binding.takesBody ? parseJsonBody(await readJsonBytes(exchange, rpc.maxRequestBytes)) : undefined;
       const message = binding.build(parameters, query, body);
       context = new CallContext(rpc, exchange, REST, principal);

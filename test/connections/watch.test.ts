@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Connection } from "../../src/connections/connection.ts";
+import type { ConnectionStore } from "../../src/connections/connection-store.ts";
+import { createStreamSlots, MAX_STREAMS_PER_ACCOUNT } from "../../src/connections/stream-slots.ts";
+import { createWatch, type WatchEvent } from "../../src/connections/watch.ts";
+import { createVerification } from "../../src/connections/verification.ts";
+import { createWorld, principal, type World } from "../runtime/world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+/** Watches over a store that counts its reads. */
+function setUp(perAccount?: number) {
+  const reads: string[] = [];
+  const connections: ConnectionStore = {
+    ...world.store,
+    find: (accountId, id) => {
+      reads.push(`find ${id}`);
+      return world.store.find(accountId, id);
+    },
+    list: (accountId) => {
+      reads.push("list");
+      return world.store.list(accountId);
+    },
+  };
+  const slots = createStreamSlots(perAccount);
+  const watch = createWatch({ connections, feed: world.feed, slots, isValid: () => true });
+  const controller = new AbortController();
+  const open = (accountId: string): AsyncIterator<WatchEvent> =>
+    watch(principal(accountId, { scopes: ["mgmt.read"] }), undefined, controller.signal)[Symbol.asyncIterator]();
+  return { reads, open, controller };
+}
+
+async function change({ accountId, id, keyVersion }: Connection, outcome: "verified" | "failed"): Promise<void> {
+  const { catalog, store, view, tools } = world;
+  world.party.verification = outcome === "failed" ? { outcome, reason: "Refused." } : { outcome };
+  const verify = createVerification({ catalog, connections: store, view, tools, schedule: () => Promise.resolve() });
+  await verify({ accountId, connectionId: id, keyVersion, attempt: 0, isRecheck: true });
+}
+
+it("reads a changed connection once for all watchers of the account, and again after the next change", async () => {
+  const account = await world.createAccount();
+  const connection = await world.connect(account, []);
+  const { reads, open, controller } = setUp();
+  const streams = Array.from({ length: 20 }, () => open(account));
+  await Promise.all(streams.map((stream) => stream.next()));
+  for (const outcome of ["failed", "verified"] as const) {
+    reads.length = 0;
+    const next = Promise.all(streams.map((stream) => stream.next()));
+    await change(connection, outcome);
+    const updated = { event: "updated", connection: { id: connection.id, verificationStatus: outcome } };
+    for (const { value } of await next) expect(value).toMatchObject(updated);
+    // The change itself reads the connection through the world's own store.
+    expect(reads).toEqual([`find ${connection.id}`]);
+  }
+  controller.abort();
+  await Promise.all(streams.map((stream) => stream.return?.()));
+});
+
+it("refuses a watch beyond the account's streams, not one of another account, and admits one again after another ended", async () => {
+  const [account, other] = [await world.createAccount(), await world.createAccount()];
+  const { open, controller } = setUp(2);
+  const [first, second] = [open(account), open(account)];
+  await Promise.all([first.next(), second.next()]);
+  await expect(open(account).next()).rejects.toMatchObject({
+    kind: "exhausted",
+    message: "The account has 2 streams open, which is the limit. Close one, then open another.",
+  });
+  expect(await open(other).next()).toMatchObject({ value: { event: "snapshot" } });
+  await first.return?.();
+  expect(await open(account).next()).toMatchObject({ value: { event: "snapshot" } });
+  controller.abort();
+});
+
+it("allows an account 200 streams", () => {
+  expect(MAX_STREAMS_PER_ACCOUNT).toBe(200);
+});
