@@ -30,6 +30,7 @@ import { createWatch } from "../connections/watch.ts";
 import { openFoundation } from "./foundation.ts";
 import type { Integration } from "../integrations/integration.ts";
 import { createSchemaValidator } from "../integrations/json-schema.ts";
+import { createCallSlots } from "../runtime/calls/call-slots.ts";
 import { createCircuits } from "../runtime/calls/circuits.ts";
 import { createToolCaller } from "../runtime/calls/call-tool.ts";
 import { createInFlight } from "../runtime/calls/in-flight.ts";
@@ -61,8 +62,7 @@ import { createRuntimeHandlers } from "../transport/rpc/handlers/runtime.ts";
 import { createToolHandlers } from "../transport/rpc/handlers/tools.ts";
 import { createPort } from "../transport/http/port.ts";
 import { servePublic } from "../transport/http/serve-routes.ts";
-import { RATE_LIMITS } from "../transport/gate/rates.ts";
-import { createTransport, TRANSPORT_LIMITS } from "../transport/transport.ts";
+import { createTransport, transportLimits } from "../transport/transport.ts";
 
 /** The service, built and not yet listening. */
 export interface App {
@@ -124,8 +124,9 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     view,
     tools,
   });
-  const slots = createStreamSlots();
-  const watch = createWatch({ connections: store, feed, slots, isValid: isHonoured });
+  const streamSlots = createStreamSlots();
+  const callSlots = createCallSlots();
+  const watch = createWatch({ connections: store, feed, slots: streamSlots, isValid: isHonoured });
 
   const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
   feed.onChange(({ accountId, event }) => {
@@ -171,6 +172,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       history: history.history,
       contents: history.contents,
       circuits: createCircuits(),
+      slots: callSlots,
       onRefusedKey,
     }),
   });
@@ -180,6 +182,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     toolChanges.close();
   });
   const callerOf = createCallerOf(config.trustProxy);
+  const offerFeed = await createOfferFeed(pool, listener);
   let ready = false;
   const transport = createTransport({
     implementations: {
@@ -211,24 +214,15 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       sessions,
       tools: toolUse,
       inFlight: createInFlight({ feed: await createCancellationFeed(pool, listener), log }),
-      openStreams: createOpenStreams({ sessions, connections: view, slots, isHonoured, log }),
+      openStreams: createOpenStreams({ sessions, connections: view, slots: streamSlots, isHonoured, log }),
       toolChanges,
-      features: createUpstreamFeatures({
-        connections: view,
-        catalog,
-        feed,
-        offerFeed: await createOfferFeed(pool, listener),
-        log,
-      }),
+      features: createUpstreamFeatures({ connections: view, catalog, slots: callSlots, feed, offerFeed, log }),
       serverInfo,
     },
     verifier,
     publicUrl: config.publicUrl,
     corsOrigins: config.corsOrigins,
-    limits: {
-      poolCalls: { ...TRANSPORT_LIMITS.poolCalls, maxInFlight: POOL_SIZE },
-      rates: { ...RATE_LIMITS, ...config.rateLimits },
-    },
+    limits: transportLimits(POOL_SIZE, config.rateLimits),
     trustProxy: config.trustProxy,
     log,
     extraRoutes: [

@@ -67,6 +67,11 @@ export const TRANSPORT_LIMITS: TransportLimits = {
   requestTimeMs: 40_000,
 };
 
+/** The limits of a replica whose database pool has `poolSize` connections. */
+export function transportLimits(poolSize: number, rates: Partial<RateLimits>): Partial<TransportLimits> {
+  return { poolCalls: { ...TRANSPORT_LIMITS.poolCalls, maxInFlight: poolSize }, rates: { ...RATE_LIMITS, ...rates } };
+}
+
 /** What the transport serves and what it needs for that. */
 export interface TransportDeps {
   readonly implementations: {

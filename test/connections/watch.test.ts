@@ -3,7 +3,6 @@ import type { Connection } from "../../src/connections/connection.ts";
 import type { ConnectionStore } from "../../src/connections/connection-store.ts";
 import { createStreamSlots, MAX_STREAMS_PER_ACCOUNT } from "../../src/connections/stream-slots.ts";
 import { createWatch, type WatchEvent } from "../../src/connections/watch.ts";
-import { createVerification } from "../../src/connections/verification.ts";
 import { createWorld, principal, type World } from "../runtime/world.ts";
 
 let world: World;
@@ -34,11 +33,8 @@ function setUp(perAccount?: number) {
   return { reads, open, controller };
 }
 
-async function change({ accountId, id, keyVersion }: Connection, outcome: "verified" | "failed"): Promise<void> {
-  const { catalog, store, view, tools } = world;
-  world.party.verification = outcome === "failed" ? { outcome, reason: "Refused." } : { outcome };
-  const verify = createVerification({ catalog, connections: store, view, tools, schedule: () => Promise.resolve() });
-  await verify({ accountId, connectionId: id, keyVersion, attempt: 0, isRecheck: true });
+async function change({ accountId, id, keyVersion }: Connection, status: "verified" | "failed"): Promise<void> {
+  await world.store.recordVerification(accountId, id, keyVersion, status, undefined);
 }
 
 it("reads a changed connection once for all watchers of the account, and again after the next change", async () => {
@@ -53,11 +49,10 @@ it("reads a changed connection once for all watchers of the account, and again a
     await change(connection, outcome);
     const updated = { event: "updated", connection: { id: connection.id, verificationStatus: outcome } };
     for (const { value } of await next) expect(value).toMatchObject(updated);
-    // The change itself reads the connection through the world's own store.
     expect(reads).toEqual([`find ${connection.id}`]);
   }
   controller.abort();
-  await Promise.all(streams.map((stream) => stream.return?.()));
+  for (const stream of streams) await stream.return?.();
 });
 
 it("refuses a watch beyond the account's streams, not one of another account, and admits one again after another ended", async () => {

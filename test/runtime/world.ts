@@ -17,6 +17,7 @@ import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts"
 import type { JsonObject } from "../../src/json.ts";
 import { createCallHistory } from "../../src/runtime/calls/call-history.ts";
 import { createContentsKeeper } from "../../src/runtime/calls/contents-keeper.ts";
+import { createCallSlots } from "../../src/runtime/calls/call-slots.ts";
 import { createCircuits } from "../../src/runtime/calls/circuits.ts";
 import { createToolCaller } from "../../src/runtime/calls/call-tool.ts";
 import { createManyTools } from "../../src/runtime/tools/many-tools.ts";
@@ -141,7 +142,9 @@ export async function createWorld(
   options: {
     idleSeconds?: number;
     timeoutMs?: number;
+    /** Calls in flight of one connection, and of one account. */
     maxInFlight?: number;
+    maxOfAccount?: number;
     now?: () => number;
     /** Further integrations. */
     integrations?: readonly Integration[];
@@ -204,7 +207,7 @@ export async function createWorld(
       circuits: createCircuits({ now: options.now ?? Date.now }),
       onRefusedKey: (connection) => void refusedKeys.push(connection.id),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
-      ...(options.maxInFlight === undefined ? {} : { maxInFlight: options.maxInFlight }),
+      slots: createCallSlots(options.maxInFlight, options.maxOfAccount),
     });
     const manyTools = createManyTools({ settings, ranking: createToolRanking(), validator });
     const toolUse = createToolUse({ sessions, views, caller, manyTools });

@@ -1,25 +1,50 @@
-/** Calls in flight, counted per connection so that a slow upstream fills only its own slots. */
+import type { Connection } from "../../connections/connection.ts";
+
+/** Upstream calls in flight through one connection. */
+export const MAX_CALLS_PER_CONNECTION = 64;
+/** Upstream calls in flight of one account on one replica (DESIGN §8). */
+export const MAX_CALLS_PER_ACCOUNT = 100;
+
+type Called = Pick<Connection, "id" | "accountId" | "name">;
+
+/** Upstream calls in flight, counted per connection and per account, so that neither a slow upstream nor a busy account takes the slots of others. */
 export interface CallSlots {
-  /** Takes a slot of the connection. False when all are taken. */
-  take(connectionId: number): boolean;
-  /** Gives a taken slot back. */
-  release(connectionId: number): void;
+  /** Takes a slot. Returns why not, in a sentence for the caller, when all slots of the connection or the account are taken. */
+  take(connection: Called): string | undefined;
+  /** Returns a taken slot. */
+  release(connection: Called): void;
 }
 
-/** At most `perConnection` slots for each connection. */
-export function createCallSlots(perConnection: number): CallSlots {
-  const taken = new Map<number, number>();
+/** Creates the slots of one replica. */
+export function createCallSlots(
+  perConnection = MAX_CALLS_PER_CONNECTION,
+  perAccount = MAX_CALLS_PER_ACCOUNT,
+): CallSlots {
+  const ofConnections = new Map<number, number>();
+  const ofAccounts = new Map<string, number>();
   return {
-    take(connectionId) {
-      const count = taken.get(connectionId) ?? 0;
-      if (count >= perConnection) return false;
-      taken.set(connectionId, count + 1);
-      return true;
+    take({ id, accountId, name }) {
+      const ofConnection = ofConnections.get(id) ?? 0;
+      if (ofConnection >= perConnection) return refusal(`the connection "${name}"`, perConnection);
+      const ofAccount = ofAccounts.get(accountId) ?? 0;
+      if (ofAccount >= perAccount) return refusal("the account", perAccount);
+      ofConnections.set(id, ofConnection + 1);
+      ofAccounts.set(accountId, ofAccount + 1);
+      return undefined;
     },
-    release(connectionId) {
-      const count = taken.get(connectionId) ?? 0;
-      if (count <= 1) taken.delete(connectionId);
-      else taken.set(connectionId, count - 1);
+    release({ id, accountId }) {
+      decrease(ofConnections, id);
+      decrease(ofAccounts, accountId);
     },
   };
+}
+
+function decrease<Key>(counts: Map<Key, number>, key: Key): void {
+  const count = counts.get(key) ?? 0;
+  if (count <= 1) counts.delete(key);
+  else counts.set(key, count - 1);
+}
+
+function refusal(holder: string, limit: number): string {
+  return `Too many calls are in flight: ${holder} takes ${limit} at a time. Wait for some to end, then call again.`;
 }

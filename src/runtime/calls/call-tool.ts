@@ -11,7 +11,7 @@ import { createTimeLimit } from "../../time-limit.ts";
 import type { CallHistory } from "./call-history.ts";
 import type { ContentsKeeper } from "./contents-keeper.ts";
 import type { CallOutcome, CallRecord } from "./call-record.ts";
-import { createCallSlots } from "./call-slots.ts";
+import type { CallSlots } from "./call-slots.ts";
 import type { Circuits, Ending } from "./circuits.ts";
 import { connectionRefusal } from "./connection-refusal.ts";
 import { withDeadline, type Outcome } from "./deadline.ts";
@@ -20,8 +20,6 @@ import type { OfferedTool } from "../tools/tools-in-view.ts";
 
 /** How long an upstream may take to answer a call, in milliseconds. */
 export const CALL_TIMEOUT_MS = 30_000;
-/** Calls in flight through one connection; what comes beyond is told to wait. */
-export const MAX_CALLS_IN_FLIGHT = 64;
 
 /** One call of a tool, everything about its name settled. */
 export interface ToolCall {
@@ -57,14 +55,14 @@ export interface ToolCallerDeps {
   /** Told of every call whose upstream refused the connection's key. Must not throw. */
   readonly onRefusedKey: (connection: Connection) => void;
   readonly timeoutMs?: number;
-  readonly maxInFlight?: number;
+  /** Shared with everything else that calls upstreams. */
+  readonly slots: CallSlots;
 }
 
-/** A caller of tools with a deadline, slots per connection and a record of every call. */
+/** A caller of tools with a deadline, slots and a record of every call. */
 export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
   const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
-  const maxInFlight = deps.maxInFlight ?? MAX_CALLS_IN_FLIGHT;
-  const slots = createCallSlots(maxInFlight);
+  const { slots } = deps;
   const deadline = createTimeLimit(timeoutMs);
 
   function record(call: ToolCall, startedAt: number, outcome: CallOutcome, result: CallResult | undefined): void {
@@ -149,7 +147,8 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       if (integration === undefined) {
         throw new DomainError("internal", `connections of type ${connection.serverType} are not served here.`);
       }
-      if (!slots.take(connection.id)) return refuse(call, slotRefusal(connection.name, maxInFlight));
+      const refusal = slots.take(connection);
+      if (refusal !== undefined) return refuse(call, refusal);
       const admission = deps.circuits.admit(connection);
       let ending: Ending = "unknown";
       try {
@@ -159,7 +158,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
         ending = endingOf(outcome);
         return conclude(call, startedAt, outcome);
       } finally {
-        slots.release(connection.id);
+        slots.release(connection);
         if (admission.kind !== "open") deps.circuits.ended(connection, admission, ending);
       }
     },
@@ -171,10 +170,6 @@ function endingOf(outcome: Outcome<CallResult>): Ending {
   if (outcome.kind === "timed_out") return "failed";
   if (outcome.kind !== "done" || outcome.result.upstreamFault === "held_back") return "unknown";
   return outcome.result.upstreamFault === "down" ? "failed" : "answered";
-}
-
-function slotRefusal(name: string, maxInFlight: number): string {
-  return `Too many calls are in flight: the connection "${name}" takes ${maxInFlight} at a time. Wait for some to end, then call again.`;
 }
 
 function circuitRefusal(name: string, nextAttemptAt: Date): string {

@@ -4,8 +4,8 @@ import type { Question, QuestionAnswer } from "../../integrations/features.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import type { JsonObject } from "../../json.ts";
 import { createTimeLimit } from "../../time-limit.ts";
-import { CALL_TIMEOUT_MS, MAX_CALLS_IN_FLIGHT } from "../calls/call-tool.ts";
-import { createCallSlots } from "../calls/call-slots.ts";
+import { CALL_TIMEOUT_MS } from "../calls/call-tool.ts";
+import type { CallSlots } from "../calls/call-slots.ts";
 import { following, withDeadline, type Outcome } from "../calls/deadline.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
 import type { RelayOptions } from "./upstream-features.ts";
@@ -24,13 +24,15 @@ export interface UpstreamAsker {
 export interface UpstreamAskerDeps {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
+  /** Shared with the calls of tools. */
+  readonly slots: CallSlots;
   readonly timeoutMs?: number;
 }
 
-/** An asker with a deadline and slots per connection. Unlike calls of tools, questions are not in the history: they are no acts. */
+/** An asker with a deadline and slots. Unlike calls of tools, questions are not in the history: they are no acts. */
 export function createUpstreamAsker(deps: UpstreamAskerDeps): UpstreamAsker {
   const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
-  const slots = createCallSlots(MAX_CALLS_IN_FLIGHT);
+  const { slots } = deps;
   const deadline = createTimeLimit(timeoutMs);
 
   return {
@@ -39,10 +41,8 @@ export function createUpstreamAsker(deps: UpstreamAskerDeps): UpstreamAsker {
       if (features === undefined) {
         throw new DomainError("internal", `connections of type ${connection.serverType} are not served here.`);
       }
-      if (!slots.take(connection.id)) {
-        const reason = `Too many requests are in flight: the connection "${connection.name}" takes ${MAX_CALLS_IN_FLIGHT} at a time.`;
-        throw new DomainError("exhausted", reason, { retryAfterSeconds: 1 });
-      }
+      const refusal = slots.take(connection);
+      if (refusal !== undefined) throw new DomainError("exhausted", refusal, { retryAfterSeconds: 1 });
       try {
         const outcome = await following(options.signal, (controller) =>
           withDeadline(controller, deadline, async (signal) =>
@@ -51,7 +51,7 @@ export function createUpstreamAsker(deps: UpstreamAskerDeps): UpstreamAsker {
         );
         return conclude(outcome, question, connection.name, options.signal);
       } finally {
-        slots.release(connection.id);
+        slots.release(connection);
       }
     },
   };

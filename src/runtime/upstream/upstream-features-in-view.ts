@@ -4,6 +4,7 @@ import { invalid } from "../../domain-error.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { createUpstreamAsker } from "./ask-upstream.ts";
+import type { CallSlots } from "../calls/call-slots.ts";
 import type { Log } from "../log.ts";
 import { clientUri, resolvePrompt, resolveResource, resolveTemplate, type Meaning } from "./resolve-upstream.ts";
 import type { UpstreamFeatures } from "./upstream-features.ts";
@@ -22,6 +23,8 @@ const ASKING_PATIENCE_MS = 2_000;
 export interface UpstreamFeaturesDeps {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
+  /** Shared with the calls of tools. */
+  readonly slots: CallSlots;
   readonly feed: ChangeFeed;
   readonly offerFeed: OfferFeed;
   readonly log: Log;

@@ -1,3 +1,4 @@
+import { createCallSlots } from "../../../src/runtime/calls/call-slots.ts";
 import { isDeepStrictEqual } from "node:util";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -85,6 +86,7 @@ async function over(urls: readonly string[], options: { freshMs?: number } = {})
   const integration = createMcpIntegration({ dispatcher, checkDestination: () => undefined, log, timeoutMs: 5_000 });
   const catalog = new Map([["mcp", integration]]);
   const features = createUpstreamFeatures({
+    slots: createCallSlots(),
     connections: world.view,
     catalog,
     feed: world.feed,

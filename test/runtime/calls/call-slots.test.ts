@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { createCallSlots } from "../../../src/runtime/calls/call-slots.ts";
+
+const connection = (accountId: string, id: number) => ({ accountId, id, name: `Connection ${id}` });
+
+test("a connection has 64 slots, an account 100 over its connections, and no account takes those of another", () => {
+  const slots = createCallSlots();
+  const [first, second, foreign] = [connection("a", 1), connection("a", 2), connection("b", 3)];
+  for (let call = 0; call < 64; call += 1) expect(slots.take(first)).toBeUndefined();
+  expect(slots.take(first)).toBe(
+    'Too many calls are in flight: the connection "Connection 1" takes 64 at a time. Wait for some to end, then call again.',
+  );
+  for (let call = 0; call < 36; call += 1) expect(slots.take(second)).toBeUndefined();
+  expect(slots.take(second)).toBe(
+    "Too many calls are in flight: the account takes 100 at a time. Wait for some to end, then call again.",
+  );
+  expect(slots.take(foreign)).toBeUndefined();
+  slots.release(first);
+  expect(slots.take(second)).toBeUndefined();
+  expect(slots.take(first)).toContain("the account");
+});
