@@ -37,7 +37,7 @@ export function composeAdministration(deps: {
       administration,
       keyRotation: foundation.keyRotation,
       readStatus: async () => ({
-        ...(await readInstallationStatus(pool)),
+        ...(await readInstallationStatus(foundation.database.maintenance)),
         version,
         isListenerHealthy: isListenerHealthy(),
       }),

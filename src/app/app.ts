@@ -88,7 +88,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const { pool } = database;
   const listener = createListener({ url: foundation.listenUrl, log });
   building.defer(() => listener.close());
-  const jobs = createJobs({ pool, log, listener });
+  const jobs = createJobs({ pool, maintenance: database.maintenance, log, listener });
   const feed = await createChangeFeed(listener);
 
   const login = composeLogin(config, foundation, log);
@@ -97,7 +97,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const { revocations, verifier, isHonoured } = auth;
   const oauthRoutes = composeAuthorizationServer(config, foundation, login, auth, log);
   const store = composeConnectionStore(config, foundation, jobs);
-  const grantedTokens = await composeGrantedTokens(config, foundation, store);
+  const grantedTokens = composeGrantedTokens(config, foundation, store);
   building.defer(() => grantedTokens.close());
   const integrations = await composeIntegrations(config, foundation, feed, log, additional, grantedTokens);
   building.defer(() => {
@@ -148,6 +148,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const { historyDays } = config;
   const history = composeHistory({
     pool,
+    maintenance: database.maintenance,
     sealer: foundation.sealer,
     historyDays,
     connections: store,
@@ -232,7 +233,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       ...servePublic(composeDocumentation(config.publicUrl), log),
       ...servePublic(createConsoleRoutes(fileURLToPath(new URL("../console/dist", import.meta.url))), log),
     ],
-    isReady: () => ready && listener.isHealthy(),
+    isReady: async () => ready && listener.isHealthy() && (await database.isResponsive()),
   });
   const port = createPort({
     host: config.host,
@@ -250,7 +251,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         feed,
         verifications: createVerificationQueue(pool),
         verify,
-        purge: createPurge(pool),
+        purge: createPurge(database.maintenance),
         revokeGrants: composeRevocation(foundation, catalog, log),
         refreshDocuments: () => integrations.refreshDocuments((url) => toolPins.lookAtPinned(tools, url)),
         purgeDefinitions: () => toolPins.purge(),

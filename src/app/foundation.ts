@@ -8,12 +8,14 @@ import { createPersonalAccessTokens, type PersonalAccessTokens } from "../identi
 import type { RewrapSecrets } from "../identity/rewrap-secrets.ts";
 import { loadSigningKeys, type SigningKeys } from "../identity/signing-keys.ts";
 import type { Config } from "../config.ts";
+import { inspectAddresses } from "./inspect-addresses.ts";
 import { type Database, openDatabase } from "../storage/database.ts";
 import { startEmbeddedPostgres } from "../storage/embedded-postgres.ts";
 import { openInstallation } from "../storage/installation.ts";
 import { loadOrCreateMasterKeys, parseMasterKeys } from "../storage/master-keys.ts";
-import { migrate } from "../storage/migrate.ts";
+import { migrateAt } from "../storage/migrate.ts";
 import { rewrapSecrets } from "../storage/rewrap.ts";
+import { DIRECT } from "../storage/server-traits.ts";
 import { createSealer, type Sealer } from "../storage/sealing.ts";
 import { createAccountStore } from "../storage/stores/identity/account.ts";
 import { recordEvent } from "../storage/stores/identity/audit-event.ts";
@@ -50,13 +52,15 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
   const embedded =
     config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, log }) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? "";
-  const database = await openDatabase({ url, poolSize });
+  const listenUrl = config.databaseListenUrl ?? url;
+  const server = config.databaseUrl === undefined ? DIRECT : await inspectAddresses(config.databaseUrl, config, log);
+  const database = await openDatabase({ url, poolSize, server });
   const close = async (): Promise<void> => {
     await database.close();
     await embedded?.stop();
   };
   try {
-    const migrations = await migrate(database.orm);
+    const migrations = await migrateAt(listenUrl);
     const masterKeys =
       config.masterKeys === undefined
         ? await loadOrCreateMasterKeys(config.dataDir)
@@ -72,13 +76,13 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
     return {
       database,
       migrations,
-      listenUrl: config.databaseListenUrl ?? url,
+      listenUrl,
       sealer,
       pepper,
       keys,
       keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: config.signingKeyDays }),
       rewrapSecrets: async () => {
-        const report = await rewrapSecrets(database.pool, sealer);
+        const report = await rewrapSecrets(database.maintenance, sealer);
         await recordEvent(database.pool, rewrapEvent(report));
         return report;
       },

@@ -8,7 +8,6 @@ import { droppingRefusedClient } from "../integrations/oauth/dropping-refused-cl
 import { createGrantedTokens, type GrantedTokens } from "../integrations/oauth/granted-tokens.ts";
 import { refreshTokens } from "../integrations/oauth/refresh-tokens.ts";
 import { createRenewalSlots } from "../integrations/oauth/renewal-slots.ts";
-import { openDatabase } from "../storage/database.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import { createGrantStore } from "../storage/stores/connections/connection-grant.ts";
 import {
@@ -23,6 +22,9 @@ import type { Foundation } from "./foundation.ts";
 /** Renewals at once; each holds a connection to the database while a third party answers. */
 const RENEWALS = { total: 6, perServer: 3 };
 
+/** A renewal waits up to 25 seconds for that of another replica. */
+const RENEWAL_STATEMENT_MS = 30_000;
+
 /** The tokens of owners' logins. */
 export interface TokensOfLogins {
   /** Those of third parties that are reached through this dispatcher. */
@@ -31,13 +33,13 @@ export interface TokensOfLogins {
 }
 
 /** Builds them, on connections to the database of their own. */
-export async function composeGrantedTokens(
+export function composeGrantedTokens(
   { publicUrl }: Pick<Config, "publicUrl">,
   { database, sealer }: Pick<Foundation, "database" | "sealer">,
   connections: Pick<ConnectionStore, "requireAuthorization">,
-): Promise<TokensOfLogins> {
-  const own = await openDatabase({ url: database.url, poolSize: RENEWALS.total });
-  const store = createGrantStore({ reads: database.reads, pool: own.pool, sealer });
+): TokensOfLogins {
+  const own = database.openPool({ poolSize: RENEWALS.total, statementMs: RENEWAL_STATEMENT_MS });
+  const store = createGrantStore({ reads: database.reads, pool: own, sealer });
   const clients = createUpstreamClientStore({ pool: database.pool, sealer });
   const slots = createRenewalSlots(RENEWALS);
   return {
@@ -52,7 +54,7 @@ export async function composeGrantedTokens(
         requireAuthorization: ({ accountId, connectionId, keyVersion }, need) =>
           connections.requireAuthorization(accountId, connectionId, keyVersion, need),
       }),
-    close: () => own.close(),
+    close: () => own.end(),
   };
 }
 

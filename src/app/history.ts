@@ -15,6 +15,7 @@ import { createCallRecordStore } from "../storage/stores/calls/call-record.ts";
 /** What the history is built from. */
 export interface HistoryDeps {
   readonly pool: pg.Pool;
+  readonly maintenance: pg.Pool;
   readonly sealer: Sealer;
   readonly historyDays: number;
   readonly connections: ConnectionStore;
@@ -40,7 +41,7 @@ export function composeHistory(deps: HistoryDeps): History {
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
   const store = createCallContentsStore({ pool, sealer, historyDays });
   const contents = createContentsKeeper({ connections: view, catalog, store, history, log });
-  const partitions = createCallPartitions(pool, historyDays);
+  const partitions = createCallPartitions(deps.maintenance, historyDays);
   return {
     history,
     contents,

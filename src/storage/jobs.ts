@@ -69,6 +69,8 @@ function asDatabase(queryable: Pick<pg.ClientBase, "query">): Db {
  */
 export function createJobs(options: {
   readonly pool: pg.Pool;
+  /** Holds the lock while the tables are brought up to date; `pool` unless told. */
+  readonly maintenance?: pg.Pool;
   readonly log: Logger;
   readonly listener?: Listener;
 }): Jobs {
@@ -110,7 +112,7 @@ export function createJobs(options: {
 
   return {
     async start() {
-      await transaction(pool, async (client) => {
+      await transaction(options.maintenance ?? pool, async (client) => {
         await client.query("select pg_advisory_xact_lock($1)", [SCHEMA_LOCK]);
         await boss.start();
       });

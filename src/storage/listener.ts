@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import type { Logger } from "pino";
+import { BoundedClient } from "./bounded-client.ts";
 import { ignoreError } from "./ignore-error.ts";
 
 /** Hears what replicas tell one another through PostgreSQL's NOTIFY. */
@@ -39,7 +40,7 @@ export function createListener(options: { readonly url: string; readonly log: Lo
   let answeredAt = Number.NEGATIVE_INFINITY;
 
   const connect = async (): Promise<pg.Client> => {
-    const next = new pg.Client({
+    const next = new BoundedClient({
       connectionString: url,
       application_name: "patchbay listener",
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

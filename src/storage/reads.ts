@@ -1,7 +1,9 @@
-import pg from "pg";
+import type pg from "pg";
 import { BatchingSocket } from "./batching-socket.ts";
+import { BoundedClient } from "./bounded-client.ts";
 import { createKnownColumns, DescribedQuery, type KnownColumns } from "./described-query.ts";
 import { ignoreError } from "./ignore-error.ts";
+import { isSilence } from "./storage-error.ts";
 
 /** Whatever runs one statement: the pool, a client of it, or the reads. */
 export interface StatementRunner {
@@ -14,11 +16,22 @@ export interface StatementRunner {
  * behind it, so it belongs into the pool, as do writes and transactions.
  */
 export interface Reads extends StatementRunner {
+  /** Closes the connections that nobody uses; the next query opens a new one. */
+  dropIdle(): void;
   close(): Promise<void>;
 }
 
+/** How the connections are made. */
+export interface ReadsOptions {
+  readonly connections: number;
+  /** Whether statements are prepared under their names. */
+  readonly keepsStatements: boolean;
+  /** Called when a query got no answer in time. */
+  readonly onSilence: () => void;
+}
+
 interface Opened {
-  readonly client: pg.Client;
+  readonly client: BoundedClient;
   readonly known: KnownColumns;
 }
 
@@ -29,25 +42,22 @@ interface Slot {
 }
 
 /** Opens each connection when it is first needed, and again after it broke; the queries on a broken one fail. */
-export function createReads(config: pg.ClientConfig, connections: number): Reads {
-  const slots: Slot[] = Array.from({ length: connections }, () => ({ opened: undefined, pending: 0 }));
+export function createReads(config: pg.ClientConfig, options: ReadsOptions): Reads {
+  const { keepsStatements, onSilence } = options;
+  const slots: Slot[] = Array.from({ length: options.connections }, () => ({ opened: undefined, pending: 0 }));
   let isClosed = false;
 
-  async function connect(slot: Slot): Promise<Opened> {
-    const client = new pg.Client({ ...config, pipeline: true, stream: () => new BatchingSocket() });
+  function open(slot: Slot): Promise<Opened> {
+    const client = new BoundedClient({ ...config, pipeline: true, stream: () => new BatchingSocket() });
+    const opened = client.connect().then(() => ({ client, known: createKnownColumns() }));
     const forget = (): void => {
-      slot.opened = undefined;
+      if (slot.opened === opened) slot.opened = undefined;
     };
     // What was in flight fails by itself.
     client.on("error", ignoreError);
     client.once("end", forget);
-    try {
-      await client.connect();
-      return { client, known: createKnownColumns() };
-    } catch (error) {
-      forget();
-      throw error;
-    }
+    opened.catch(forget);
+    return opened;
   }
 
   function leastBusy(): Slot {
@@ -59,11 +69,25 @@ export function createReads(config: pg.ClientConfig, connections: number): Reads
       if (isClosed) throw new Error("the database is closed");
       const slot = leastBusy();
       slot.pending += 1;
+      const opened = (slot.opened ??= open(slot));
       try {
-        slot.opened ??= connect(slot);
-        return await ask<Row>(await slot.opened, statement);
+        return await ask<Row>(await opened, keepsStatements ? statement : { ...statement, name: undefined });
+      } catch (error) {
+        if (isSilence(error)) {
+          // The driver is closing it; the next query must not go there.
+          if (slot.opened === opened) slot.opened = undefined;
+          onSilence();
+        }
+        throw error;
       } finally {
         slot.pending -= 1;
+      }
+    },
+    dropIdle() {
+      for (const slot of slots) {
+        if (slot.pending > 0) continue;
+        void slot.opened?.then(({ client }) => client.destroy(), ignoreError);
+        slot.opened = undefined;
       }
     },
     async close() {

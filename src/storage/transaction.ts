@@ -4,7 +4,8 @@ import { translateDatabaseError } from "./storage-error.ts";
 /**
  * Runs `work` between BEGIN and COMMIT on one connection; whatever it throws rolls everything back and is thrown on.
  *
- * Driver errors come out translated (see `translateDatabaseError`). A connection whose state is unknown is discarded.
+ * Driver errors come out translated (see `translateDatabaseError`). A connection whose state is unknown is discarded. After
+ * `unavailable` the changes may have been committed or not: the COMMIT may have arrived without its answer.
  */
 export async function transaction<Result>(
   pool: pg.Pool,

@@ -99,7 +99,7 @@ export interface TransportDeps {
   readonly log: Log;
   /** Paths that are no RPC: the OAuth server, metadata. `/healthz` and `/readyz` are answered here. */
   readonly extraRoutes: readonly Route[];
-  readonly isReady: () => boolean;
+  readonly isReady: () => boolean | Promise<boolean>;
   readonly limits?: Partial<TransportLimits>;
   /** Whether unary calls may take the short way. Default true; the tests run both. */
   readonly fastPath?: boolean;

@@ -3,12 +3,12 @@ import { TransportError, toFault } from "./fault.ts";
 import type { Route, RouteHandler } from "./router.ts";
 
 /** `/healthz` (the process is up) and `/readyz` (it can serve). */
-export function createProbeRoutes(isReady: () => boolean): readonly Route[] {
+export function createProbeRoutes(isReady: () => boolean | Promise<boolean>): readonly Route[] {
   const ok: RouteHandler = (exchange) => {
     exchange.respond(200, JSON_HEADERS, JSON.stringify({ status: "ok" }));
   };
-  const ready: RouteHandler = (exchange, request) => {
-    if (!isReady()) throw new TransportError("unavailable", "Not ready.", { retryAfterSeconds: 1 });
+  const ready: RouteHandler = async (exchange, request) => {
+    if (!(await isReady())) throw new TransportError("unavailable", "Not ready.", { retryAfterSeconds: 1 });
     return ok(exchange, request);
   };
   // A probe that fails is no failure of ours to log.

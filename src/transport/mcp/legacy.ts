@@ -29,6 +29,12 @@ export interface LegacyEra {
   delete(admitted: Admitted): Promise<void>;
 }
 
+interface Settled {
+  readonly text: string;
+  /** Set when the service itself could not serve the request. */
+  readonly outage: RpcFault | undefined;
+}
+
 /** Makes the era over what both share. */
 export function createLegacyEra(serving: Serving): LegacyEra {
   const { methods, sessions, inFlight, features, log } = serving;
@@ -120,19 +126,20 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     }
   }
 
-  /** The answer to a request; undefined when it was cancelled. */
+  /** The answer to a request; undefined when it was canceled. */
   async function settle(
     admitted: Admitted,
     session: Session,
     request: RpcRequest,
     reply: Reply,
-  ): Promise<string | undefined> {
+  ): Promise<Settled | undefined> {
     try {
-      return resultText(request.id, await answer(admitted, session, request, reply));
+      return { text: resultText(request.id, await answer(admitted, session, request, reply)), outage: undefined };
     } catch (thrown) {
       if (thrown instanceof RequestCancelled) return undefined;
       if (thrown instanceof SessionNotFound) throw thrown;
-      return errorText(request.id, methodFault(thrown, log));
+      const fault = methodFault(thrown, log);
+      return { text: errorText(request.id, fault), outage: fault.httpStatus === 503 ? fault : undefined };
     }
   }
 
@@ -151,14 +158,17 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     const answers = await Promise.all(
       batch.map(async (value) => {
         const message = readMessage(value);
-        if (message === undefined) return errorText(idOf(value), notAMessage());
+        if (message === undefined) return { text: errorText(idOf(value), notAMessage()), outage: undefined };
         if (message.kind === "request") return settle(admitted, session, message, reply);
         take(session, message);
         return undefined;
       }),
     );
-    const texts = answers.filter((text) => text !== undefined);
-    if (texts.length > 0) reply.finish(`[${texts.join(",")}]`);
+    const settled = answers.filter((each) => each !== undefined);
+    const texts = settled.map(({ text }) => text);
+    // A client that tries all again must not repeat what was carried out.
+    const outage = settled.every((each) => each.outage !== undefined) ? settled[0]?.outage : undefined;
+    if (texts.length > 0) reply.finish(`[${texts.join(",")}]`, outage?.httpStatus, outage?.headers);
     else if (batch.some((value) => readMessage(value)?.kind === "request")) reply.abandon();
     else admitted.exchange.respond(202, {}, "");
   }
@@ -177,9 +187,9 @@ export function createLegacyEra(serving: Serving): LegacyEra {
       const reply = new Reply(exchange, accepted);
       if (message.method === "initialize") return initialize(admitted, message, reply);
       const session = await requireSession(admitted);
-      const text = await settle(admitted, session, message, reply);
-      if (text === undefined) reply.abandon();
-      else reply.finish(text);
+      const settled = await settle(admitted, session, message, reply);
+      if (settled === undefined) reply.abandon();
+      else reply.finish(settled.text, settled.outage?.httpStatus, settled.outage?.headers);
     },
 
     async get(admitted) {

@@ -68,7 +68,7 @@ export function createModernEra(serving: Serving): ModernEra {
       isAnswered = true;
       if (controller.signal.reason === HUNG_UP) return;
       const fault = methodFault(thrown, log);
-      reply.finish(errorText(id, fault), fault.httpStatus);
+      reply.finish(errorText(id, fault), fault.httpStatus, fault.headers);
     }
   }
 

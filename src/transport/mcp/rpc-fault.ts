@@ -68,7 +68,15 @@ const CODE_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   internal: CODES.internal,
 };
 
-/** What a method threw, as an answer within HTTP 200. What nobody foresaw is logged here and never told. */
+/**
+ * The service's own outage, as opposed to an upstream's: it passes, so it says when to try again. It is a failure of HTTP
+ * wherever it happens, so that clients and load balancers that know only HTTP try again.
+ */
+function isOutage(thrown: DomainError): boolean {
+  return thrown.kind === "unavailable" && thrown.retryAfterSeconds !== undefined;
+}
+
+/** What a method threw, as an answer within HTTP 200 but for outages. What nobody foresaw is logged here and never told. */
 export function methodFault(thrown: unknown, log: Log): RpcFault {
   if (thrown instanceof RpcFault) return thrown;
   if (thrown instanceof RpcError) {
@@ -76,6 +84,7 @@ export function methodFault(thrown: unknown, log: Log): RpcFault {
     const httpStatus = thrown.code === CODES.missingCapability ? 400 : 200;
     return new RpcFault(thrown.code, thrown.message, { data: thrown.data, httpStatus });
   }
+  if (thrown instanceof DomainError && isOutage(thrown)) return requestFault(thrown, log);
   if (thrown instanceof DomainError && thrown.kind !== "internal") {
     return new RpcFault(CODE_OF_KIND[thrown.kind], thrown.message);
   }

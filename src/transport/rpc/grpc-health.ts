@@ -13,23 +13,23 @@ const POLL_MS = 1_000;
 /** gRPC health of the server as a whole (empty name) and of each service that it serves. */
 export function createHealthService(
   services: readonly DescService[],
-  isReady: () => boolean,
+  isReady: () => boolean | Promise<boolean>,
 ): ServiceImpl<typeof Health> {
   const names = new Set(["", ...services.map((service) => service.typeName)]);
-  const status = (service: string): Status => {
+  const status = async (service: string): Promise<Status> => {
     if (!names.has(service)) return Status.SERVICE_UNKNOWN;
-    return isReady() ? Status.SERVING : Status.NOT_SERVING;
+    return (await isReady()) ? Status.SERVING : Status.NOT_SERVING;
   };
 
   return {
-    check: ({ service }) => {
+    check: async ({ service }) => {
       if (!names.has(service)) throw new DomainError("not_found", "unknown service");
-      return { status: status(service) };
+      return { status: await status(service) };
     },
     watch: async function* ({ service }, { signal }) {
       let told: Status | undefined;
       while (!signal.aborted) {
-        const now = status(service);
+        const now = await status(service);
         if (now !== told) yield { status: now };
         told = now;
         await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);

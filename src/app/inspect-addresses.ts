@@ -1,0 +1,40 @@
+import type { Logger } from "pino";
+import { type Config, ConfigError } from "../config.ts";
+import { inspectServer, type ServerTraits } from "../storage/server-traits.ts";
+
+/**
+ * Finds out whether a pooler stands at `DATABASE_URL`, and logs what it lacks. Throws ConfigError when LISTEN would go
+ * through one: it would receive nothing, not even revocations, without an error.
+ */
+export async function inspectAddresses(
+  databaseUrl: string,
+  { databaseListenUrl }: Pick<Config, "databaseListenUrl">,
+  log: Logger,
+): Promise<ServerTraits> {
+  const server = await inspectServer(databaseUrl);
+  if (databaseListenUrl === undefined) {
+    if (server.sharesSessions) throw deaf("DATABASE_URL", "set DATABASE_LISTEN_URL to");
+  } else if ((await inspectServer(databaseListenUrl)).sharesSessions) {
+    throw deaf("DATABASE_LISTEN_URL", "set it to");
+  }
+  if (!server.keepsStatements) {
+    log.warn(
+      "the pooler at DATABASE_URL loses prepared statements, so none are used, which is slower: " +
+        "use PgBouncer 1.21 or later with max_prepared_statements = 500",
+    );
+  }
+  if (!server.takesSettings) {
+    log.warn(
+      "the pooler at DATABASE_URL refuses settings, so the server does not give up slow statements: " +
+        "alter role … set statement_timeout = '9s', idle_in_transaction_session_timeout = '10s'",
+    );
+  }
+  return server;
+}
+
+function deaf(variable: string, remedy: string): ConfigError {
+  return new ConfigError(
+    `${variable} leads to a pooler in transaction mode, through which LISTEN receives nothing: ` +
+      `${remedy} the address of PostgreSQL itself, as a user that may migrate.`,
+  );
+}
