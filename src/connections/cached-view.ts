@@ -9,18 +9,32 @@ import type { ChangeFeed } from "./change-feed.ts";
 const MAX_ACCOUNTS = 10_000;
 const MAX_SECRETS = 50_000;
 const MAX_OPENED = 1_000;
-/** How long opened secrets are kept for the next call, in milliseconds. Opening them costs as much as finding the tool. */
-const OPENED_MS = 60_000;
+/**
+ * How long secrets, sealed or opened, are kept for the next call after they were read, in milliseconds: what replaces them in the
+ * database without a word to the change feed counts then. Opening them costs as much as finding the tool.
+ */
+const SECRETS_MS = 60_000;
 
 /**
- * Connections in memory, dropped by the change feed, so that a tool call asks the database nothing. Secrets are kept as
- * sealed at rest; those in use stay open for a minute. While the feed is not healthy, every question goes to the database.
+ * Connections in memory, dropped by the change feed, so that a tool call asks the database nothing. Secrets are kept
+ * for a minute, those in use opened and the others as sealed at rest. While the feed is not healthy, every question goes to the database.
  */
-export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFeed }): ConnectionView {
-  const { store, feed } = deps;
+export function createCachedView(deps: {
+  store: Pick<ConnectionStore, "find" | "list" | "sealedSecrets" | "openSecrets">;
+  feed: ChangeFeed;
+  /** Monotonic milliseconds, of the process unless told. */
+  now?: () => number;
+}): ConnectionView {
+  const { store, feed, now } = deps;
+  const clock = now === undefined ? {} : { perf: { now }, ttlResolution: 0 };
   const accounts = new LRUCache<string, readonly Connection[]>(atMost(MAX_ACCOUNTS));
-  const sealed = new LRUCache<string, Uint8Array>(atMost(MAX_SECRETS));
-  const targets = new LRUCache<Connection, Target>({ ...atMost(MAX_OPENED), ttl: OPENED_MS, ttlAutopurge: true });
+  const sealed = new LRUCache<string, Uint8Array>({ ...atMost(MAX_SECRETS), ttl: SECRETS_MS, ...clock });
+  const targets = new LRUCache<Connection, Target>({
+    ...atMost(MAX_OPENED),
+    ttl: SECRETS_MS,
+    ttlAutopurge: true,
+    ...clock,
+  });
   /** Grows with every change heard, so that a list read before a change is not kept after it. */
   let heard = 0;
 
@@ -49,21 +63,27 @@ export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFee
     return known ?? load(accountId);
   }
 
-  async function sealedOf(connection: Connection): Promise<Uint8Array | undefined> {
-    const key = `${connection.id}:${connection.keyVersion}`;
-    const known = sealed.get(key);
-    if (known !== undefined) return known;
-    const bytes = await store.sealedSecrets(connection.accountId, connection.id, connection.keyVersion);
-    if (bytes !== undefined) sealed.set(key, bytes);
-    return bytes;
+  async function read(connection: Connection): Promise<Target> {
+    const { accountId, id, keyVersion } = connection;
+    const bytes = await store.sealedSecrets(accountId, id, keyVersion);
+    if (bytes === undefined && connection.hasCredential) {
+      const current = await store.find(accountId, id);
+      if (current !== undefined && current.keyVersion !== keyVersion) {
+        // Its key is another one by now, and the change feed did not say so.
+        forget(accountId);
+        return read(current);
+      }
+    }
+    if (bytes !== undefined) sealed.set(keyOf(connection), bytes);
+    return opened(connection, bytes, SECRETS_MS);
   }
 
-  function opened(connection: Connection, bytes: Uint8Array | undefined): Target {
+  function opened(connection: Connection, bytes: Uint8Array | undefined, ttl: number): Target {
     const { accountId, id, keyVersion, configuration, authMethod } = connection;
     const secrets = bytes === undefined ? {} : store.openSecrets(accountId, id, bytes);
     const whole = { ...configuration, ...secrets };
     const target = { accountId, connectionId: id, keyVersion, configuration: whole, authMethod };
-    targets.set(connection, target);
+    targets.set(connection, target, { ttl });
     return target;
   }
 
@@ -78,9 +98,15 @@ export function createCachedView(deps: { store: ConnectionStore; feed: ChangeFee
     target(connection) {
       const known = targets.get(connection);
       if (known !== undefined) return known;
-      const bytes = sealed.get(`${connection.id}:${connection.keyVersion}`);
-      if (bytes !== undefined) return opened(connection, bytes);
-      return sealedOf(connection).then((loaded) => opened(connection, loaded));
+      const key = keyOf(connection);
+      const bytes = sealed.get(key);
+      return bytes === undefined
+        ? read(connection)
+        : opened(connection, bytes, Math.max(1, sealed.getRemainingTTL(key)));
     },
   };
+}
+
+function keyOf({ id, keyVersion }: Connection): string {
+  return `${id}:${keyVersion}`;
 }

@@ -1,5 +1,7 @@
+import type { JsonObject } from "../../../json.ts";
 import type { UpstreamNews } from "../../features.ts";
 import type { Target } from "../../target.ts";
+import { fingerprint } from "../endpoint.ts";
 
 const SWEEP_MS = 60_000;
 /** Streams of connections that nobody listens to, kept because their tools are called. */
@@ -34,6 +36,9 @@ export interface ListStreamsDeps {
 
 interface Stream {
   readonly keyVersion: number;
+  readonly fingerprint: string;
+  /** The configuration it was last used with: the same object needs no second look. */
+  configuration: JsonObject;
   readonly hearers: Set<(news: UpstreamNews) => void>;
   readonly stop: () => void;
   /** Until it is known whether there is a stream, or nobody waits for it any longer. */
@@ -58,8 +63,9 @@ export function createListStreams({ open, idleMs }: ListStreamsDeps): ListStream
   }
 
   function start(target: Target): Stream {
+    // Who listened with an earlier key goes on listening.
+    const hearers = streams.get(target.connectionId)?.hearers ?? new Set<(news: UpstreamNews) => void>();
     forget(target.connectionId);
-    const hearers = new Set<(news: UpstreamNews) => void>();
     const { promise, resolve: settle } = Promise.withResolvers<undefined>();
     const patience = setTimeout(settle, STREAM_PATIENCE_MS, undefined).unref();
     const tell = (news: UpstreamNews): void => {
@@ -70,14 +76,21 @@ export function createListStreams({ open, idleMs }: ListStreamsDeps): ListStream
       clearTimeout(patience);
       stream.opening = undefined;
     });
-    const stream: Stream = { keyVersion: target.keyVersion, hearers, stop, opening, usedMs: performance.now() };
+    const { keyVersion, configuration } = target;
+    const print = fingerprint(configuration);
+    const usedMs = performance.now();
+    const stream: Stream = { keyVersion, fingerprint: print, configuration, hearers, stop, opening, usedMs };
     streams.set(target.connectionId, stream);
     return stream;
   }
 
-  function current({ connectionId, keyVersion }: Target): Stream | undefined {
+  function current({ connectionId, keyVersion, configuration }: Target): Stream | undefined {
     const known = streams.get(connectionId);
-    return known?.keyVersion === keyVersion ? known : undefined;
+    if (known?.keyVersion !== keyVersion) return undefined;
+    if (known.configuration === configuration) return known;
+    if (known.fingerprint !== fingerprint(configuration)) return undefined;
+    known.configuration = configuration;
+    return known;
   }
 
   return {
