@@ -1,8 +1,11 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { prepareCluster, type Cluster } from "./embedded/cluster.ts";
-import { clusterUrl, ensureRunning, readPostmaster } from "./embedded/postmaster.ts";
+import { clusterUrl, connectToRunning, ensureRunning, readPostmaster } from "./embedded/postmaster.ts";
+import { startWatchdog } from "./embedded/watchdog.ts";
 import { ignoreError } from "./ignore-error.ts";
 import { errorCode } from "./storage-error.ts";
 
@@ -22,6 +25,10 @@ const PRESENCE_LOCK = 0x70726573;
 
 const STOP_TIMEOUT_MS = 15_000;
 
+/** How long PostgreSQL may take to notice that a process is gone, and to come up where that one had just started it. */
+const NOTICE_MS = 10_000;
+const POLL_MS = 200;
+
 async function createDatabase(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query("select from pg_database where datname = $1", [DATABASE]);
   if (rowCount === 1) return;
@@ -32,7 +39,7 @@ async function createDatabase(client: pg.Client): Promise<void> {
 }
 
 /** Joins the users of the cluster; repeated when the cluster went down under it because its last user left. */
-async function join(cluster: Cluster): Promise<{ client: pg.Client; port: number; started: boolean }> {
+async function joinUsers(cluster: Cluster): Promise<{ client: pg.Client; port: number; started: boolean }> {
   for (let attempt = 1; ; attempt += 1) {
     const running = await ensureRunning(cluster);
     try {
@@ -59,8 +66,36 @@ async function shutDown(cluster: Cluster): Promise<void> {
 }
 
 /**
+ * Stops the PostgreSQL in `<dataDir>/postgres` if it runs and no process uses it; never creates anything. For when a process that
+ * used it was killed.
+ */
+export async function stopUnusedPostgres(options: { readonly dataDir: string; readonly log: Logger }): Promise<void> {
+  const deadline = Date.now() + NOTICE_MS;
+  while (Date.now() < deadline) {
+    await sleep(POLL_MS);
+    const found = await stat(join(options.dataDir, "postgres/data/postmaster.pid")).catch(() => undefined);
+    if (found === undefined) continue;
+    const cluster = await prepareCluster(options.dataDir, options.log);
+    const client = await connectToRunning(cluster);
+    if (client === undefined) continue;
+    try {
+      const { rows } = await client.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [
+        PRESENCE_LOCK,
+      ]);
+      if (rows[0]?.alone === true) {
+        await shutDown(cluster);
+        return;
+      }
+    } finally {
+      await client.end().catch(ignoreError);
+    }
+  }
+}
+
+/**
  * Makes sure that the PostgreSQL in `<dataDir>/postgres` runs: finds it running (beside a server, or left over from a
- * process that was killed), or starts it. While this process lives, a database that dies is started again.
+ * process that was killed a moment ago), or starts it. While this process lives, a database that dies is started again; when
+ * it is killed, the database is stopped unless another process of ours uses it.
  */
 export async function startEmbeddedPostgres(options: {
   readonly dataDir: string;
@@ -68,6 +103,7 @@ export async function startEmbeddedPostgres(options: {
 }): Promise<EmbeddedPostgres> {
   const { log } = options;
   const cluster = await prepareCluster(options.dataDir, log);
+  const watchdog = startWatchdog(options.dataDir, log);
   let stopping = false;
   let presence: pg.Client;
   let restarting: Promise<void> | undefined;
@@ -82,7 +118,7 @@ export async function startEmbeddedPostgres(options: {
     for (let waitMs = 100; !stopping; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
         log.warn("the embedded PostgreSQL went away; starting it again");
-        const again = await join(cluster);
+        const again = await joinUsers(cluster);
         watch(again.client);
         if (again.port !== first.port)
           log.error("the embedded PostgreSQL had to move to another port; restart the service");
@@ -94,7 +130,7 @@ export async function startEmbeddedPostgres(options: {
     }
   };
 
-  const first = await join(cluster);
+  const first = await joinUsers(cluster);
   watch(first.client);
   log.debug({ port: first.port, started: first.started }, "embedded PostgreSQL is ready");
   return {
@@ -115,6 +151,7 @@ export async function startEmbeddedPostgres(options: {
         log.warn({ err: error }, "the embedded PostgreSQL was not stopped cleanly");
       } finally {
         await presence.end().catch(ignoreError);
+        watchdog.dismiss();
       }
     },
   };

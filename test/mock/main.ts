@@ -19,6 +19,11 @@ const front = await startFront({
   },
 });
 process.stdout.write(`mock listening on ${front.url}\n`);
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => void Promise.all([front.close(), prism.stop()]).then(() => process.exit(0)));
+
+function end(): void {
+  void Promise.all([front.close(), prism.stop()]).then(() => process.exit(0));
 }
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
+// npm that is killed says nothing; whoever starts the mock without npm may leave it running.
+const parent = process.ppid;
+if (process.env["npm_lifecycle_event"] === "mock") setInterval(() => process.ppid !== parent && end(), 500).unref();

@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openDatabase } from "../../src/storage/database.ts";
 import { findUnprivilegedUser, type OsUser } from "../../src/storage/embedded/os-user.ts";
-import { startEmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
+import { startEmbeddedPostgres, stopUnusedPostgres } from "../../src/storage/embedded-postgres.ts";
 
 const log = pino({ level: "silent" });
 const isRoot = process.getuid?.() === 0;
@@ -77,6 +77,14 @@ async function postmasterPid(): Promise<number> {
   return Number((await readFile(join(dataDir, "postgres/data/postmaster.pid"), "utf8")).split("\n")[0]);
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 async function isRunning(): Promise<boolean> {
   return await postmasterPid().then(
     () => true,
@@ -105,15 +113,39 @@ test("the password is readable by its owner alone, and nobody enters without it"
   await postgres.stop();
 });
 
-test("a database left running by a killed process is used by the next one, and stopped by it", async () => {
+test("a database whose process is killed stops, and the next start finds what was stored", async () => {
   const killed = await startProcess();
   await query(killed.url, "create table kept (value text); insert into kept values ('here')");
   const pid = await postmasterPid();
   await killed.kill();
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 60_000 });
+  expect(await isRunning()).toBe(false);
 
   const next = await startEmbeddedPostgres({ dataDir, log });
-  expect(await postmasterPid()).toBe(pid);
+  expect(next.url).toBe(killed.url);
   expect(await query(next.url, "select value from kept")).toEqual([{ value: "here" }]);
+  await next.stop();
+  expect(await isRunning()).toBe(false);
+});
+
+test("a database whose process is killed stays up for another process that uses it", async () => {
+  const killed = await startProcess();
+  const other = await startProcess();
+  const pid = await postmasterPid();
+  await killed.kill();
+  // The watchdog of the killed process has looked by the time that the last of its kind would have stopped the database.
+  await stopUnusedPostgres({ dataDir, log });
+  expect(await query(other.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  expect(await postmasterPid()).toBe(pid);
+  await other.kill();
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 60_000 });
+});
+
+test("a process that starts while a watchdog stops the database has one that runs", async () => {
+  const killed = await startProcess();
+  await killed.kill();
+  const next = await startProcess();
+  expect(await query(next.url, "select 1 as one")).toEqual([{ one: 1 }]);
   await next.stop();
   expect(await isRunning()).toBe(false);
 });
@@ -164,10 +196,10 @@ test("the database stays up until the last process that uses it stops", async ()
 test("a lock file whose process is gone, and whose number another program has by now, hinders no start", async () => {
   const killed = await startProcess();
   const pid = await postmasterPid();
-  await killed.kill();
-  process.kill(pid, "SIGKILL");
   const lockFile = join(dataDir, "postgres/data/postmaster.pid");
   const stale = await readFile(lockFile, "utf8");
+  process.kill(pid, "SIGKILL");
+  await killed.kill();
   const other = spawn("sleep", ["60"], { stdio: "ignore", ...(await findUnprivilegedUserIfRoot()) });
   await writeFile(lockFile, stale.replace(String(pid), String(other.pid)));
 

@@ -33,21 +33,26 @@ export interface Child {
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>;
 }
 
-/** Starts a process in a session of its own and waits until it is ready. Fails with its output when it ends first. */
+/** Arguments for Node by which the process ends with this one, however that ends. Its file descriptor 3 must be a pipe. */
+export function endingWithUs(args: readonly string[]): string[] {
+  return ["--import", new URL(`end-with-parent.js?parent=${process.pid}`, import.meta.url).href, ...args];
+}
+
+/** Starts a process, which ends with this one if it is Node, and waits until it is ready. Fails with its output when it ends first. */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const { command, args, env = {}, folder = PROJECT_FOLDER, ready, readyWithinMs = 60_000 } = options;
-  const child = spawn(command, [...args], {
+  const child = spawn(command, command === process.execPath ? endingWithUs(args) : [...args], {
     cwd: folder,
     env: { PATH: process.env["PATH"] ?? "", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
   });
   let output = "";
   let stdout = "";
-  child.stdout.on("data", (chunk: Buffer) => {
+  child.stdout?.on("data", (chunk: Buffer) => {
     output += chunk.toString();
     stdout += chunk.toString();
   });
-  child.stderr.on("data", (chunk: Buffer) => {
+  child.stderr?.on("data", (chunk: Buffer) => {
     output += chunk.toString();
   });
   const exited = exitOf(child);

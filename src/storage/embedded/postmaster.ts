@@ -74,6 +74,13 @@ async function connect(cluster: Cluster, port: number): Promise<pg.Client | "sta
   }
 }
 
+/** A connection to the running cluster; undefined while it does not run or is on its way up or down. */
+export async function connectToRunning(cluster: Cluster): Promise<pg.Client | undefined> {
+  const running = await readPostmaster(cluster);
+  const client = running === undefined || running.port === 0 ? undefined : await connect(cluster, running.port);
+  return client === "starting" ? undefined : client;
+}
+
 async function freePort(): Promise<number> {
   const server = createServer();
   const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -84,6 +91,9 @@ async function freePort(): Promise<number> {
   });
   return await promise;
 }
+
+/** How a postmaster ended that another process told to stop. */
+const STOPPED = "it was stopped";
 
 /** Starts a postmaster that outlives this process; `exited` says with which lines it ended, should it end. */
 async function launch(cluster: Cluster, port: number): Promise<{ exited: () => Promise<string | undefined> }> {
@@ -101,12 +111,17 @@ async function launch(cluster: Cluster, port: number): Promise<{ exited: () => P
       ...cluster.user,
     });
     let ended: string | undefined;
+    let isStopped = false;
     child.once("error", (error) => (ended = error.message));
-    child.once("exit", (code, signal) => (ended ??= `PostgreSQL ended with ${signal ?? `code ${code}`}`));
+    child.once("exit", (code, signal) => {
+      ended ??= `PostgreSQL ended with ${signal ?? `code ${code}`}`;
+      isStopped = code === 0;
+    });
     child.unref();
     return {
       async exited() {
         if (ended === undefined) return undefined;
+        if (isStopped) return STOPPED;
         const said = (await readFile(cluster.logFile)).subarray(offset).toString();
         return (
           said
@@ -159,7 +174,9 @@ export async function ensureRunning(cluster: Cluster): Promise<{ client: pg.Clie
     if (ended !== undefined) {
       reason = ended;
       started = undefined;
-      if (/lock file|shared memory block/.test(ended)) {
+      if (ended === STOPPED) {
+        // The watchdog of a killed process found it before we were known to use it: it is started again.
+      } else if (/lock file|shared memory block/.test(ended)) {
         // Another starter, or what a killed postmaster left behind: the next round connects or tries again.
         lockedSince ??= Date.now();
         if (running !== undefined && Date.now() - lockedSince > STALE_LOCK_MS && (await isForeign(running.pid))) {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { once } from "node:events";
+import { endingWithUs } from "../../support/child-process.ts";
 
 /** The reference MCP server as a process of its own. */
 export interface EverythingServer {
@@ -28,14 +29,14 @@ export async function startEverythingServer(): Promise<EverythingServer> {
 
 async function start(port: number): Promise<ChildProcess> {
   const entry = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
-  const child = spawn(process.execPath, [entry, "streamableHttp"], {
+  const child = spawn(process.execPath, endingWithUs([entry, "streamableHttp"]), {
     env: { PORT: String(port) },
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
   });
   let said = "";
   await new Promise<void>((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`server-everything ended with ${code}: ${said}`)));
-    child.stderr.on("data", (chunk: Buffer) => {
+    child.stderr?.on("data", (chunk: Buffer) => {
       said += chunk.toString();
       if (said.includes(`listening on port ${port}`)) resolve();
     });

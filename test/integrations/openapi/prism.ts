@@ -1,5 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createRequire } from "node:module";
+import { endingWithUs } from "../../support/child-process.ts";
+
+const ENTRY = createRequire(import.meta.url).resolve("@stoplight/prism-cli/dist/index.js");
 
 /** A vendor's stand-in: Prism serving its contract. */
 export interface Prism {
@@ -11,10 +15,10 @@ export interface Prism {
 /** Starts `prism mock --errors` on a free port; requests that the contract does not allow become errors. */
 export async function startPrism(contractFile: string): Promise<Prism> {
   const prism = spawn(
-    "node_modules/.bin/prism",
-    ["mock", "--errors", "--host", "127.0.0.1", "--port", "0", contractFile],
+    process.execPath,
+    endingWithUs([ENTRY, "mock", "--errors", "--host", "127.0.0.1", "--port", "0", contractFile]),
     {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
       env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0" },
     },
   );
@@ -25,8 +29,8 @@ export async function startPrism(contractFile: string): Promise<Prism> {
       const found = /listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(output)?.[1];
       if (found !== undefined) resolve(found);
     };
-    prism.stdout.on("data", read);
-    prism.stderr.on("data", read);
+    prism.stdout?.on("data", read);
+    prism.stderr?.on("data", read);
     prism.once("exit", () => {
       reject(new Error(`Prism did not start: ${output}`));
     });
