@@ -23,9 +23,6 @@ interface Known {
   readonly expiresAt: Micros | undefined;
 }
 
-/** Shared by the many that are kept for good, such as revoked personal access tokens. */
-const FOR_GOOD: Known = { before: Infinity, revokedAt: -Infinity, expiresAt: Infinity };
-
 /** A revocation outlives its row by this much, since the clocks of replica and database differ. */
 const CLOCK_MARGIN: Micros = 600_000_000;
 
@@ -42,8 +39,7 @@ function later(known: Micros | undefined, other: Micros | undefined): Micros | u
 }
 
 function combine(known: Known | undefined, revocation: Revocation): Known {
-  const { kind, before = Infinity, revokedAt = -Infinity, expiresAt } = revocation;
-  if (kind !== "account" && before === Infinity && expiresAt === Infinity) return FOR_GOOD;
+  const { before = Infinity, revokedAt = -Infinity, expiresAt } = revocation;
   if (known === undefined) return { before, revokedAt, expiresAt };
   const isNarrower = narrows(known, revocation);
   return {

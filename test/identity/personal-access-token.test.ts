@@ -86,6 +86,21 @@ test("a personal access token goes with the connection it is bound to", async ()
   await expect(verify(token)).rejects.toMatchObject({ kind: "unauthenticated" });
 });
 
+test("a revoked personal access token is refused although its revocation has expired, which it does like any other", async () => {
+  const { pool } = installation.database;
+  const { id, token } = await create();
+  await verify(token);
+  await installation.personalAccessTokens.revoke(id);
+  const expiry = "select from revocation where subject = $1 and expires_at < now() + interval '2 hours'";
+  expect((await pool.query(expiry, [id])).rowCount).toBe(1);
+  await pool.query("delete from revocation where subject = $1", [id]);
+  const later = await installation.startReplica();
+  await expect(later.verifier.verify(`Bearer ${token}`, [installation.issuer])).rejects.toMatchObject({
+    kind: "unauthenticated",
+  });
+  await later.close();
+});
+
 test("replicas that start together on a new database agree on the keys of each purpose", async () => {
   const { loadSigningKeys } = await import("../../src/identity/signing-keys.ts");
   const { createSigningKeyStore } = await import("../../src/storage/stores/identity/signing-key.ts");

@@ -12,5 +12,11 @@ export const AccountEntity = defineEntity({
     disabledAt: p.datetime().nullable(),
     createdAt: p.datetime().defaultRaw("now()"),
   }),
-  indexes: [{ name: "account_email", expression: `create unique index account_email on account (lower(email))` }],
+  indexes: [
+    { name: "account_email", expression: `create unique index account_email on account (lower(email))` },
+    {
+      name: "account_disabled",
+      expression: `create index account_disabled on account (disabled_at) where disabled_at is not null`,
+    },
+  ],
 });

@@ -53,6 +53,18 @@ export const ConnectionEntity = defineEntity({
   ],
   indexes: [
     {
+      name: "connection_spec_url",
+      expression: `create index connection_spec_url on connection ((configuration->>'spec_url')) where server_type = 'openapi'`,
+    },
+    {
+      name: "connection_spec",
+      expression: `create index connection_spec on connection ((configuration->>'spec')) where server_type = 'openapi'`,
+    },
+    {
+      name: "connection_unverified",
+      expression: `create index connection_unverified on connection (verification_status) where verification_status <> 'verified'`,
+    },
+    {
       name: "connection_sealed_version",
       expression: `create index connection_sealed_version on connection (substring(sealed_secrets from 2 for 4))`,
     },

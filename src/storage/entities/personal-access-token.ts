@@ -21,6 +21,10 @@ export const PersonalAccessTokenEntity = defineEntity({
   },
   indexes: [
     {
+      name: "personal_access_token_id",
+      expression: `create index personal_access_token_id on personal_access_token (id)`,
+    },
+    {
       name: "personal_access_token_connection",
       expression: `create index personal_access_token_connection on personal_access_token (account_id, connection_id) where connection_id is not null`,
     },

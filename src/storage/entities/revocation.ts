@@ -15,7 +15,7 @@ export const RevocationEntity = defineEntity({
   indexes: [
     {
       name: "revocation_expiry",
-      expression: `create index revocation_expiry on revocation (expires_at) where expires_at is not null`,
+      expression: `create index revocation_expiry on revocation (expires_at)`,
     },
   ],
 });

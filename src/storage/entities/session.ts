@@ -20,9 +20,11 @@ export const SessionEntity = defineEntity({
     resourceUris: p.array().columnType("text[]").defaultRaw("'{}'"),
     createdAt: p.datetime().defaultRaw("now()"),
     lastUsedAt: p.datetime().defaultRaw("now()"),
+    /** At most `lastUsedAt`, which the sweep moves it up to: indexed, so use does not change it. */
+    idleSince: p.datetime().defaultRaw("now()"),
   }),
   indexes: [
-    { name: "session_idle", expression: `create index session_idle on session (last_used_at)` },
+    { name: "session_idle", expression: `create index session_idle on session (idle_since)` },
     { name: "session_client", expression: `create index session_client on session (account_id, client_id)` },
     {
       name: "session_grant",

@@ -29,6 +29,9 @@ import { CreateConnectionGrant } from "./0029-create-connection-grant.ts";
 import { CreateCallContents } from "./0030-create-call-contents.ts";
 import { FreeCallRecord } from "./0031-free-call-record.ts";
 import { CreateVerification } from "./0032-create-verification.ts";
+import { ExpireTokenRevocations } from "./0033-expire-token-revocations.ts";
+import { IndexLookups } from "./0034-index-lookups.ts";
+import { LeaveRoomForUpdates } from "./0035-leave-room-for-updates.ts";
 import { IndexSealedVersion } from "./0022-index-sealed-version.ts";
 import { MIGRATION_NAMES } from "./names.ts";
 
@@ -65,6 +68,9 @@ const classes: Readonly<Record<(typeof MIGRATION_NAMES)[number], typeof CreateAc
   "0030_create_call_contents": CreateCallContents,
   "0031_free_call_record": FreeCallRecord,
   "0032_create_verification": CreateVerification,
+  "0033_expire_token_revocations": ExpireTokenRevocations,
+  "0034_index_lookups": IndexLookups,
+  "0035_leave_room_for_updates": LeaveRoomForUpdates,
 };
 
 /** Every migration with its class, in the order of running. */

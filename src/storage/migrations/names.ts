@@ -36,4 +36,7 @@ export const MIGRATION_NAMES = [
   "0030_create_call_contents",
   "0031_free_call_record",
   "0032_create_verification",
+  "0033_expire_token_revocations",
+  "0034_index_lookups",
+  "0035_leave_room_for_updates",
 ] as const;

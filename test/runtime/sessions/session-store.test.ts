@@ -93,7 +93,9 @@ describe("sessions at rest", () => {
   it("that are idle go in batches", async () => {
     await world.pool.query("delete from session");
     for (let count = 0; count < 5; count += 1) await open();
-    await world.pool.query("update session set last_used_at = now() - interval '1 hour'");
+    await world.pool.query(
+      "update session set last_used_at = now() - interval '1 hour', idle_since = now() - interval '1 hour'",
+    );
     const fresh = await open();
     expect(await store.endIdle(60, 3)).toBe(3);
     expect(await store.endIdle(60, 3)).toBe(2);

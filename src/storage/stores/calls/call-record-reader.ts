@@ -5,6 +5,7 @@ import {
   type CallOutcome,
   type CallPosition,
   type CallRecordReader,
+  type KeptCall,
   type UsageGroup,
   type UsageKey,
 } from "../../../runtime/calls/call-record.ts";
@@ -24,6 +25,10 @@ type UsageRow = { readonly [outcome in CallOutcome]: number } & {
 /** Of connections that exist: the rows of a deleted one are unreadable at once, and purged later. */
 const READABLE = `account_id = $1
   and connection_id in (select connection.id from connection where connection.account_id = $1)`;
+
+/** The same as a filter: as a join it has PostgreSQL read and sort whole days, since it expects few rows of it. */
+const READABLE_ONE_BY_ONE = `account_id = $1
+  and (connection_id in (select connection.id from connection where connection.account_id = $1)) is true`;
 
 const GROUPED: Readonly<Record<UsageKey, string>> = {
   connection: "connection_id",
@@ -57,20 +62,29 @@ interface ConnectionUsageRow {
 
 /** The history of calls in PostgreSQL. On the pool, because counting a month may take its time. */
 export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
+  async function readPage(accountId: string, { filter, before }: Stretch, limit: number): Promise<KeptCall[]> {
+    const { text, values } = conditions(READABLE_ONE_BY_ONE, accountId, filter, before);
+    values.push(limit);
+    const { rows } = await runStatement<CallRow>(pool, {
+      name: `call_record_page_${filterName(filter)}${before === undefined ? "" : "_before"}`,
+      text: `select ${CALL_COLUMNS} from call_record where ${text} order by started_at desc, id desc limit $${values.length}`,
+      values,
+    });
+    return rows.map(toKeptCall);
+  }
+
   return {
     async page(accountId, filter, before, limit) {
-      const { text, values } = conditions(accountId, filter, before);
-      values.push(limit);
-      const { rows } = await runStatement<CallRow>(pool, {
-        name: `call_record_page_${filterName(filter)}${before === undefined ? "" : "_before"}`,
-        text: `select ${CALL_COLUMNS} from call_record where ${text} order by started_at desc, id desc limit $${values.length}`,
-        values,
-      });
-      return rows.map(toKeptCall);
+      const page: KeptCall[] = [];
+      for (const stretch of stretches(filter, before, new Date())) {
+        page.push(...(await readPage(accountId, stretch, limit - page.length)));
+        if (page.length === limit) break;
+      }
+      return page;
     },
 
     async usage(accountId, filter, keys, limit) {
-      const { text, values } = conditions(accountId, filter, undefined);
+      const { text, values } = conditions(READABLE, accountId, filter, undefined);
       values.push(limit);
       const columns = (["day", "connection", "tool"] as const).map((key) =>
         keys.includes(key) ? `${GROUPED[key]} as ${ALIASES[key]}` : `null as ${ALIASES[key]}`,
@@ -103,6 +117,29 @@ export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
   };
 }
 
+const DAY_MS = 86_400_000;
+/** How many whole days back, from the newest one asked for, each stretch of a page's search reaches; the last has no end. */
+const STRETCH_DAYS = [0, 3];
+
+/** A part of the history that is searched by one statement. */
+interface Stretch {
+  readonly filter: CallFilter;
+  readonly before: CallPosition | undefined;
+}
+
+/** The history from new to old in stretches of whole days, so that a page opens only the partitions that it needs. */
+function* stretches(filter: CallFilter, before: CallPosition | undefined, now: Date): Generator<Stretch> {
+  const newest = Math.min(now.getTime(), filter.to?.getTime() ?? Infinity, before?.startedAt.getTime() ?? Infinity);
+  let rest: Stretch = { filter, before };
+  for (const days of STRETCH_DAYS) {
+    const from = new Date((Math.floor(newest / DAY_MS) - days) * DAY_MS);
+    if (filter.from !== undefined && from <= filter.from) break;
+    yield { ...rest, filter: { ...rest.filter, from } };
+    rest = { filter: { ...filter, to: from }, before: undefined };
+  }
+  yield rest;
+}
+
 const FILTERS: readonly (readonly [key: keyof CallFilter, column: string, operator: string])[] = [
   ["connectionId", "connection_id", "="],
   ["connectionIds", "connection_id", "any"],
@@ -113,9 +150,9 @@ const FILTERS: readonly (readonly [key: keyof CallFilter, column: string, operat
 ];
 
 /** Only what is asked for becomes part of the statement, so that each shape has its own plan; there are 128 of them. */
-function conditions(accountId: string, filter: CallFilter, before: CallPosition | undefined) {
+function conditions(readable: string, accountId: string, filter: CallFilter, before: CallPosition | undefined) {
   const values: unknown[] = [accountId];
-  const parts = [READABLE];
+  const parts = [readable];
   for (const [key, column, operator] of FILTERS) {
     const value = filter[key];
     if (value === undefined) continue;

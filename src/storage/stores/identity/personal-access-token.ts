@@ -125,7 +125,7 @@ async function insert(client: pg.PoolClient, text: string, token: PersonalAccess
 async function endToken(client: pg.PoolClient, accountId: string, id: string, clientId: string): Promise<void> {
   const siblings = await client.query(HAS_SIBLING, [accountId, clientId, id]);
   if (siblings.rowCount === 0) await endSessionsOfClient(client, accountId, clientId);
-  await revoke(client, { accountId, kind: "token", subject: id, isKeptForEver: true });
+  await revoke(client, { accountId, kind: "token", subject: id });
 }
 
 /** Personal access tokens in PostgreSQL. */

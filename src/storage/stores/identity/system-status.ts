@@ -10,10 +10,12 @@ const COUNTS = {
       (select array_agg(name order by id) from migration) as migrations,
       (select count(*)::integer from account) as accounts,
       (select count(*)::integer from account where disabled_at is not null) as "disabledAccounts",
-      (select count(*)::integer from connection) as connections,
-      (select count(*)::integer from connection where verification_status = 'verified') as "verifiedConnections",
-      (select count(*)::integer from connection where verification_status = 'failed') as "failedConnections",
-      (select count(*)::integer from session) as "mcpSessions"`,
+      connections, (connections - failed - pending) as "verifiedConnections", failed as "failedConnections",
+      (select count(*)::integer from session) as "mcpSessions"
+    from (select
+        (select count(*)::integer from connection) as connections,
+        (select count(*)::integer from connection where verification_status = 'failed') as failed,
+        (select count(*)::integer from connection where verification_status = 'pending') as pending) as counted`,
 };
 
 const QUEUES = {

@@ -81,8 +81,8 @@ const PURGE_DOCUMENTS = {
   name: "openapi_document_purge",
   text: `delete from openapi_document as document where used_at < now() - interval '1 day'
     and not exists (select 1 from openapi_source where digest = document.digest)
-    and 'sha256:' || digest not in (select configuration->>'spec' from connection
-      where server_type = 'openapi' and configuration ? 'spec')`,
+    and not exists (select 1 from connection
+      where server_type = 'openapi' and configuration->>'spec' = 'sha256:' || document.digest)`,
 };
 
 interface SourceRow {

@@ -90,11 +90,20 @@ const END = { name: "session_end", text: "delete from session where account_id =
 
 const END_IDLE = {
   name: "session_end_idle",
-  text: `delete from session where (account_id, id) in (
-      select account_id, id from session
-      where last_used_at <= now() - make_interval(secs => $1)
-      order by last_used_at limit $2 for update skip locked
-    )`,
+  text: `with due as (
+      select account_id, id, last_used_at > now() - make_interval(secs => $1) as is_used from session
+      where idle_since <= now() - make_interval(secs => $1)
+      order by idle_since limit $2 for update skip locked
+    ),
+    kept as (
+      update session set idle_since = last_used_at from due
+      where session.account_id = due.account_id and session.id = due.id and is_used
+    ),
+    ended as (
+      delete from session using due where session.account_id = due.account_id and session.id = due.id and not is_used
+      returning 1
+    )
+    select (select count(*) from due) as looked_at, (select count(*) from ended) as ended`,
 };
 
 const LOCK_ACCOUNT = {
@@ -189,8 +198,11 @@ export function createSessionStore(pool: pg.Pool): SessionStore {
     },
 
     async endIdle(idleSeconds, limit) {
-      const { rowCount } = await run(END_IDLE, [idleSeconds, limit]);
-      return rowCount ?? 0;
+      for (;;) {
+        const { rows } = await run<{ looked_at: number; ended: number }>(END_IDLE, [idleSeconds, limit]);
+        const { looked_at: lookedAt, ended } = rows[0] ?? { looked_at: 0, ended: 0 };
+        if (ended > 0 || lookedAt < limit) return ended;
+      }
     },
   };
 }

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Database, openDatabase } from "../../src/storage/database.ts";
+import { createConnectionStore } from "../../src/storage/stores/connections/connection.ts";
+import { createPersonalAccessTokenStore } from "../../src/storage/stores/identity/personal-access-token.ts";
+import { createSessionStore } from "../../src/storage/stores/sessions/session.ts";
+import { createSealer } from "../../src/storage/sealing.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+
+const ROWS = 2_000;
+/** Every so many rows one is updated: what changes fits into the room that pages keep, whenever they are pruned. */
+const STEP = 20;
+
+let testDatabase: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
+  const { pool } = database;
+  await pool.query("insert into account (id, email, password_hash) values ('a', 'a@example.com', '')");
+  await pool.query(
+    `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
+      select 'a', i, 'openapi', 'Name', 'individual', '{"spec_url": "https://example.com"}', 'verified', 'c' || i
+      from generate_series(1, ${ROWS}) as i`,
+  );
+  await pool.query(
+    `insert into session (account_id, id, client_id, protocol_version, client_info)
+      select 'a', 's' || i, 'c', '2025-11-25', '{}' from generate_series(1, ${ROWS}) as i`,
+  );
+  await pool.query(
+    `insert into personal_access_token (account_id, id, client_id, scopes)
+      select 'a', 'pat_' || i, 'c', '{mgmt.read}' from generate_series(1, ${ROWS}) as i`,
+  );
+});
+
+afterAll(async () => {
+  await database.close();
+  await testDatabase.close();
+});
+
+/** The part of a table's updates that left its indexes alone, once all are counted. */
+async function hotShare(table: string): Promise<number> {
+  const row = await until(
+    async () => {
+      const { rows } = await database.pool.query<{ updates: number; hot: number }>(
+        `select n_tup_upd as updates, n_tup_hot_upd as hot, pg_stat_clear_snapshot() from pg_stat_user_tables where relname = $1`,
+        [table],
+      );
+      return rows[0]?.updates === ROWS / STEP && rows[0];
+    },
+    { what: `updates of ${table} are counted` },
+  );
+  return row.hot / row.updates;
+}
+
+test("updates of connections, sessions and tokens in daily use leave the indexes alone", async () => {
+  const { pool } = database;
+  const connections = createConnectionStore({
+    pool,
+    sealer: createSealer([{ version: 1, key: Buffer.alloc(32) }]),
+    hashSecret: () => Buffer.alloc(0),
+    maxConnections: ROWS,
+    enqueueVerification: () => Promise.resolve(),
+    enqueuePurge: () => Promise.resolve(),
+  });
+  const sessions = createSessionStore(pool);
+  const tokens = createPersonalAccessTokenStore(pool);
+  for (let id = 1; id <= ROWS; id += STEP) {
+    await Promise.all([
+      connections.adoptTools("a", id, [7]),
+      sessions.touch("a", `s${id}`),
+      tokens.touch([{ accountId: "a", id: `pat_${id}` }]),
+    ]);
+  }
+  expect(await hotShare("connection")).toBeGreaterThan(0.9);
+  expect(await hotShare("session")).toBeGreaterThan(0.9);
+  expect(await hotShare("personal_access_token")).toBeGreaterThan(0.9);
+});
