@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { JsonValue } from "../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type RawAnswer, type RawRequest, sendRawRequest } from "../support/raw-request.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -40,23 +40,23 @@ export async function startTarget(): Promise<Target> {
   const accounts = await openAccounts(service.env);
   const account = await accounts.create();
   const token = await account.token();
-  const face = createFace("rest", service.url);
-  const created = await face.call("CreateConnection", {
+  const client = createProtocolClient("rest", service.url);
+  const created = await client.call("CreateConnection", {
     token,
     input: { server_type: "mcp", name: "Handbook", configuration: { url: upstream.url } },
   });
   const { server_id: id } = created.body as { server_id: string };
   await until(
     async () => {
-      const { body } = await face.call("GetConnection", { token, input: { server_id: id } });
+      const { body } = await client.call("GetConnection", { token, input: { server_id: id } });
       return (
         (body as { data: { api_key_verification_status: string } }).data.api_key_verification_status === "verified"
       );
     },
     { what: "the connection is verified" },
   );
-  await face.call("ListConnectionTools", { token, input: { server_id: id } });
-  const { sessionId: session } = (await face.call("Initialize", { token })).body as { sessionId: string };
+  await client.call("ListConnectionTools", { token, input: { server_id: id } });
+  const { sessionId: session } = (await client.call("Initialize", { token })).body as { sessionId: string };
 
   const send = (request: RawRequest): Promise<RawAnswer> => {
     const { headers = [] } = request;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
-import { FACE_NAMES, type FaceName } from "../support/outcome.ts";
+import { PROTOCOL_NAMES, type ProtocolName } from "../support/outcome.ts";
 
 /** A failure that a case expects: its kind and the sentence, word for word or as `/pattern/`. */
 export interface ExpectedError {
@@ -39,7 +39,7 @@ export interface Step {
 export interface Case {
   readonly title: string;
   readonly steps: readonly Step[];
-  readonly faces: readonly FaceName[];
+  readonly protocols: readonly ProtocolName[];
 }
 
 /** How each kind of failure looks: the HTTP status on REST, the code elsewhere (DESIGN §6 «Errors»). */
@@ -93,12 +93,18 @@ const STEP_KEYS = [
 
 function readCase(value: JsonValue, operation: string): Case {
   const title = isJsonObject(value) ? String(value["title"]) : "";
-  const { setup, after, only: faces, ...rest } = only(value, [...STEP_KEYS, "title", "setup", "after", "only"], title);
+  const {
+    setup,
+    after,
+    only: protocols,
+    ...rest
+  } = only(value, [...STEP_KEYS, "title", "setup", "after", "only"], title);
   const { title: _, ...main } = rest;
   return {
     title,
     steps: [...list(setup), { call: operation, ...main }, ...list(after)].map((step) => readStep(step, title)),
-    faces: faces === undefined ? FACE_NAMES : FACE_NAMES.filter((name) => list(faces).includes(name)),
+    protocols:
+      protocols === undefined ? PROTOCOL_NAMES : PROTOCOL_NAMES.filter((name) => list(protocols).includes(name)),
   };
 }
 

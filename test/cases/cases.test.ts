@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/json.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace, OPERATIONS } from "../support/clients.ts";
+import { createProtocolClient, OPERATIONS } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { freePort } from "../support/free-port.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
   accounts = await openAccounts(service.env);
 
   const stranger = await accounts.create();
-  const theirs = await createFace("rest", service.url).call("CreateConnection", {
+  const theirs = await createProtocolClient("rest", service.url).call("CreateConnection", {
     token: await stranger.token(),
     input: { server_type: "mcp", configuration: { url: upstream.url } },
   });
@@ -38,7 +38,8 @@ beforeAll(async () => {
   given.set("foreign", foreign);
   const ask = async (operation: string): Promise<JsonValue> => {
     const input = { scopes: ["mcp.read"] };
-    return (await createFace("rest", service.url).call(operation, { token: await stranger.token(), input })).body;
+    return (await createProtocolClient("rest", service.url).call(operation, { token: await stranger.token(), input }))
+      .body;
   };
   given.set("foreign_client", at(await ask("CreateOAuthClient"), "data.client_id") ?? "");
   given.set("foreign_token", at(await ask("CreatePersonalAccessToken"), "data.id") ?? "");
@@ -64,8 +65,8 @@ it("every operation of the contract has cases", () => {
 describe.concurrent.each(files)("$operation", ({ cases }) => {
   describe.each(cases)("$title", (played) => {
     checkOperations(played);
-    it.each(played.faces)("over %s", async (faceName) => {
-      await play(played, createFace(faceName, service.url), await accounts.create(), given, reasons);
+    it.each(played.protocols)("over %s", async (protocol) => {
+      await play(played, createProtocolClient(protocol, service.url), await accounts.create(), given, reasons);
     });
   });
 });

@@ -1,7 +1,7 @@
 import { ERROR_REASONS } from "../../src/error-reason.ts";
 import type { JsonValue } from "../../src/json.ts";
 import type { TestAccount } from "../support/accounts.ts";
-import { operationNamed, type Face } from "../support/clients.ts";
+import { operationNamed, type ProtocolClient } from "../support/clients.ts";
 import type { Outcome } from "../support/outcome.ts";
 import { until } from "../support/until.ts";
 import { type Case, ERRORS, type Step } from "./case.ts";
@@ -13,7 +13,7 @@ import { at, difference, fill, fillObject, stands, type Variables } from "./matc
  */
 export async function play(
   played: Case,
-  face: Face,
+  client: ProtocolClient,
   account: TestAccount,
   given: Variables,
   reasons: Map<Step, string>,
@@ -21,10 +21,12 @@ export async function play(
   const variables: Variables = new Map(given);
   for (const [index, step] of played.steps.entries()) {
     const where = `step ${String(index + 1)} (${step.call})`;
-    const outcome = await perform(step, face, account, variables, where);
+    const outcome = await perform(step, client, account, variables, where);
     const reason = reasons.get(step) ?? outcome.reason;
     if (reason !== outcome.reason)
-      throw new Error(`${where}: another face gives the reason ${reason}, this one ${outcome.reason}`);
+      throw new Error(
+        `${where}: reason ${outcome.reason} over ${client.name} differs from ${reason} over another protocol`,
+      );
     reasons.set(step, reason);
     for (const [name, path] of Object.entries(step.save)) {
       const header = /^header (.+)$/.exec(String(path))?.[1];
@@ -38,13 +40,13 @@ export async function play(
 
 async function perform(
   step: Step,
-  face: Face,
+  client: ProtocolClient,
   account: TestAccount,
   variables: Variables,
   where: string,
 ): Promise<Outcome> {
   const call = async (): Promise<Outcome> =>
-    face.call(step.call, {
+    client.call(step.call, {
       input: fillObject(step.input, variables),
       headers: Object.fromEntries(
         Object.entries(fillObject(step.headers, variables)).map(([name, value]) => [name, String(value)]),
@@ -64,7 +66,7 @@ async function perform(
     );
   }
   const outcome = await call();
-  const problem = complaint(step, face, outcome, variables);
+  const problem = complaint(step, client, outcome, variables);
   if (problem !== undefined) throw new Error(`${where}: ${problem}`);
   return outcome;
 }
@@ -75,22 +77,22 @@ async function tokenFor({ token }: Step, account: TestAccount, variables: Variab
   return account.token(token.scope, bound);
 }
 
-function complaint(step: Step, face: Face, outcome: Outcome, variables: Variables): string | undefined {
+function complaint(step: Step, client: ProtocolClient, outcome: Outcome, variables: Variables): string | undefined {
   if (step.error !== undefined) {
     const [status, code] = ERRORS[step.error.kind];
-    const wanted = face.isRest ? status : code;
+    const wanted = client.isRest ? status : code;
     if (outcome.status !== wanted) return `status ${outcome.status} ("${outcome.message}") instead of ${wanted}`;
     const detail = String(fill(step.error.detail, variables));
     if (!stands(detail, outcome.message)) return `"${outcome.message}" instead of "${detail}"`;
     if (!isReason(outcome.reason)) return `the reason is "${outcome.reason}", which is none`;
     if (step.error.reason !== undefined && step.error.reason !== outcome.reason)
       return `the reason is ${outcome.reason} instead of ${step.error.reason}`;
-    const body: JsonValue = face.isRest ? { detail: outcome.message, code: outcome.reason } : null;
+    const body: JsonValue = client.isRest ? { detail: outcome.message, code: outcome.reason } : null;
     return difference(body, outcome.body);
   }
-  const wanted = face.isRest ? step.status : "ok";
+  const wanted = client.isRest ? step.status : "ok";
   if (outcome.status !== wanted) return `status ${outcome.status} ("${outcome.message}") instead of ${wanted}`;
-  if (face.isRest) {
+  if (client.isRest) {
     for (const [name, value] of Object.entries(fillObject(step.restHeaders, variables))) {
       const header = outcome.headers.get(name);
       if (!stands(String(value), header)) return `header ${name} is ${String(header)} instead of ${String(value)}`;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../src/json.ts";
 import type { Person } from "../identity/login/site.ts";
 import { EVERYDAY_SCOPES } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { until } from "../support/until.ts";
 import type { ConsoleStage } from "./console.ts";
@@ -39,7 +39,7 @@ export async function ownerOf({ site }: ConsoleStage, person: Person): Promise<O
   const account = await site.foundation.accounts.find(person.accountId);
   const request = { name: "Setup script", scope: EVERYDAY_SCOPES, connectionId: undefined, expiresInDays: undefined };
   const { token } = await site.foundation.personalAccessTokens.create(account, request);
-  return createOwner(createFace("rest", site.url), token);
+  return createOwner(createProtocolClient("rest", site.url), token);
 }
 
 /** Has the remote server say that its tools are others, and waits until what it offers is known. */

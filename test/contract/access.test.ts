@@ -3,9 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { error_texts, public$ } from "../../gen/proto/patchbay/v1/options_pb.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
-import { createFace, createFaces, type Face, operationNamed, OPERATIONS } from "../support/clients.ts";
+import {
+  createProtocolClient,
+  createProtocolClients,
+  type ProtocolClient,
+  operationNamed,
+  OPERATIONS,
+} from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { FACE_NAMES } from "../support/outcome.ts";
+import { PROTOCOL_NAMES } from "../support/outcome.ts";
 import { type Service, startService } from "../support/service.ts";
 import { listOperations, readDocument } from "./document.ts";
 
@@ -288,16 +294,16 @@ let service: Service;
 let accounts: TestAccounts;
 let stranger: TestAccount;
 let theirs: Theirs;
-const faces = new Map<string, Face>();
+const apis = new Map<string, ProtocolClient>();
 
 beforeAll(async () => {
   database = await createTestDatabase();
   service = await startService({ databaseUrl: database.url });
   accounts = await openAccounts(service.env);
-  for (const face of createFaces(service.url)) faces.set(face.name, face);
+  for (const api of createProtocolClients(service.url)) apis.set(api.name, api);
   const owner = await accounts.create();
   stranger = await accounts.create();
-  const rest = createFace("rest", service.url);
+  const rest = createProtocolClient("rest", service.url);
   const token = await owner.token();
   const created = await rest.call("CreateConnection", {
     token,
@@ -333,10 +339,10 @@ test("every operation is tried", () => {
 describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
   const method = operationNamed(operation);
 
-  async function call(faceName: string, token: string | undefined, input?: JsonObject) {
+  async function call(protocol: string, token: string | undefined, input?: JsonObject) {
     const { headers = {}, ...request } = trial.request(theirs);
-    const outcome = await faces.get(faceName)?.call(operation, { input: input ?? request.input, headers, token });
-    if (outcome === undefined) throw new Error(`there is no protocol ${faceName}`);
+    const outcome = await apis.get(protocol)?.call(operation, { input: input ?? request.input, headers, token });
+    if (outcome === undefined) throw new Error(`there is no protocol ${protocol}`);
     return outcome;
   }
 
@@ -344,35 +350,35 @@ describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
     expect(getOption(method, public$)).toBe(false);
   });
 
-  test.each(FACE_NAMES)("without a token answers 401 with a challenge over %s", async (faceName) => {
-    const outcome = await call(faceName, undefined);
+  test.each(PROTOCOL_NAMES)("without a token answers 401 with a challenge over %s", async (protocol) => {
+    const outcome = await call(protocol, undefined);
     expect([outcome.status, outcome.message]).toEqual([
-      faceName === "rest" ? 401 : "unauthenticated",
+      protocol === "rest" ? 401 : "unauthenticated",
       "Authentication credentials were not provided.",
     ]);
     expect(outcome.headers.get("www-authenticate")).toMatch(/^Bearer realm="patchbay"/);
   });
 
-  test.each(FACE_NAMES)("without the scope answers 403 with its text over %s", async (faceName) => {
+  test.each(PROTOCOL_NAMES)("without the scope answers 403 with its text over %s", async (protocol) => {
     const token =
       trial.wrongScopes === FORGED
         ? await accounts.forge(stranger, { scopes: [] })
         : await stranger.token(trial.wrongScopes);
-    const outcome = await call(faceName, token);
+    const outcome = await call(protocol, token);
     expect([outcome.status, outcome.message]).toEqual([
-      faceName === "rest" ? 403 : "permission_denied",
+      protocol === "rest" ? 403 : "permission_denied",
       getOption(method, error_texts).forbidden,
     ]);
   });
 
   if (!trial.namesSomething) return;
-  test.each(FACE_NAMES)("answers 404 for what is somebody else's over %s", async (faceName) => {
+  test.each(PROTOCOL_NAMES)("answers 404 for what is somebody else's over %s", async (protocol) => {
     const everything = await stranger.token("mgmt.admin mgmt.read mgmt.write mcp.read mcp.write");
-    const outcome = await call(faceName, everything);
-    expect(outcome.status).toBe(faceName === "rest" ? 404 : "not_found");
+    const outcome = await call(protocol, everything);
+    expect(outcome.status).toBe(protocol === "rest" ? 404 : "not_found");
     // Word for word what a missing one answers, so that nobody learns which numbers are taken.
     if (!("server_id" in trial.request(theirs).input)) return;
-    const missing = await call(faceName, everything, { ...trial.request(theirs).input, server_id: "2147483647" });
+    const missing = await call(protocol, everything, { ...trial.request(theirs).input, server_id: "2147483647" });
     expect(missing.message).toBe(outcome.message.replace(` ${theirs.connection} `, " 2147483647 "));
   });
 });
@@ -395,10 +401,10 @@ test("what was tried in vain is untouched", async () => {
 });
 
 test("a refused call does not disturb the next on the same HTTP/2 connection", async () => {
-  const face = createFace("grpc", service.url);
+  const api = createProtocolClient("grpc", service.url);
   const statuses = [];
   for (let count = 0; count < 20; count += 1)
-    statuses.push((await face.call("DeleteConnection", { input: { server_id: "1" } })).status);
+    statuses.push((await api.call("DeleteConnection", { input: { server_id: "1" } })).status);
   expect(new Set(statuses)).toEqual(new Set(["unauthenticated"]));
 });
 

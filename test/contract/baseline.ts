@@ -7,41 +7,39 @@ import type { Document } from "./document.ts";
 import { listPromises, lostPromises } from "./promises.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const landedProto = `${root}proto/landed.binpb`;
-const landedPromises = `${root}openapi/landed.txt`;
+const baselineProto = `${root}proto/baseline.binpb`;
+const baselinePromises = `${root}openapi/baseline.txt`;
 
-/** How the contracts in the working tree stand to those that landed last. */
 export interface Comparison {
-  /** What a client of the landed contracts would miss, one sentence each. */
+  /** What breaks for clients of the baseline, one sentence per change. */
   readonly broken: readonly string[];
-  /** Whether the record of what landed differs from the working tree at all. */
+  /** Whether the recorded baseline equals the working tree. */
   readonly isRecorded: boolean;
 }
 
-/** Compares proto/ and openapi/ with the record of what landed last. Comments and examples do not count. */
-export function compareWithLanded(document: Document): Comparison {
+/** Compares proto/ and openapi/ with the recorded baseline. Comments and examples are ignored. */
+export function compareWithBaseline(document: Document): Comparison {
   const promises = listPromises(document);
-  const landed = readFileSync(landedPromises, "utf8").split("\n").filter(Boolean);
+  const baseline = readFileSync(baselinePromises, "utf8").split("\n").filter(Boolean);
   const broken = [
     ...breakingInProto(),
-    ...lostPromises(landed, promises).map((line) => `openapi: no longer «${line}»`),
+    ...lostPromises(baseline, promises).map((line) => `openapi: no longer «${line}»`),
   ];
   const isRecorded =
-    ownFiles(readFileSync(landedProto)).equals(ownFiles(buildImage())) && landed.join("\n") === promises.join("\n");
+    ownFiles(readFileSync(baselineProto)).equals(ownFiles(buildImage())) && baseline.join("\n") === promises.join("\n");
   return { broken, isRecorded };
 }
 
-/** Makes the contracts in the working tree the ones that later changes are compared with. */
-export function recordAsLanded(document: Document): void {
-  writeFileSync(landedProto, buildImage());
-  writeFileSync(landedPromises, `${listPromises(document).join("\n")}\n`);
+export function recordBaseline(document: Document): void {
+  writeFileSync(baselineProto, buildImage());
+  writeFileSync(baselinePromises, `${listPromises(document).join("\n")}\n`);
 }
 
 function buildImage(): Buffer {
   return execFileSync("buf", ["build", "--exclude-source-info", "-o", "-"], { cwd: root });
 }
 
-/** The image without what buf brings along, which changes with buf. */
+/** Returns the image without Google's files, which change with the version of buf. */
 function ownFiles(image: Buffer): Buffer {
   const { file } = fromBinary(FileDescriptorSetSchema, image);
   const own = file.filter(({ name }) => !name.startsWith("google/"));
@@ -50,7 +48,7 @@ function ownFiles(image: Buffer): Buffer {
 
 function breakingInProto(): string[] {
   try {
-    execFileSync("buf", ["breaking", "--exclude-imports", "--against", landedProto], {
+    execFileSync("buf", ["breaking", "--exclude-imports", "--against", baselineProto], {
       cwd: root,
       stdio: ["ignore", "pipe", "inherit"],
     });

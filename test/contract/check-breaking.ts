@@ -1,15 +1,15 @@
-// Fails when a contract breaks a promise of the last landed one, or promises something that is not yet on record.
+// Fails when a contract breaks a promise of the baseline, or makes one that the baseline does not record yet.
 import { readDocument } from "./document.ts";
-import { compareWithLanded } from "./baseline.ts";
+import { compareWithBaseline } from "./baseline.ts";
 
-const { broken, isRecorded } = compareWithLanded(await readDocument());
+const { broken, isRecorded } = compareWithBaseline(await readDocument());
 for (const line of broken) console.error(line);
 if (broken.length > 0) {
   console.error(
-    "A client of the last landed contract would break. Where that is meant: npm run contract:land -- --breaking",
+    "These changes break clients of the baseline. If that is intended, run: npm run contract:baseline -- --breaking",
   );
   process.exitCode = 1;
 } else if (!isRecorded) {
-  console.error("The contract grew. Put it on record: npm run contract:land");
+  console.error("The contract differs from the recorded baseline. Record it: npm run contract:baseline");
   process.exitCode = 1;
 }

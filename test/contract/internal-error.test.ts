@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { error_texts } from "../../gen/proto/patchbay/v1/options_pb.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace, operationNamed } from "../support/clients.ts";
+import { createProtocolClient, operationNamed } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { FACE_NAMES } from "../support/outcome.ts";
+import { PROTOCOL_NAMES } from "../support/outcome.ts";
 import { type Service, startService } from "../support/service.ts";
 
 let database: TestDatabase;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   service = await startService({ databaseUrl: database.url });
   accounts = await openAccounts(service.env);
   token = await (await accounts.create()).token();
-  await createFace("rest", service.url).call("ListConnections", { token });
+  await createProtocolClient("rest", service.url).call("ListConnections", { token });
   for (const table of TABLES) await accounts.query(`alter table ${table} rename to ${table}_away`);
 });
 
@@ -54,15 +54,15 @@ const REQUESTS: Readonly<
 };
 
 describe.each(Object.entries(REQUESTS))("%s", (operation, request) => {
-  test.each(FACE_NAMES)("says over %s that it failed, and nothing of why", async (faceName) => {
-    const outcome = await createFace(faceName, service.url).call(operation, { ...request, token });
+  test.each(PROTOCOL_NAMES)("says over %s that it failed, and nothing of why", async (protocol) => {
+    const outcome = await createProtocolClient(protocol, service.url).call(operation, { ...request, token });
     const text = getOption(operationNamed(operation), error_texts).internal;
     expect([outcome.status, outcome.message, outcome.reason]).toEqual([
-      faceName === "rest" ? 500 : "internal",
+      protocol === "rest" ? 500 : "internal",
       `${text}: internal error`,
       "INTERNAL",
     ]);
-    if (faceName === "rest") expect(outcome.body).toEqual({ detail: outcome.message, code: "INTERNAL" });
+    if (protocol === "rest") expect(outcome.body).toEqual({ detail: outcome.message, code: "INTERNAL" });
   });
 });
 
@@ -72,6 +72,6 @@ test("the log says why", () => {
 
 test("once the database is whole again the service is too", async () => {
   for (const table of TABLES) await accounts.query(`alter table ${table}_away rename to ${table}`);
-  const outcome = await createFace("rest", service.url).call("ListConnections", { token });
+  const outcome = await createProtocolClient("rest", service.url).call("ListConnections", { token });
   expect(outcome.body).toEqual({ success: true, data: [] });
 });

@@ -1,15 +1,13 @@
 import { type Document, type LocatedOperation, type Schema, listOperations, plain, resolve } from "./document.ts";
 
-/** Who relies on a schema: the caller who writes it or the caller who reads it. */
+/** Whether the caller sends the schema or receives it. */
 type Direction = "accepts" | "answers";
 
 const LIMITS = ["format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"] as const;
 
 /**
- * Everything a caller may rely on, one promise a line, sorted.
- *
- * A line that disappears is a broken promise: a removed path, answer, field or word, a changed type or limit, a request
- * field that became required, an answer's field that may now be absent, a further word in an answer's closed list.
+ * Lists everything a client may rely on, one promise per line, sorted. A line that disappears is a breaking change:
+ * a removed path, response or field, a changed type or limit, a request field that became required, and so on.
  */
 export function listPromises(document: Document): string[] {
   const promises = new Set<string>();
@@ -91,8 +89,7 @@ export function listPromises(document: Document): string[] {
   return [...promises].sort();
 }
 
-/** What was promised before and is not promised now. */
-export function lostPromises(landed: readonly string[], current: readonly string[]): string[] {
+export function lostPromises(baseline: readonly string[], current: readonly string[]): string[] {
   const kept = new Set(current);
-  return landed.filter((promise) => !kept.has(promise));
+  return baseline.filter((promise) => !kept.has(promise));
 }

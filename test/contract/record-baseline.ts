@@ -1,15 +1,13 @@
-// Puts the contracts of the working tree on record as landed. Refuses broken promises unless told that they are meant.
+// Records the contracts of the working tree as the baseline. Refuses breaking changes without --breaking.
 import { readDocument } from "./document.ts";
-import { compareWithLanded, recordAsLanded } from "./baseline.ts";
+import { compareWithBaseline, recordBaseline } from "./baseline.ts";
 
 const document = await readDocument();
-const { broken } = compareWithLanded(document);
+const { broken } = compareWithBaseline(document);
 for (const line of broken) console.error(line);
 if (broken.length > 0 && !process.argv.includes("--breaking")) {
-  console.error(
-    "Nothing recorded: a client of the last landed contract would break. Where that is meant, add -- --breaking",
-  );
+  console.error("Baseline not recorded: these changes break clients. If that is intended, add -- --breaking");
   process.exitCode = 1;
 } else {
-  recordAsLanded(document);
+  recordBaseline(document);
 }

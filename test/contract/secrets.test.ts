@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
-import { createFace, type Face } from "../support/clients.ts";
+import { createProtocolClient, type ProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { sendRawRequest } from "../support/raw-request.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -64,24 +64,24 @@ afterAll(async () => {
   await database?.close();
 });
 
-async function call(face: Face, operation: string, input: JsonObject, headers = {}): Promise<JsonObject> {
-  const outcome = await face.call(operation, { input, token, headers });
+async function call(api: ProtocolClient, operation: string, input: JsonObject, headers = {}): Promise<JsonObject> {
+  const outcome = await api.call(operation, { input, token, headers });
   answers.push(JSON.stringify([outcome.body, outcome.message, [...outcome.headers]]));
   return Object(outcome.body) as JsonObject;
 }
 
-const verificationOf = async (face: Face, id: string): Promise<unknown> => {
-  const { data } = await call(face, "GetConnection", { server_id: id });
+const verificationOf = async (api: ProtocolClient, id: string): Promise<unknown> => {
+  const { data } = await call(api, "GetConnection", { server_id: id });
   return (data as JsonObject)["api_key_verification_status"];
 };
 
-test.each(["rest", "grpc"] as const)("secrets go in through every input over %s", async (faceName) => {
-  const face = createFace(faceName, service.url);
-  const put = (input: string): string => canary(`${faceName}: ${input}`);
+test.each(["rest", "grpc"] as const)("secrets go in through every input over %s", async (protocol) => {
+  const api = createProtocolClient(protocol, service.url);
+  const put = (input: string): string => canary(`${protocol}: ${input}`);
 
   const createKey = put("configuration.api_token of mcp");
   upstream.key = createKey;
-  const created = await call(face, "CreateConnection", {
+  const created = await call(api, "CreateConnection", {
     server_type: "mcp",
     configuration: {
       url: upstream.url,
@@ -90,81 +90,81 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
     },
   });
   const id = String(created["server_id"]);
-  await until(async () => (await verificationOf(face, id)) === "verified", { what: "verified" });
+  await until(async () => (await verificationOf(api, id)) === "verified", { what: "verified" });
 
   // What an agent says and hears is nobody's to keep.
   const argument = put("an argument of a call");
   upstream.onCall = () => ({ content: [{ type: "text", text: "done" }] });
-  const { sessionId } = await call(face, "Initialize", {});
+  const { sessionId } = await call(api, "Initialize", {});
   const headers = { "x-session-id": String(sessionId) };
-  const result = await call(face, "CallTool", { name: `look_up__${id}`, arguments: { text: argument } }, headers);
+  const result = await call(api, "CallTool", { name: `look_up__${id}`, arguments: { text: argument } }, headers);
   expect(result["isError"]).toBe(false);
   // A call that fails at an upstream which repeats the key it was sent.
   upstream.key = "another";
-  const failed = await call(face, "CallTool", { name: `look_up__${id}`, arguments: { text: argument } }, headers);
+  const failed = await call(api, "CallTool", { name: `look_up__${id}`, arguments: { text: argument } }, headers);
   expect(failed["isError"]).toBe(true);
 
   // A key that the upstream refuses while repeating it.
-  await call(face, "UpdateConnection", { server_id: id, api_key: put("api_key") });
-  await until(async () => (await verificationOf(face, id)) === "failed", { what: "failed" });
+  await call(api, "UpdateConnection", { server_id: id, api_key: put("api_key") });
+  await until(async () => (await verificationOf(api, id)) === "failed", { what: "failed" });
   const config = { api_token: put("config.api_token"), headers: { "x-tenant-secret": put("config.headers") } };
-  await call(face, "UpdateConnection", { server_id: id, view: "detailed", config });
-  await until(async () => (await verificationOf(face, id)) === "failed", { what: "failed again" });
-  await call(face, "UpdateConnection", {
+  await call(api, "UpdateConnection", { server_id: id, view: "detailed", config });
+  await until(async () => (await verificationOf(api, id)) === "failed", { what: "failed again" });
+  await call(api, "UpdateConnection", {
     server_id: id,
     connection_id: id,
     oauth2_client_secret: put("oauth2_client_secret"),
   });
-  await call(face, "GetConnection", { server_id: id, view: "detailed" });
-  await call(face, "ListConnections", {});
-  await call(face, "ListConnectionTools", { server_id: id });
+  await call(api, "GetConnection", { server_id: id, view: "detailed" });
+  await call(api, "ListConnections", {});
+  await call(api, "ListConnectionTools", { server_id: id });
 
   // A third party that fails with 500 and repeats what it was sent.
-  const bamboo = await call(face, "CreateConnection", {
+  const bamboo = await call(api, "CreateConnection", {
     server_type: "bamboohr",
     configuration: { company_domain: "acme", api_token: put("configuration.api_token of bamboohr") },
   });
   const bambooId = String(bamboo["server_id"]);
   const detail = await until(async () => {
-    const { connection } = await call(face, "GetConnection", { server_id: bambooId, view: "detailed" });
+    const { connection } = await call(api, "GetConnection", { server_id: bambooId, view: "detailed" });
     return (connection as JsonObject)["status_reason"];
   });
   expect(detail).toEqual(expect.any(String));
 
   // Trying, with a third party that repeats the key and with what is refused.
-  const tried = await call(face, "ValidateConfiguration", {
+  const tried = await call(api, "ValidateConfiguration", {
     server_type: "bamboohr",
     configuration: { company_domain: "acme", api_token: put("a configuration that is tried") },
   });
   expect(tried).toMatchObject({ data: { valid: true } });
   const wrongTrial = { url: upstream.url, api_token: [put("a configuration of a wrong type that is tried")] };
-  await call(face, "ValidateConfiguration", { server_type: "mcp", configuration: wrongTrial });
-  await call(face, "PreviewTools", {
+  await call(api, "ValidateConfiguration", { server_type: "mcp", configuration: wrongTrial });
+  await call(api, "PreviewTools", {
     server_type: "mcp",
     configuration: { url: upstream.url, api_token: put("a previewed key") },
   });
 
   // Secrets in what is refused.
-  await call(face, "UpdateConnection", {
+  await call(api, "UpdateConnection", {
     server_id: id,
     api_key: `${put("an api_key that is too long")}${"k".repeat(5000)}`,
   });
-  await call(face, "UpdateConnection", { server_id: id, api_key: `${put("an api_key with a line break")}\n` });
-  await call(face, "UpdateConnection", {
+  await call(api, "UpdateConnection", { server_id: id, api_key: `${put("an api_key with a line break")}\n` });
+  await call(api, "UpdateConnection", {
     server_id: id,
     oauth2_client_secret: `${put("a client secret of the wrong form")} !`,
   });
-  await call(face, "UpdateConnection", { server_id: id, config: { api_token: [put("an api_token of a wrong type")] } });
-  await call(face, "UpdateConnection", {
+  await call(api, "UpdateConnection", { server_id: id, config: { api_token: [put("an api_token of a wrong type")] } });
+  await call(api, "UpdateConnection", {
     server_id: id,
     config: { headers: { "x-a": `${put("a header with a line break")}\r\n` } },
   });
-  await call(face, "UpdateConnection", { server_id: id, config: { colour: put("an unknown configuration key") } });
-  await call(face, "UpdateConnection", {
+  await call(api, "UpdateConnection", { server_id: id, config: { colour: put("an unknown configuration key") } });
+  await call(api, "UpdateConnection", {
     server_id: id,
     config: { api_token: put("a key beside a wrong destination"), url: "http://10.0.0.1/" },
   });
-  await call(face, "CreateConnection", {
+  await call(api, "CreateConnection", {
     server_type: "nothing",
     configuration: { api_token: put("a key of no integration") },
   });
@@ -254,16 +254,16 @@ test("the published keys are public halves alone", async () => {
 });
 
 test("a secret that is moved to another row does not open there", async () => {
-  const face = createFace("rest", service.url);
+  const api = createProtocolClient("rest", service.url);
   const owner = await accounts.create();
   const thief = await accounts.create();
   upstream.key = undefined;
   const make = async (who: TestAccount, key: string): Promise<string> => {
     const input = { server_type: "mcp", configuration: { url: upstream.url, api_token: key } };
-    const { body } = await face.call("CreateConnection", { token: await who.token(), input });
+    const { body } = await api.call("CreateConnection", { token: await who.token(), input });
     const id = String((body as JsonObject)["server_id"]);
     await until(async () => {
-      const read = await face.call("GetConnection", { token: await who.token(), input: { server_id: id } });
+      const read = await api.call("GetConnection", { token: await who.token(), input: { server_id: id } });
       return JSON.stringify(read.body).includes('"verified"');
     });
     return id;
@@ -272,11 +272,11 @@ test("a secret that is moved to another row does not open there", async () => {
   const from = await make(owner, ownersKey);
   const to = await make(thief, "the-key-of-the-thief");
   const sessionOf = async (): Promise<Record<string, string>> => {
-    const { body } = await face.call("Initialize", { token: await thief.token() });
+    const { body } = await api.call("Initialize", { token: await thief.token() });
     return { "x-session-id": String((body as JsonObject)["sessionId"]) };
   };
   const options = { token: await thief.token(), headers: await sessionOf(), input: { name: `look_up__${to}` } };
-  expect((await face.call("CallTool", options)).status).toBe(200);
+  expect((await api.call("CallTool", options)).status).toBe(200);
 
   await service.stop();
   await accounts.query(
@@ -285,7 +285,7 @@ test("a secret that is moved to another row does not open there", async () => {
   );
   await service.start();
   upstream.authorizations.length = 0;
-  const outcome = await face.call("CallTool", options);
+  const outcome = await api.call("CallTool", options);
   expect(outcome.status).toBe(500);
   expect(outcome.message).toMatch(/^Failed to call tool: /);
   expect(upstream.authorizations.filter((sent) => sent.includes(ownersKey))).toEqual([]);

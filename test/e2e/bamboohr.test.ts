@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { type Prism, startPrismMock } from "../support/prism.ts";
@@ -51,7 +51,7 @@ beforeAll(async () => {
     env: { INTEGRATION_BASE_URLS: `bamboohr=http://127.0.0.1:${port}` },
   });
   accounts = await openAccounts(service.env);
-  owner = createOwner(createFace("rest", service.url), await (await accounts.create()).token());
+  owner = createOwner(createProtocolClient("rest", service.url), await (await accounts.create()).token());
 });
 
 afterAll(async () => {

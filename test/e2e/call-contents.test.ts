@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createWire, modernHeaders, modernMeta } from "../support/mcp-wire.ts";
 import { createMasterKeys, type Service, startService } from "../support/service.ts";
@@ -35,9 +35,9 @@ afterAll(async () => {
   await Promise.all([upstream?.close(), database?.close()]);
 });
 
-test("calls are kept alike over every face, sealed, and by the replica that did not hear the owner itself", async () => {
+test("calls are kept alike over every protocol, sealed, and by the replica that did not hear the owner itself", async () => {
   const token = await (await accounts.create()).token();
-  const [here, there] = replicas.map(({ url }) => ({ url, ...createFace("rest", url) }));
+  const [here, there] = replicas.map(({ url }) => ({ url, ...createProtocolClient("rest", url) }));
   if (here === undefined || there === undefined) throw new Error("two replicas were started");
   const configuration = { url: upstream.url, api_token: KEY };
   const created = await here.call("CreateConnection", { token, input: { server_type: "mcp", configuration } });
@@ -56,7 +56,7 @@ test("calls are kept alike over every face, sealed, and by the replica that did 
   const wire = createWire(there.url, token);
   const { sessionId } = (await there.call("Initialize", { token })).body as { sessionId: string };
   const session = await wire.open();
-  const said = (face: string) => ({ text: `${CANARY} over ${face}, with ${KEY}` });
+  const said = (client: string) => ({ text: `${CANARY} over ${client}, with ${KEY}` });
   await until(
     async () => {
       const { last } = await wire.call("tools/list", {}, { headers: session });
@@ -70,7 +70,7 @@ test("calls are kept alike over every face, sealed, and by the replica that did 
     headers: { "x-session-id": sessionId },
     input: { name: "tool_1", arguments: said("REST") },
   });
-  await createFace("grpc", there.url).call("CallTool", {
+  await createProtocolClient("grpc", there.url).call("CallTool", {
     token,
     headers: { "x-session-id": sessionId },
     input: { name: "tool_2", arguments: said("gRPC") },
@@ -97,10 +97,10 @@ test("calls are kept alike over every face, sealed, and by the replica that did 
     },
     { what: "five calls, all kept" },
   );
-  const faces = ["REST", "gRPC", "a session", "no session", "call_tool"];
+  const protocols = ["REST", "gRPC", "a session", "no session", "call_tool"];
   for (const [index, call] of calls.entries()) {
     const { body } = await here.call("GetCall", { token, input: { server_id: id, call_id: call.id } });
-    const text = `${CANARY} over ${faces[index]}, with [redacted]`;
+    const text = `${CANARY} over ${protocols[index]}, with [redacted]`;
     expect(body).toMatchObject({ data: { arguments: { text }, result: { isError: false } } });
     expect(JSON.stringify(body)).not.toContain(KEY);
   }

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { CallToolRequestSchema, RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -83,7 +83,7 @@ describe.each(["openapi", "mcp"])("a call to an upstream of type %s", (serverTyp
 
   beforeAll(async () => {
     const token = await (await accounts.create()).token();
-    const rest = createFace("rest", service.url);
+    const rest = createProtocolClient("rest", service.url);
     const spec = {
       openapi: "3.1.0",
       info: { title: "Slow", version: "1" },

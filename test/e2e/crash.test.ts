@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
   [database, upstream] = await Promise.all([createTestDatabase(), startUpstream()]);
   service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: upstream.host } });
   accounts = await openAccounts(service.env);
-  owner = createOwner(createFace("rest", service.url), await (await accounts.create()).token());
+  owner = createOwner(createProtocolClient("rest", service.url), await (await accounts.create()).token());
 });
 
 afterAll(async () => {
@@ -119,7 +119,7 @@ test("a purge that was cut off is done after the restart, and nobody sees the co
   });
   expect(await remains(id)).toEqual({ ...NOTHING, calls: 1 });
   await service.start();
-  const again = await createFace("rest", service.url).call("GetConnection", {
+  const again = await createProtocolClient("rest", service.url).call("GetConnection", {
     token: owner.token,
     input: { server_id: id },
   });

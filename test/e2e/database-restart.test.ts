@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -28,7 +28,7 @@ beforeAll(async () => {
   ]);
   service = await startService({ databaseUrl: postgres.url, env: { OUTBOUND_ALLOW: upstream.host } });
   accounts = await openAccounts(service.env);
-  owner = createOwner(createFace("rest", service.url), await (await accounts.create()).token());
+  owner = createOwner(createProtocolClient("rest", service.url), await (await accounts.create()).token());
   await accounts.close();
 });
 
@@ -75,8 +75,8 @@ test.each(["SIGINT", "SIGQUIT"] as const)(
     const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
     await owner.waitFor(id, "verified");
     const session = await owner.open();
-    const rest = createFace("rest", service.url);
-    const grpc = createFace("grpc", service.url);
+    const rest = createProtocolClient("rest", service.url);
+    const grpc = createProtocolClient("grpc", service.url);
     const { token } = owner;
     const loads = [
       load(4, () => rest.call("ListConnections", { token })),

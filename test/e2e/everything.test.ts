@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -19,8 +19,8 @@ beforeAll(async () => {
   service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: new URL(everything.url).host } });
   accounts = await openAccounts(service.env);
   const token = await (await accounts.create()).token();
-  rest = createOwner(createFace("rest", service.url), token);
-  grpc = createOwner(createFace("grpc", service.url), token);
+  rest = createOwner(createProtocolClient("rest", service.url), token);
+  grpc = createOwner(createProtocolClient("grpc", service.url), token);
   id = await rest.create({ server_type: "mcp", configuration: { url: everything.url } });
   await rest.waitFor(id, "verified");
 });
@@ -43,8 +43,8 @@ test("the reference server's tools are listed with their schemas", async () => {
   );
 });
 
-test.each(["rest", "grpc"] as const)("text, sums and images come through over %s", async (faceName) => {
-  const owner = faceName === "rest" ? rest : grpc;
+test.each(["rest", "grpc"] as const)("text, sums and images come through over %s", async (protocol) => {
+  const owner = protocol === "rest" ? rest : grpc;
   const session = await owner.open();
   const echo = await owner.call("CallTool", { name: "echo", arguments: { message: "hello ✓" } }, session);
   expect(echo).toEqual({ content: [{ type: "text", text: "Echo: hello ✓" }], isError: false });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
 import { type CodeClient, redeem } from "../transport/oauth/code-flow.ts";
-import { createFace, createFaces } from "../support/clients.ts";
+import { createProtocolClient, createProtocolClients } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createFormBrowser } from "../support/form-browser.ts";
 import { type Decider, grantAccess } from "../support/grant-access.ts";
@@ -51,7 +51,7 @@ async function newPerson(email: string): Promise<{ person: Decider; owner: Owner
   const pat = await service.command("pat", "create", "--account", email, "--scope", "mgmt.read mgmt.write mcp.write");
   return {
     person: { email, password: String(made["password"]) },
-    owner: createOwner(createFace("rest", service.url), String(pat["token"])),
+    owner: createOwner(createProtocolClient("rest", service.url), String(pat["token"])),
   };
 }
 
@@ -106,9 +106,9 @@ describe("the audience (DESIGN §6): a token is honoured where it is for, whatev
     ];
     expect(statuses).toEqual(expected);
     const [management] = expected;
-    for (const face of createFaces(service.url)) {
-      const { message } = await face.call("ListConnections", { token });
-      expect([face.name, message]).toEqual([face.name, management === 200 ? "" : "Invalid or expired token."]);
+    for (const api of createProtocolClients(service.url)) {
+      const { message } = await api.call("ListConnections", { token });
+      expect([api.name, message]).toEqual([api.name, management === 200 ? "" : "Invalid or expired token."]);
     }
   });
 });
@@ -120,12 +120,12 @@ describe("a grant on chosen connections shows those and no others", () => {
   });
 
   test("in the list, on every protocol", async () => {
-    for (const face of createFaces(service.url)) {
-      const outcome = await face.call("ListConnections", { token });
+    for (const api of createProtocolClients(service.url)) {
+      const outcome = await api.call("ListConnections", { token });
       const { data } = Object(outcome.body) as { data: { id: number }[] };
-      expect([face.name, data.map(({ id }) => String(id))]).toEqual([face.name, [second]]);
+      expect([api.name, data.map(({ id }) => String(id))]).toEqual([api.name, [second]]);
     }
-    const page = await createFace("rest", service.url).call("ListConnections", {
+    const page = await createProtocolClient("rest", service.url).call("ListConnections", {
       token,
       input: { limit: 1, offset: 0 },
     });
@@ -133,39 +133,39 @@ describe("a grant on chosen connections shows those and no others", () => {
   });
 
   test("by id: others are as if they were not there, to read, change, delete and list tools of", async () => {
-    for (const face of createFaces(service.url)) {
+    for (const api of createProtocolClients(service.url)) {
       for (const operation of ["GetConnection", "UpdateConnection", "DeleteConnection", "ListConnectionTools"]) {
-        const theirs = await face.call(operation, { token, input: { server_id: first } });
-        const missing = await face.call(operation, { token, input: { server_id: foreign } });
+        const theirs = await api.call(operation, { token, input: { server_id: first } });
+        const missing = await api.call(operation, { token, input: { server_id: foreign } });
         expect([operation, theirs.message.replace(first, "…")]).toEqual([
           operation,
           missing.message.replace(foreign, "…"),
         ]);
         expect(theirs.message).toMatch(/not found/);
       }
-      const own = await face.call("GetConnection", { token, input: { server_id: second } });
-      expect([face.name, own.message]).toEqual([face.name, ""]);
+      const own = await api.call("GetConnection", { token, input: { server_id: second } });
+      expect([api.name, own.message]).toEqual([api.name, ""]);
     }
   });
 
   test("new ones cannot be made with it", async () => {
     const input = { server_type: "mcp", configuration: { url: everything.url } };
-    for (const face of createFaces(service.url)) {
-      const { message } = await face.call("CreateConnection", { token, input });
-      expect([face.name, message]).toEqual([face.name, "You do not have permission to create connections."]);
+    for (const api of createProtocolClients(service.url)) {
+      const { message } = await api.call("CreateConnection", { token, input });
+      expect([api.name, message]).toEqual([api.name, "You do not have permission to create connections."]);
     }
   });
 
   test("in the runtime: their tools alone, by their bare names, and no call to others", async () => {
-    for (const face of createFaces(service.url)) {
-      const opened = await face.call("Initialize", { token, input: INITIALIZE });
+    for (const api of createProtocolClients(service.url)) {
+      const opened = await api.call("Initialize", { token, input: INITIALIZE });
       const headers = { "x-session-id": String((Object(opened.body) as Record<string, unknown>)["sessionId"]) };
-      const listed = await face.call("ListTools", { token, headers });
+      const listed = await api.call("ListTools", { token, headers });
       const { tools } = Object(listed.body) as { tools: { name: string }[] };
       expect(tools.map(({ name }) => name)).toContain("echo");
       const input = { name: `echo__${first}`, arguments: { message: "hello" } };
-      const called = await face.call("CallTool", { token, headers, input });
-      expect([face.name, called.message === ""]).toEqual([face.name, false]);
+      const called = await api.call("CallTool", { token, headers, input });
+      expect([api.name, called.message === ""]).toEqual([api.name, false]);
     }
     expect(await statusOf("POST", `/mcp/${first}`, token, RPC)).toBe(404);
     expect(await statusOf("POST", `/mcp/${second}`, token, RPC)).toBe(200);
@@ -173,18 +173,18 @@ describe("a grant on chosen connections shows those and no others", () => {
 
   test("in the history: its own calls alone", async () => {
     const everywhere = await tokenFor(undefined);
-    const face = createFace("rest", service.url);
+    const api = createProtocolClient("rest", service.url);
     for (const id of [first, second]) {
-      const opened = await face.call("Initialize", { token: everywhere, input: INITIALIZE });
+      const opened = await api.call("Initialize", { token: everywhere, input: INITIALIZE });
       const headers = { "x-session-id": String((Object(opened.body) as Record<string, unknown>)["sessionId"]) };
-      await face.call("CallTool", {
+      await api.call("CallTool", {
         token: everywhere,
         headers,
         input: { name: `echo__${id}`, arguments: { message: "hello" } },
       });
     }
     const idsOf = async (by: string): Promise<Set<string>> => {
-      const { body } = await face.call("ListCalls", { token: by });
+      const { body } = await api.call("ListCalls", { token: by });
       const { data } = Object(body) as { data: { mcp_server_id: number }[] };
       return new Set(data.map(({ mcp_server_id: id }) => String(id)));
     };
@@ -221,7 +221,7 @@ describe("a grant on chosen connections shows those and no others", () => {
 test("a client under a grant makes and changes no credentials, which would outlive the grant", async () => {
   const token = await tokenFor(undefined);
   const secret = { oauth2_client_secret: "a-secret-that-a-client-would-like-to-keep" };
-  const { body } = await createFace("rest", service.url).call("CreateOAuthClient", {
+  const { body } = await createProtocolClient("rest", service.url).call("CreateOAuthClient", {
     token: owner.token,
     input: { scopes: ["mcp.write"] },
   });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
 import { followAuthorization, logInPerson, type LoggedIn } from "../support/authorize.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type OAuthUpstream, startOAuthUpstream } from "../support/oauth-upstream.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
@@ -30,8 +30,8 @@ beforeAll(async () => {
   const { token } = await here.command(
     ...["pat", "create", "--account", person.email, "--scope", "mgmt.read mgmt.write mcp.read mcp.write"],
   );
-  owner = createOwner(createFace("rest", here.url), String(token));
-  elsewhere = createOwner(createFace("rest", there.url), String(token));
+  owner = createOwner(createProtocolClient("rest", here.url), String(token));
+  elsewhere = createOwner(createProtocolClient("rest", there.url), String(token));
 }, 120_000);
 
 afterAll(async () => {

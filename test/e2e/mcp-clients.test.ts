@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
 import { runChild } from "../support/child-process.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createOwner } from "../support/owner.ts";
 import { type Prism, startPrismMock } from "../support/prism.ts";
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const account = await accounts.create();
   tokens["personal access token"] = await account.token("mgmt.read mgmt.write");
   tokens["client credentials"] = await tokenByCredentials(account, "mcp.read mcp.write");
-  const owner = createOwner(createFace("rest", service.url), tokens["personal access token"]);
+  const owner = createOwner(createProtocolClient("rest", service.url), tokens["personal access token"]);
   const ids = await Promise.all([
     owner.create({ server_type: "mcp", configuration: { url: everything.url } }),
     owner.create({ server_type: "bamboohr", configuration: { company_domain: "acme", api_token: "0123456789" } }),

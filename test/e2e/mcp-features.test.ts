@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createOwner } from "../support/owner.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
   service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: new URL(everything.url).host } });
   accounts = await openAccounts(service.env);
   token = await (await accounts.create()).token();
-  const owner = createOwner(createFace("rest", service.url), token);
+  const owner = createOwner(createProtocolClient("rest", service.url), token);
   [id, otherId] = await Promise.all([
     owner.create({ server_type: "mcp", configuration: { url: everything.url } }),
     owner.create({ server_type: "mcp", configuration: { url: everything.url } }),

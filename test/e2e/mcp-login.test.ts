@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OPERATOR } from "../../src/identity/actor.ts";
 import { type EverythingServer, startEverythingServer } from "../integrations/mcp/everything-server.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createFormBrowser } from "../support/form-browser.ts";
 import { type Decider, grantAccess } from "../support/grant-access.ts";
@@ -67,7 +67,7 @@ beforeAll(async () => {
   const [accountId, email, password] = [made["account_id"], made["email"], made["password"]].map(String);
   person = { accountId: accountId ?? "", email: email ?? "", password: password ?? "" };
   const pat = await service.command("pat", "create", "--account", person.email, "--scope", "mgmt.read mgmt.write");
-  owner = createOwner(createFace("rest", service.url), String(pat["token"]));
+  owner = createOwner(createProtocolClient("rest", service.url), String(pat["token"]));
   ids = await Promise.all(
     [0, 1].map(() => owner.create({ server_type: "mcp", configuration: { url: everything.url } })),
   );

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createWire, modernHeaders, modernMeta, type Wire, type WireStream } from "../support/mcp-wire.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
@@ -32,7 +32,7 @@ beforeAll(async () => {
   accounts = await openAccounts(replicas[0]?.env ?? {});
   account = await accounts.create();
   const token = await account.token();
-  owner = createOwner(createFace("rest", urlOf(0)), token);
+  owner = createOwner(createProtocolClient("rest", urlOf(0)), token);
   here = createWire(urlOf(0), token);
   there = createWire(urlOf(1), token);
 }, 90_000);

@@ -13,7 +13,7 @@ import {
   startOperatorVendor,
 } from "../integrations/openapi/operator-contract.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace, type Face } from "../support/clients.ts";
+import { createProtocolClient, type ProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { freePort } from "../support/free-port.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
@@ -27,7 +27,7 @@ let called: SeenCall[];
 let dispatcher: Dispatcher;
 let app: Awaited<ReturnType<typeof createApp>>;
 let accounts: TestAccounts;
-let face: Face;
+let client: ProtocolClient;
 let written = "";
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ beforeAll(async () => {
   app = await createApp(readConfig(env), log, [acme]);
   await app.listen();
   accounts = await openAccounts(env);
-  face = createFace("rest", `http://127.0.0.1:${port}`);
+  client = createProtocolClient("rest", `http://127.0.0.1:${port}`);
 });
 
 afterAll(async () => {
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 async function newOwner(): Promise<Owner> {
-  return createOwner(face, await (await accounts.create()).token());
+  return createOwner(client, await (await accounts.create()).token());
 }
 
 const WISH = { server_type: "acme", auth_method: "oauth2", configuration: { site: "blue" } };
@@ -81,7 +81,7 @@ test("a connection is authorised by the operator's client, nobody logging in, un
   expect(renewed).toContain(OPERATOR_CLIENT.clientId);
 
   const authorize = { input: { server_id: id }, token: owner.token };
-  const refused = await face.call("AuthorizeConnection", authorize);
+  const refused = await client.call("AuthorizeConnection", authorize);
   expect(refused).toMatchObject({
     status: 400,
     message:
@@ -118,7 +118,7 @@ test("another tenant is verified anew with the same client, and nobody is asked 
 test("it takes no key at create, and where no client is configured the refusal says what to set", async () => {
   const owner = await newOwner();
   const refusal = async (input: JsonObject) => {
-    const { status, message } = await face.call("CreateConnection", { input, token: owner.token });
+    const { status, message } = await client.call("CreateConnection", { input, token: owner.token });
     return `${status} ${message}`;
   };
   expect(await refusal({ ...WISH, configuration: { site: "blue", api_token: "the-key" } })).toBe(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createFace, type Face } from "../support/clients.ts";
+import { createProtocolClient, type ProtocolClient } from "../support/clients.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createFormBrowser, formsOf } from "../support/form-browser.ts";
@@ -12,7 +12,7 @@ const CLIENT = { clientId: "patchbay-at-github", clientSecret: "canary-secret:of
 let database: TestDatabase;
 let vendor: Vendor;
 let service: Service;
-let face: Face;
+let client: ProtocolClient;
 const called: { readonly path: string; readonly subject: string | undefined }[] = [];
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ beforeAll(async () => {
     grant_types: ["authorization_code", "refresh_token"],
     token_endpoint_auth_method: "client_secret_post",
   });
-  face = createFace("rest", service.url);
+  client = createProtocolClient("rest", service.url);
 });
 
 afterAll(async () => {
@@ -55,7 +55,7 @@ test("an owner connects GitHub by logging in there, and its tools are called in 
   const person = await service.command("account", "create", "--email", "ada@example.com");
   const scope = "mgmt.read mgmt.write mcp.read mcp.write";
   const { token } = await service.command("pat", "create", "--account", "ada@example.com", "--scope", scope);
-  const owner = createOwner(face, String(token));
+  const owner = createOwner(client, String(token));
   const catalog = (await owner.call("ListIntegrations")) as { data: { server_type: string; auth_methods: string[] }[] };
   const methodsOf = (name: string) => catalog.data.find(({ server_type }) => server_type === name)?.auth_methods;
   expect([methodsOf("github"), methodsOf("gitlab")]).toEqual([["api_key", "oauth2"], ["api_key"]]);

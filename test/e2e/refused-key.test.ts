@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 test("a verified key that is refused in a call turns the connection failed before the eyes of who watches", async () => {
   const token = await (await accounts.create()).token();
-  const { call } = createFace("rest", service.url);
+  const { call } = createProtocolClient("rest", service.url);
   upstream.key = "first-key-of-the-upstream";
   const configuration = { url: upstream.url, api_token: upstream.key };
   const created = await call("CreateConnection", { token, input: { server_type: "mcp", configuration } });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
-import { createFace, type Face } from "../support/clients.ts";
+import { createProtocolClient, type ProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { createMasterKeys, runCommand, type Service, startService } from "../support/service.ts";
@@ -16,7 +16,7 @@ let accounts: TestAccounts;
 let account: TestAccount;
 let here: Owner;
 let there: Owner;
-let faceThere: Face;
+let apiThere: ProtocolClient;
 let urlThere: string;
 
 beforeAll(async () => {
@@ -34,9 +34,9 @@ beforeAll(async () => {
   account = await accounts.create();
   const token = await account.token();
   urlThere = second.url;
-  faceThere = createFace("grpc", second.url);
-  here = createOwner(createFace("rest", first.url), token);
-  there = createOwner(faceThere, token);
+  apiThere = createProtocolClient("grpc", second.url);
+  here = createOwner(createProtocolClient("rest", first.url), token);
+  there = createOwner(apiThere, token);
 });
 
 afterAll(async () => {
@@ -59,7 +59,7 @@ async function statusThere(
   token: string,
   headers: Readonly<Record<string, string>> = {},
 ) {
-  const { status, body } = await faceThere.call(operation, { input, token, headers });
+  const { status, body } = await apiThere.call(operation, { input, token, headers });
   return { status, body: body as JsonObject | null };
 }
 
@@ -152,7 +152,7 @@ test("narrowing access on one replica ends the tokens and sessions of the connec
   };
   const before = await ask();
   expect(before).toMatchObject({ scope: "mcp.read mcp.write", token_type: "Bearer" });
-  const client = createOwner(faceThere, String(before["access_token"]));
+  const client = createOwner(apiThere, String(before["access_token"]));
   const session = await client.open();
   expect(await client.call("CallTool", { name: "change" }, session)).toMatchObject({ isError: false });
 
@@ -162,7 +162,7 @@ test("narrowing access on one replica ends the tokens and sessions of the connec
   expect(after["scope"]).toBe("mcp.read");
   const narrowed = String(after["access_token"]);
   expect((await statusThere("ListTools", {}, narrowed, session)).status).toBe("not_found");
-  const anew = createOwner(faceThere, narrowed);
+  const anew = createOwner(apiThere, narrowed);
   await until(async () => {
     const { tools } = await anew.call("ListTools", {}, await anew.open());
     return JSON.stringify((tools as JsonObject[]).map(({ name }) => name)) === '["look_up"]';

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createMasterKeys, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -33,15 +33,15 @@ afterAll(async () => {
   await Promise.all([upstream?.close(), database?.close()]);
 });
 
-const FACES = ["rest", "grpc", "connect", "grpc-web"] as const;
+const PROTOCOLS = ["rest", "grpc", "connect", "grpc-web"] as const;
 
 test("the same create twenty times at once, at two replicas over four protocols, creates one connection", async () => {
   const token = await (await accounts.create()).token();
   const input = { server_type: "mcp", configuration: { url: upstream.url, api_token: "canary-of-the-key" } };
   const outcomes = await Promise.all(
     Array.from({ length: 20 }, (_, index) => {
-      const face = createFace(FACES[index % 4] ?? "rest", replicas[Math.floor(index / 4) % 2]?.url ?? "");
-      return face.call("CreateConnection", { input, token, headers: { "idempotency-key": "all-at-once" } });
+      const api = createProtocolClient(PROTOCOLS[index % 4] ?? "rest", replicas[Math.floor(index / 4) % 2]?.url ?? "");
+      return api.call("CreateConnection", { input, token, headers: { "idempotency-key": "all-at-once" } });
     }),
   );
   expect(outcomes.map(({ status, message }) => `${status} ${message}`.trim())).toEqual(
@@ -50,7 +50,7 @@ test("the same create twenty times at once, at two replicas over four protocols,
   expect(new Set(outcomes.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   expect(outcomes.filter(({ headers }) => headers.get("idempotency-replayed") === "true")).toHaveLength(19);
   const [replica] = replicas;
-  const listed = await createFace("rest", replica?.url ?? "").call("ListConnections", { token });
+  const listed = await createProtocolClient("rest", replica?.url ?? "").call("ListConnections", { token });
   expect(listed.body).toMatchObject({ data: [{ id: expect.any(Number) }] });
 });
 
@@ -59,7 +59,7 @@ test("a key is the account's own", async () => {
   const ids = await Promise.all(
     [1, 2].map(async () => {
       const token = await (await accounts.create()).token();
-      const rest = createFace("rest", replicas[0]?.url ?? "");
+      const rest = createProtocolClient("rest", replicas[0]?.url ?? "");
       const { body } = await rest.call("CreateConnection", { input, token, headers: { "idempotency-key": "shared" } });
       return Object(body).server_id;
     }),
@@ -71,7 +71,7 @@ test("after a day the key is free: the same request creates another connection",
   const token = await (await accounts.create()).token();
   const input = { server_type: "mcp", configuration: { url: upstream.url } };
   const send = async () => {
-    const rest = createFace("rest", replicas[0]?.url ?? "");
+    const rest = createProtocolClient("rest", replicas[0]?.url ?? "");
     const outcome = await rest.call("CreateConnection", { input, token, headers: { "idempotency-key": "day" } });
     return Object(outcome.body).server_id;
   };
@@ -85,7 +85,7 @@ test("after a day the key is free: the same request creates another connection",
 test("nothing that could be a secret is kept with a key", async () => {
   const token = await (await accounts.create()).token();
   const input = { server_type: "mcp", configuration: { url: upstream.url, api_token: "canary-of-the-key" } };
-  const rest = createFace("rest", replicas[0]?.url ?? "");
+  const rest = createProtocolClient("rest", replicas[0]?.url ?? "");
   await rest.call("CreateConnection", { input, token, headers: { "idempotency-key": "kept" } });
   const { rows } = await client.query("select row_to_json(k)::text as text from idempotency_key k where key = 'kept'");
   expect(rows).toEqual([{ text: expect.stringContaining('"server_type":"mcp"') }]);
@@ -96,8 +96,8 @@ test("nothing that could be a secret is kept with a key", async () => {
 test("of changes that are all meant for one version, at two replicas at once, one is made", async () => {
   const token = await (await accounts.create()).token();
   const input = { server_type: "mcp", configuration: { url: upstream.url } };
-  const faces = replicas.map(({ url }) => createFace("rest", url));
-  const rest = (index: number) => faces[index % faces.length] ?? createFace("rest", "");
+  const apis = replicas.map(({ url }) => createProtocolClient("rest", url));
+  const rest = (index: number) => apis[index % apis.length] ?? createProtocolClient("rest", "");
   const { server_id } = Object((await rest(0).call("CreateConnection", { input, token })).body);
   const read = async () => rest(0).call("GetConnection", { input: { server_id }, token });
   await until(async () => Object((await read()).body).data.api_key_verification_status === "verified");

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
 import { createChangeStreamFetch } from "../support/change-stream.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { createMasterKeys, type Service, startService } from "../support/service.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
   accounts = await openAccounts(first.env);
   account = await accounts.create();
   token = await account.token();
-  here = createOwner(createFace("rest", first.url), token);
+  here = createOwner(createProtocolClient("rest", first.url), token);
   urlThere = second.url;
 });
 
@@ -114,7 +114,7 @@ test("an upstream that swaps its tools deceives nobody, on any replica, until it
   expect((await client.callTool({ name: "change", arguments: { text: "as before" } })).isError).toBe(true);
 
   // What stood for both changes stands for nothing that waits now.
-  const outcome = await createFace("rest", urlThere).call("AcceptToolChanges", {
+  const outcome = await createProtocolClient("rest", urlThere).call("AcceptToolChanges", {
     input: { server_id: id, digest: all ?? "" },
     token,
   });

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   service = await startService({ databaseUrl: database.url });
   accounts = await openAccounts(service.env);
   account = await accounts.create();
-  owner = createOwner(createFace("rest", service.url), await account.token());
+  owner = createOwner(createProtocolClient("rest", service.url), await account.token());
 });
 
 afterAll(async () => {
@@ -54,7 +54,7 @@ test("a quiet watch beats", async () => {
 });
 
 test("a watch sees what is made after it began, and nothing of others", async () => {
-  const stranger = createOwner(createFace("grpc", service.url), await (await accounts.create()).token());
+  const stranger = createOwner(createProtocolClient("grpc", service.url), await (await accounts.create()).token());
   const own = watchRest(service.url, owner.token);
   const theirs = watchGrpc(service.url, stranger.token);
   for (const watch of [own, theirs]) await watch.event(({ event }) => event === "snapshot", "snapshot");

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
-import { createFace, type Face } from "../support/clients.ts";
+import { createProtocolClient, type ProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 let database: TestDatabase;
 let service: Service;
 let accounts: TestAccounts;
-let rest: Face;
+let rest: ProtocolClient;
 let account: TestAccount;
 let token: string;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   service = await startService({ databaseUrl: database.url });
   accounts = await openAccounts(service.env);
-  rest = createFace("rest", service.url);
+  rest = createProtocolClient("rest", service.url);
   account = await accounts.create();
   token = await account.token();
 });
@@ -149,8 +149,11 @@ test("a long or odd name of a caller's program is cut and harmless", async () =>
 test("over gRPC the log knows the address as well", async () => {
   const owner = await accounts.create();
   const bearer = await owner.token();
-  for (const face of ["grpc", "grpc-web", "connect"] as const)
-    await createFace(face, service.url).call("CreateOAuthClient", { token: bearer, input: { scopes: ["mgmt.read"] } });
+  for (const api of ["grpc", "grpc-web", "connect"] as const)
+    await createProtocolClient(api, service.url).call("CreateOAuthClient", {
+      token: bearer,
+      input: { scopes: ["mgmt.read"] },
+    });
   const events = await eventsOf(owner.id, "oauth_client.create");
   expect(events.map(({ address }) => address)).toEqual(["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
 });

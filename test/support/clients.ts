@@ -13,7 +13,7 @@ import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 import type { JsonObject } from "../../src/json.ts";
-import { FACE_NAMES, type FaceName, type Outcome } from "./outcome.ts";
+import { PROTOCOL_NAMES, type ProtocolName, type Outcome } from "./outcome.ts";
 import { callRest } from "./rest-client.ts";
 import { callRpc } from "./rpc-client.ts";
 
@@ -25,8 +25,8 @@ export interface CallOptions {
 }
 
 /** The service through one protocol, made from the generated code. */
-export interface Face {
-  readonly name: FaceName;
+export interface ProtocolClient {
+  readonly name: ProtocolName;
   readonly isRest: boolean;
   call(operation: string, options?: CallOptions): Promise<Outcome>;
 }
@@ -58,7 +58,7 @@ export function operationNamed(name: string): DescMethod {
 }
 
 /** A client of one protocol. */
-export function createFace(name: FaceName, url: string): Face {
+export function createProtocolClient(name: ProtocolName, url: string): ProtocolClient {
   const transport = transportOf(name, url);
   return {
     name,
@@ -73,11 +73,11 @@ export function createFace(name: FaceName, url: string): Face {
 }
 
 /** Clients of all four protocols. */
-export function createFaces(url: string): readonly Face[] {
-  return FACE_NAMES.map((name) => createFace(name, url));
+export function createProtocolClients(url: string): readonly ProtocolClient[] {
+  return PROTOCOL_NAMES.map((name) => createProtocolClient(name, url));
 }
 
-function transportOf(name: FaceName, url: string): Transport | undefined {
+function transportOf(name: ProtocolName, url: string): Transport | undefined {
   switch (name) {
     case "rest":
       return undefined;

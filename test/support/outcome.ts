@@ -15,7 +15,7 @@ export interface Outcome {
 }
 
 /** The words of the protocols. */
-export const FACE_NAMES = ["rest", "connect", "grpc", "grpc-web"] as const;
+export const PROTOCOL_NAMES = ["rest", "connect", "grpc", "grpc-web"] as const;
 
 /** One protocol. */
-export type FaceName = (typeof FACE_NAMES)[number];
+export type ProtocolName = (typeof PROTOCOL_NAMES)[number];

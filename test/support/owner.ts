@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { JsonObject } from "../../src/json.ts";
-import type { Face } from "./clients.ts";
+import type { ProtocolClient } from "./clients.ts";
 import { until } from "./until.ts";
 
 /** What the owner of connections does, each step expected to succeed. */
@@ -18,11 +18,11 @@ export interface Owner {
 }
 
 /** An owner who speaks one protocol. */
-export function createOwner(face: Face, token: string): Owner {
+export function createOwner(client: ProtocolClient, token: string): Owner {
   const owner: Owner = {
     token,
     async call(operation, input = {}, headers = {}) {
-      const outcome = await face.call(operation, { input, headers, token });
+      const outcome = await client.call(operation, { input, headers, token });
       expect([operation, outcome.message]).toEqual([operation, ""]);
       return Object(outcome.body) as JsonObject;
     },

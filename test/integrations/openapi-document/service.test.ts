@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../../support/accounts.ts";
-import { createFace, type Face } from "../../support/clients.ts";
+import { createProtocolClient, type ProtocolClient } from "../../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import type { Outcome } from "../../support/outcome.ts";
 import { type Service, startService } from "../../support/service.ts";
@@ -34,18 +34,18 @@ afterAll(async () => {
   await Promise.all([site?.close(), other?.close(), database?.close()]);
 });
 
-async function call(face: Face, operation: string, input: JsonObject, headers = {}): Promise<Outcome> {
-  return face.call(operation, { input, token: await account.token(), headers });
+async function call(client: ProtocolClient, operation: string, input: JsonObject, headers = {}): Promise<Outcome> {
+  return client.call(operation, { input, token: await account.token(), headers });
 }
 
-async function fields(face: Face, operation: string, input: JsonObject, headers = {}): Promise<JsonObject> {
-  const outcome = await call(face, operation, input, headers);
+async function fields(client: ProtocolClient, operation: string, input: JsonObject, headers = {}): Promise<JsonObject> {
+  const outcome = await call(client, operation, input, headers);
   expect([operation, outcome.message]).toEqual([operation, ""]);
   return Object(outcome.body) as JsonObject;
 }
 
-const statusOf = async (face: Face, id: string): Promise<unknown> =>
-  ((await fields(face, "GetConnection", { server_id: id }))["data"] as JsonObject)["api_key_verification_status"];
+const statusOf = async (client: ProtocolClient, id: string): Promise<unknown> =>
+  ((await fields(client, "GetConnection", { server_id: id }))["data"] as JsonObject)["api_key_verification_status"];
 
 /** A document of some 200 KB. */
 const large = (): JsonObject =>
@@ -59,14 +59,14 @@ const large = (): JsonObject =>
 test.each(["rest", "connect", "grpc"] as const)(
   "an inline document becomes tools that can be called over %s",
   async (name) => {
-    const face = createFace(name, service.url);
-    const created = await fields(face, "CreateConnection", {
+    const client = createProtocolClient(name, service.url);
+    const created = await fields(client, "CreateConnection", {
       server_type: "openapi",
       configuration: { spec: large(), api_token: KEY },
     });
     const id = String(created["server_id"]);
-    await until(async () => (await statusOf(face, id)) === "verified", { what: "verified" });
-    const { data } = await fields(face, "ListConnectionTools", { server_id: id });
+    await until(async () => (await statusOf(client, id)) === "verified", { what: "verified" });
+    const { data } = await fields(client, "ListConnectionTools", { server_id: id });
     expect(data).toMatchObject({
       total_count: 2,
       tools: [
@@ -74,39 +74,41 @@ test.each(["rest", "connect", "grpc"] as const)(
         { name: "list_things", read_only: true },
       ],
     });
-    const { sessionId } = await fields(face, "Initialize", {});
+    const { sessionId } = await fields(client, "Initialize", {});
     const headers = { "x-session-id": String(sessionId) };
-    const { tools } = await fields(face, "ListTools", {}, headers);
+    const { tools } = await fields(client, "ListTools", {}, headers);
     const [tool] = (tools as JsonObject[])
       .filter((each) => String(each["name"]).startsWith("list_things"))
       .toReversed();
-    expect(await fields(face, "CallTool", { name: String(tool?.["name"]) }, headers)).toMatchObject({ isError: false });
+    expect(await fields(client, "CallTool", { name: String(tool?.["name"]) }, headers)).toMatchObject({
+      isError: false,
+    });
     expect(site.requests.at(-1)).toMatchObject({ url: "/v1/things", headers: { authorization: `Bearer ${KEY}` } });
 
     // What is shown is the digest, and it may be sent back.
     const shown = async (): Promise<JsonObject> =>
-      ((await fields(face, "GetConnection", { server_id: id, view: "detailed" }))["connection"] as JsonObject)[
+      ((await fields(client, "GetConnection", { server_id: id, view: "detailed" }))["connection"] as JsonObject)[
         "config"
       ] as JsonObject;
     const { spec } = await shown();
     expect(spec).toMatch(/^sha256:[0-9a-f]{64}$/);
-    await fields(face, "UpdateConnection", { server_id: id, config: { spec: spec ?? "" } });
+    await fields(client, "UpdateConnection", { server_id: id, config: { spec: spec ?? "" } });
     expect(await shown()).toEqual({ spec });
 
     // Another document may name another server: the key must come with it.
     const elsewhere = documentOf({ servers: [{ url: `${other.url}/v1` }] });
-    const refused = await call(face, "UpdateConnection", { server_id: id, config: { spec: elsewhere } });
+    const refused = await call(client, "UpdateConnection", { server_id: id, config: { spec: elsewhere } });
     expect(refused.message).toMatch(/^config\.spec decides where .* api_token again/);
-    await fields(face, "UpdateConnection", { server_id: id, config: { spec: elsewhere, api_token: KEY } });
+    await fields(client, "UpdateConnection", { server_id: id, config: { spec: elsewhere, api_token: KEY } });
   },
 );
 
 test("a document by its address is listed like any other, and its tools are one document's", async () => {
-  const face = createFace("rest", service.url);
+  const client = createProtocolClient("rest", service.url);
   const configuration = { spec_url: `${site.url}/openapi.json` };
   for (let count = 0; count < 3; count += 1) {
-    const { server_id: id } = await fields(face, "CreateConnection", { server_type: "openapi", configuration });
-    const { data } = await fields(face, "ListConnectionTools", { server_id: id ?? "" });
+    const { server_id: id } = await fields(client, "CreateConnection", { server_type: "openapi", configuration });
+    const { data } = await fields(client, "ListConnectionTools", { server_id: id ?? "" });
     expect(data).toMatchObject({ total_count: 2 });
   }
   expect(site.requests.filter(({ url }) => url === "/openapi.json")).toHaveLength(1);
@@ -115,14 +117,14 @@ test("a document by its address is listed like any other, and its tools are one 
 });
 
 test("how a document's tools changed is shown on every connection that uses it, newest first", async () => {
-  const face = createFace("grpc", service.url);
+  const client = createProtocolClient("grpc", service.url);
   const configuration = { spec_url: `${site.url}/openapi.json?changing` };
-  const { server_id: id } = await fields(face, "CreateConnection", { server_type: "openapi", configuration });
-  await fields(face, "ListConnectionTools", { server_id: id ?? "" });
+  const { server_id: id } = await fields(client, "CreateConnection", { server_type: "openapi", configuration });
+  await fields(client, "ListConnectionTools", { server_id: id ?? "" });
   const insert = "insert into openapi_change (url, added, removed) values ($1, $2, $3)";
   await accounts.query(insert, [configuration.spec_url, ["b"], []]);
   await accounts.query(insert, [configuration.spec_url, [], ["a", "b"]]);
-  const { data } = await fields(face, "ListToolChanges", { server_id: id ?? "" });
+  const { data } = await fields(client, "ListToolChanges", { server_id: id ?? "" });
   const changed_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string;
   expect(data).toEqual([
     { changed_at, added: [], removed: ["a", "b"], changed: [] },
@@ -131,7 +133,7 @@ test("how a document's tools changed is shown on every connection that uses it, 
 });
 
 test("what cannot be a document is refused before anything is stored", async () => {
-  const face = createFace("rest", service.url);
+  const client = createProtocolClient("rest", service.url);
   const tries: [JsonObject, RegExp][] = [
     [{}, /either spec_url or spec/],
     [{ spec: documentOf(), spec_url: site.url }, /either spec_url or spec/],
@@ -143,20 +145,23 @@ test("what cannot be a document is refused before anything is stored", async () 
     [{ spec: documentOf(), username: "n".repeat(40_000) }, /at most 32 KiB/],
   ];
   for (const [configuration, message] of tries) {
-    const outcome = await call(face, "CreateConnection", { server_type: "openapi", configuration });
+    const outcome = await call(client, "CreateConnection", { server_type: "openapi", configuration });
     expect([outcome.status, outcome.message]).toEqual([400, expect.stringMatching(message)]);
   }
 });
 
 test("a document of another account is refused by its digest like one that does not exist", async () => {
-  const face = createFace("rest", service.url);
+  const client = createProtocolClient("rest", service.url);
   const spec = { ...documentOf(), info: { title: "Mine", version: "1" } };
-  const { server_id: id } = await fields(face, "CreateConnection", { server_type: "openapi", configuration: { spec } });
-  const { connection } = await fields(face, "GetConnection", { server_id: id ?? "", view: "detailed" });
+  const { server_id: id } = await fields(client, "CreateConnection", {
+    server_type: "openapi",
+    configuration: { spec },
+  });
+  const { connection } = await fields(client, "GetConnection", { server_id: id ?? "", view: "detailed" });
   const reference = ((connection as JsonObject)["config"] as JsonObject)["spec"];
   const stranger = await accounts.create();
   const refusalOf = async (operation: string, configuration: JsonObject): Promise<Outcome> =>
-    face.call(operation, {
+    client.call(operation, {
       input: { server_type: "openapi", configuration },
       token: await stranger.token(),
       headers: {},
@@ -168,30 +173,30 @@ test("a document of another account is refused by its digest like one that does 
     expect(refused).toEqual(await refusalOf(operation, { spec: unknown }));
   }
   expect((await refusalOf("CreateConnection", { spec: reference ?? "" })).status).toBe(400);
-  await fields(face, "CreateConnection", { server_type: "openapi", configuration: { spec: reference ?? "" } });
+  await fields(client, "CreateConnection", { server_type: "openapi", configuration: { spec: reference ?? "" } });
 });
 
 test("a document can be tried without anything being stored", async () => {
-  const face = createFace("rest", service.url);
+  const client = createProtocolClient("rest", service.url);
   const before = await accounts.query("select digest from openapi_document");
   const spec = { ...large(), info: { title: "Only tried", version: "1" } };
   const configuration = { spec, api_token: KEY };
-  const tried = await fields(face, "ValidateConfiguration", { server_type: "openapi", configuration });
+  const tried = await fields(client, "ValidateConfiguration", { server_type: "openapi", configuration });
   expect(tried["data"]).toEqual({ valid: true, errors: [], verification: { outcome: "verified" } });
-  const { data } = await fields(face, "PreviewTools", { server_type: "openapi", configuration: { spec }, limit: 1 });
+  const { data } = await fields(client, "PreviewTools", { server_type: "openapi", configuration: { spec }, limit: 1 });
   expect(data).toMatchObject({ tools: [{ name: "add_thing" }], total_count: 2, has_more: true });
   expect(await accounts.query("select digest from openapi_document")).toEqual(before);
 });
 
 test("tools of a published document are listed in pages, and cost a connection no row", async () => {
   site.document = readFileSync(GITHUB, "utf8");
-  const face = createFace("rest", service.url);
+  const client = createProtocolClient("rest", service.url);
   const configuration = { spec_url: `${site.url}/openapi.json?github`, base_url: other.url, api_token: KEY };
-  const { server_id: id } = await fields(face, "CreateConnection", { server_type: "openapi", configuration });
-  await until(async () => (await statusOf(face, String(id))) === "verified", { what: "verified" });
+  const { server_id: id } = await fields(client, "CreateConnection", { server_type: "openapi", configuration });
+  await until(async () => (await statusOf(client, String(id))) === "verified", { what: "verified" });
   const names = new Set<unknown>();
   for (let offset = 0; ; offset += 8) {
-    const { data } = await fields(face, "ListConnectionTools", { server_id: id ?? "", limit: 8, offset });
+    const { data } = await fields(client, "ListConnectionTools", { server_id: id ?? "", limit: 8, offset });
     const page = data as { tools: JsonObject[]; total_count: number; has_more: boolean };
     expect(page.total_count).toBe(20);
     for (const { name } of page.tools) names.add(name);

@@ -1,5 +1,5 @@
 import { openAccounts, type TestAccount, type TestAccounts } from "../../support/accounts.ts";
-import { createFace } from "../../support/clients.ts";
+import { createProtocolClient } from "../../support/clients.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { createWire, type Wire } from "../../support/mcp-wire.ts";
 import { createOwner, type Owner } from "../../support/owner.ts";
@@ -34,7 +34,7 @@ export async function createMcpWorld(
   const accounts = await openAccounts(service.env);
   const account = await accounts.create();
   const token = await account.token();
-  const owner = createOwner(createFace("rest", service.url), token);
+  const owner = createOwner(createProtocolClient("rest", service.url), token);
   const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
   await owner.waitFor(id, "verified");
   return {

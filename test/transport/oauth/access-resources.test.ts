@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../../support/accounts.ts";
-import { createFace, type Face } from "../../support/clients.ts";
+import { createProtocolClient, type ProtocolClient } from "../../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { createMasterKeys, type Service, startService } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
@@ -11,8 +11,8 @@ import { until } from "../../support/until.ts";
 let database: TestDatabase;
 let replicas: readonly Service[];
 let accounts: TestAccounts;
-let here: Face;
-let there: Face;
+let here: ProtocolClient;
+let there: ProtocolClient;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -23,8 +23,8 @@ beforeAll(async () => {
   };
   replicas = await Promise.all([startService(options), startService(options)]);
   accounts = await openAccounts(service(0).env);
-  here = createFace("rest", service(0).url);
-  there = createFace("rest", service(1).url);
+  here = createProtocolClient("rest", service(0).url);
+  there = createProtocolClient("rest", service(1).url);
 });
 
 afterAll(async () => {
@@ -39,8 +39,13 @@ function service(index: number): Service {
   return replica;
 }
 
-async function call(face: Face, operation: string, token: string, input: JsonObject = {}): Promise<JsonObject> {
-  const outcome = await face.call(operation, { token, input });
+async function call(
+  api: ProtocolClient,
+  operation: string,
+  token: string,
+  input: JsonObject = {},
+): Promise<JsonObject> {
+  const outcome = await api.call(operation, { token, input });
   if (typeof outcome.status === "number" && outcome.status >= 300)
     throw new Error(`${operation}: ${outcome.status} ${outcome.message}`);
   return outcome.body as JsonObject;
