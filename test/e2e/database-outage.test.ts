@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
 import { openAccounts, type TestAccount } from "../support/accounts.ts";
-import { createFace } from "../support/clients.ts";
+import { createProtocolClient } from "../support/clients.ts";
 import { createFormBrowser } from "../support/form-browser.ts";
 import { freeze } from "../support/freeze.ts";
 import { createWire, modernHeaders, modernMeta } from "../support/mcp-wire.ts";
@@ -52,17 +52,17 @@ const requestToken = (): Promise<Response> =>
 
 /** What a request of each kind is answered with. */
 async function askEverything(session: Readonly<Record<string, string>>): Promise<Readonly<Record<string, unknown>>> {
-  const face = async (name: "rest" | "connect" | "grpc" | "grpc-web") =>
-    (await createFace(name, service.url).call("ListConnections", { token })).status;
+  const api = async (name: "rest" | "connect" | "grpc" | "grpc-web") =>
+    (await createProtocolClient(name, service.url).call("ListConnections", { token })).status;
   const wire = createWire(service.url, token);
   const logIn = async () => {
     const browser = createFormBrowser(service.url);
     return (await browser.logIn(account.email, "a-wrong-password")).status;
   };
   const [rest, connect, grpc, legacy, modern, tokens, login] = await Promise.all([
-    face("rest"),
-    face("connect"),
-    face("grpc"),
+    api("rest"),
+    api("connect"),
+    api("grpc"),
     wire.call("tools/list", {}, { headers: session }),
     wire.call("tools/list", { _meta: modernMeta() }, { headers: modernHeaders("tools/list") }),
     requestToken(),
