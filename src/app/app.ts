@@ -105,6 +105,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   });
   const { catalog } = integrations;
   const validator = createSchemaValidator();
+  building.defer(() => validator.close());
 
   const view = createCachedView({ store, feed });
   const toolPins = composeToolPins({ pool, connections: store, log });

@@ -2,7 +2,8 @@ import { DomainError, invalid } from "../domain-error.ts";
 import { requiresCredential } from "../integrations/authentication.ts";
 import type { Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
+import { SchemaCheckRefused } from "../integrations/schema-checks/check-refused.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 
 const MAX_CONFIGURATION_BYTES = 32 * 1024;
 
@@ -22,13 +23,32 @@ export function checkConfiguration(
   validator: SchemaValidator,
   field: string,
 ): void {
-  const { [integration.documentProperty ?? ""]: _document, ...small } = whole;
+  const { [integration.documentProperty ?? ""]: document, ...small } = whole;
   if (Buffer.byteLength(JSON.stringify(small)) > MAX_CONFIGURATION_BYTES) {
     throw new DomainError("invalid", `${field} must be at most 32 KiB.`, { field });
   }
-  const complaint = validator.validate(withoutRequiredSecrets(integration), whole);
+  // Of a document only the type is checked here; its integration reads it.
+  const checked =
+    integration.documentProperty === undefined || document === undefined
+      ? small
+      : { ...small, [integration.documentProperty]: emptied(document) };
+  const complaint = complaintAbout(withoutRequiredSecrets(integration), checked, validator);
   if (complaint !== undefined) throw invalid(field, `${field}: ${complaint}`);
   integration.checkConfiguration?.(whole);
+}
+
+function emptied(document: JsonValue): JsonValue {
+  if (typeof document === "string") return "";
+  return isJsonObject(document) ? {} : document;
+}
+
+function complaintAbout(schema: JsonObject, whole: JsonObject, validator: SchemaValidator): string | undefined {
+  try {
+    return validator.validateOwn(schema, whole);
+  } catch (error) {
+    if (error instanceof SchemaCheckRefused) return error.message;
+    throw error;
+  }
 }
 
 /** Sets the secrets of a configuration apart, by the integration's list of secret properties. */

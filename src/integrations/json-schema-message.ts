@@ -16,13 +16,14 @@ export function describeErrors(errors: readonly ErrorObject[]): string {
   // the one that was meant.
   const faults = errors.filter(({ keyword }) => keyword !== "anyOf" && keyword !== "oneOf" && keyword !== "if");
   const considered = faults.length > 0 ? faults : errors;
-  const deepest = Math.max(...considered.map(depth));
-  const alternatives = considered.length > 1;
-  const sentences = considered.filter((fault) => depth(fault) === deepest).map(describe);
-  const distinct = [...new Set(sentences)].slice(0, MAX_FAULTS);
-  return alternatives && distinct.length > 1
-    ? `One of these must be mended: ${distinct.join(" ")}`
-    : distinct.join(" ");
+  const deepest = considered.reduce((most, fault) => Math.max(most, depth(fault)), 0);
+  const sentences = new Set<string>();
+  for (const fault of considered) {
+    if (depth(fault) === deepest) sentences.add(describe(fault));
+    if (sentences.size === MAX_FAULTS) break;
+  }
+  const text = [...sentences].join(" ");
+  return sentences.size > 1 ? `One of these must be mended: ${text}` : text;
 }
 
 function depth({ instancePath }: ErrorObject): number {

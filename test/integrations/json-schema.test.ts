@@ -1,8 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
 import type { JsonObject } from "../../src/json.ts";
 
 const validator = createSchemaValidator();
+afterAll(() => validator.close());
+
+async function complaint(schema: JsonObject, value: unknown): Promise<string | undefined> {
+  return validator.validate(schema, value, "acc_1");
+}
 
 const REQUEST: JsonObject = {
   type: "object",
@@ -35,53 +40,47 @@ describe("a message says what to mend", () => {
     ["the pattern", { ...good, domain: "a.b" }, 'Property "domain" must match the pattern ^[a-z]+$.'],
     ["the name that was meant", { ...good, strat: "" }, 'Did you mean "start"?'],
     ["that an object is needed", [], "The value must be an object, not an array."],
-  ])("%s", (_title, value, message) => {
-    expect(validator.validate(REQUEST, value)).toContain(message);
+  ])("%s", async (_title, value, message) => {
+    expect(await complaint(REQUEST, value)).toContain(message);
   });
 
-  it("and nothing when the value fits", () => {
-    expect(validator.validate(REQUEST, good)).toBeUndefined();
+  it("and nothing when the value fits", async () => {
+    expect(await complaint(REQUEST, good)).toBeUndefined();
   });
 });
 
-it("a message never quotes the value that was refused", () => {
-  expect(validator.validate(REQUEST, { start: "2026-01-31", days: 1, token: "s3cret" })).toBe(
+it("a message never quotes the value that was refused", async () => {
+  expect(await complaint(REQUEST, { start: "2026-01-31", days: 1, token: "s3cret" })).toBe(
     'Property "token" must NOT have fewer than 8 characters.',
   );
 });
 
 describe("a schema of a stranger cannot hold the process", () => {
-  it("a catastrophic pattern answers", () => {
+  it("a catastrophic pattern answers", async () => {
     const schema = { type: "object", properties: { text: { type: "string", pattern: "^(a+)+$" } } };
-    expect(validator.validate(schema, { text: `${"a".repeat(50_000)}!` })).toContain("must match the pattern");
+    expect(await complaint(schema, { text: `${"a".repeat(50_000)}!` })).toContain("must match the pattern");
   });
 
-  it("a pattern that RE2 does not know is left to the upstream", () => {
+  it("a pattern that RE2 does not know is left to the upstream", async () => {
     const schema = { type: "object", properties: { text: { type: "string", pattern: "^(?=x)x\\1$" } } };
-    expect(validator.validate(schema, { text: "anything" })).toBeUndefined();
+    expect(await complaint(schema, { text: "anything" })).toBeUndefined();
   });
 
-  it("references that double thirty times are given up", () => {
+  it("references that double thirty times are given up", async () => {
     const definitions: JsonObject = { d30: { type: "object" } };
     for (let level = 0; level < 30; level += 1) {
       const next = { $ref: `#/definitions/d${level + 1}` };
       definitions[`d${level}`] = { allOf: [next, next] };
     }
-    expect(validator.validate({ type: "object", definitions, allOf: [{ $ref: "#/definitions/d0" }] }, {})).toContain(
-      "too large",
-    );
+    const schema = { type: "object", definitions, allOf: [{ $ref: "#/definitions/d0" }] };
+    await expect(complaint(schema, {})).rejects.toThrow("too expensive to check");
   });
 
-  it("uniqueItems over a hundred thousand objects answers, and sees equal objects with keys in another order", () => {
-    const items = Array.from({ length: 100_000 }, (_, index): JsonObject => ({ a: index, b: 0 }));
+  it("uniqueItems over fifty thousand objects answers, and sees equal objects with keys in another order", async () => {
+    const items = Array.from({ length: 50_000 }, (_, index): JsonObject => ({ a: index, b: 0 }));
+    expect(await complaint({ type: "object", properties: REQUEST.properties ?? {} }, { tags: items })).toBeUndefined();
     expect(
-      validator.validate({ type: "object", properties: REQUEST.properties ?? {} }, { tags: items }),
-    ).toBeUndefined();
-    expect(
-      validator.validate(
-        { type: "object", properties: REQUEST.properties ?? {} },
-        { tags: [...items, { b: 0, a: 7 }] },
-      ),
+      await complaint({ type: "object", properties: REQUEST.properties ?? {} }, { tags: [...items, { b: 0, a: 7 }] }),
     ).toContain("same item twice");
   });
 
@@ -91,27 +90,27 @@ describe("a schema of a stranger cannot hold the process", () => {
     ["an unknown dialect", { $schema: "https://example.com/schema", type: "object" }],
     ["a reference to itself", { $ref: "#" }],
     ["a required that is no list", { type: "object", required: true }],
-  ])("%s only asks for an object", (_title, schema) => {
-    expect(validator.validate(schema, { any: "thing" })).toBeUndefined();
+  ])("%s only asks for an object", async (_title, schema) => {
+    expect(await complaint(schema, { any: "thing" })).toBeUndefined();
   });
 });
 
-it("a schema of 2020-12 is checked by its own rules", () => {
+it("a schema of 2020-12 is checked by its own rules", async () => {
   const schema = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     type: "object",
     properties: { pair: { type: "array", prefixItems: [{ type: "string" }] } },
   };
-  expect(validator.validate(schema, { pair: [1] })).toBe('Property "pair[0]" must be a string, not a number.');
+  expect(await complaint(schema, { pair: [1] })).toBe('Property "pair[0]" must be a string, not a number.');
 });
 
-it("schemas with one $id do not meet", () => {
-  expect(validator.validate({ $id: "a", type: "object", required: ["x"] }, {})).toContain('"x"');
-  expect(validator.validate({ $id: "a", type: "object", required: ["y"] }, {})).toContain('"y"');
+it("schemas with one $id do not meet", async () => {
+  expect(await complaint({ $id: "a", type: "object", required: ["x"] }, {})).toContain('"x"');
+  expect(await complaint({ $id: "a", type: "object", required: ["y"] }, {})).toContain('"y"');
 });
 
-it("what every object inherits is not taken for a property of the value", () => {
+it("what every object inherits is not taken for a property of the value", async () => {
   const schema = { type: "object", properties: { constructor: { type: "number" } }, required: ["toString"] };
-  expect(validator.validate({ ...schema, required: [] }, {})).toBeUndefined();
-  expect(validator.validate(schema, {})).toContain('"toString"');
+  expect(await complaint({ ...schema, required: [] }, {})).toBeUndefined();
+  expect(await complaint(schema, {})).toContain('"toString"');
 });

@@ -4,6 +4,7 @@ import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { Catalog, Integration } from "../../integrations/integration.ts";
 import type { Target } from "../../integrations/target.ts";
 import type { SchemaValidator } from "../../integrations/json-schema.ts";
+import { SchemaCheckRefused } from "../../integrations/schema-checks/check-refused.ts";
 import type { Relay } from "../../integrations/relay.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import { roundNumbers, type JsonObject } from "../../json.ts";
@@ -36,7 +37,7 @@ export interface ToolCall {
 /** Dispatches calls to integrations. */
 export interface ToolCaller {
   /** Why a call would be refused before anything is sent, as a result a model can act on; undefined when it may go out. */
-  refusal(offer: OfferedTool, args: JsonObject): CallResult | undefined;
+  refusal(offer: OfferedTool, args: JsonObject): CallResult | undefined | Promise<CallResult | undefined>;
   /** Records a call that was refused. */
   recordRefusal(call: ToolCall, result: CallResult): void;
   /** Sends the call and answers with what came back. Rejects when the caller went away and for faults of ours. */
@@ -82,12 +83,16 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     else deps.contents.record(connection, made, { args: call.args, result });
   }
 
-  function argumentProblem(schema: JsonObject, args: JsonObject): string | undefined {
-    const problem = deps.validator.validate(schema, args);
-    if (problem === undefined) return undefined;
-    // A schema takes an exact number for no number at all; it can only look at the rounded one.
-    const rounded = roundNumbers(args);
-    return rounded === args ? problem : deps.validator.validate(schema, rounded);
+  function argumentProblem({ connection, tool }: OfferedTool, args: JsonObject): Problem | Promise<Problem> {
+    const schema = tool.definition.inputSchema;
+    const check = (value: JsonObject) => deps.validator.validate(schema, value, connection.accountId);
+    const recheck = (problem: Problem): Problem | Promise<Problem> => {
+      // A schema takes an exact number for no number at all; it can only look at the rounded one.
+      const rounded = problem === undefined ? args : roundNumbers(args);
+      return rounded === args ? problem : check(rounded);
+    };
+    const problem = check(args);
+    return problem instanceof Promise ? problem.then(recheck) : recheck(problem);
   }
 
   function send(integration: Integration, call: ToolCall, signal: AbortSignal): Promise<CallResult> {
@@ -130,11 +135,11 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
   }
 
   return {
-    refusal({ connection, tool }, args) {
-      const reason = connectionRefusal(connection);
+    refusal(offer, args) {
+      const reason = connectionRefusal(offer.connection);
       if (reason !== undefined) return errorResult(reason);
-      const problem = argumentProblem(tool.definition.inputSchema, args);
-      return problem === undefined ? undefined : errorResult(`The arguments do not fit the tool's schema. ${problem}`);
+      const problem = argumentProblem(offer, args);
+      return problem instanceof Promise ? problem.then(problemResult, checkRefusedResult) : problemResult(problem);
     },
 
     recordRefusal(call, result) {
@@ -163,6 +168,18 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       }
     },
   };
+}
+
+/** What is wrong with arguments, if anything. */
+type Problem = string | undefined;
+
+function problemResult(problem: Problem): CallResult | undefined {
+  return problem === undefined ? undefined : errorResult(`The arguments do not fit the tool's schema. ${problem}`);
+}
+
+function checkRefusedResult(error: unknown): CallResult {
+  if (error instanceof SchemaCheckRefused) return errorResult(error.message);
+  throw error;
 }
 
 /** What a call tells of its upstream. What we failed at, and what a caller did not wait for, tells nothing. */

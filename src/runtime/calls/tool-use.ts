@@ -175,7 +175,8 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
 
       const { offer, bare } = resolution;
       inspect?.(offer);
-      const refusal = caller.refusal(offer, args);
+      const refused = caller.refusal(offer, args);
+      const refusal = refused instanceof Promise ? await refused : refused;
       if (session !== undefined) {
         const isRemembered = await remember(session, offer, bare, refusal === undefined);
         if (!isRemembered) throw unknownTool(name);

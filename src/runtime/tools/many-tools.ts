@@ -3,6 +3,7 @@ import type { AccountSettings } from "../../connections/account-settings.ts";
 import type { RankedPage, ToolRanking } from "../search/rank-tools.ts";
 import type { SettingsView } from "../../connections/settings-view.ts";
 import type { SchemaValidator } from "../../integrations/json-schema.ts";
+import { SchemaCheckRefused } from "../../integrations/schema-checks/check-refused.ts";
 import { errorResult, type CallResult, type ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { CALL_TOOL, DEFAULT_FOUND, FIND_TOOLS, isMetaToolName, MANY_TOOLS } from "./meta-tools.ts";
@@ -46,8 +47,13 @@ export function createManyTools(deps: {
   readonly validator: SchemaValidator;
 }): ManyTools {
   function refusal({ inputSchema }: ToolDefinition, args: JsonObject): Refused | undefined {
-    const problem = deps.validator.validate(inputSchema, args);
-    return problem === undefined ? undefined : refused(`The arguments do not fit the tool's schema. ${problem}`);
+    try {
+      const problem = deps.validator.validateOwn(inputSchema, args);
+      return problem === undefined ? undefined : refused(`The arguments do not fit the tool's schema. ${problem}`);
+    } catch (error) {
+      if (error instanceof SchemaCheckRefused) return refused(error.message);
+      throw error;
+    }
   }
 
   return {

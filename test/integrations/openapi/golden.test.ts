@@ -53,7 +53,7 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
   });
 
   it("takes the configuration its form asks for, and verifies it with a real call", async () => {
-    expect(validator.validate(contract.configurationSchema, configuration)).toBeUndefined();
+    expect(validator.validateOwn(contract.configurationSchema, configuration)).toBeUndefined();
     expect(() => integration.checkConfiguration?.(configuration)).not.toThrow();
     expect(await integration.verify(target, { signal: never })).toEqual({ outcome: "verified" });
   });
@@ -65,7 +65,7 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
       const isWithoutInput = Object.keys(objectAt(tool.inputSchema, "properties")).length === 0;
       await fc.assert(
         fc.asyncProperty(argumentsOf(tool.inputSchema), async (args) => {
-          expect(validator.validate(tool.inputSchema, args)).toBeUndefined();
+          expect(await validator.validate(tool.inputSchema, args, "acc_1")).toBeUndefined();
           const result = await integration.callTool(target, tool, args, { signal: never });
           // Prism answers a request that violates the contract with 4xx and what is wrong.
           if (result.isError) {
@@ -74,7 +74,7 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
           }
           sent += 1;
           if (tool.outputSchema === undefined) return;
-          expect(validator.validate(tool.outputSchema, result.structuredContent)).toBeUndefined();
+          expect(await validator.validate(tool.outputSchema, result.structuredContent, "acc_1")).toBeUndefined();
         }),
         { seed: SEED, numRuns: isWithoutInput ? 1 : RUNS },
       );

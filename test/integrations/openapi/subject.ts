@@ -66,7 +66,7 @@ export function createSubject(
     async call(name, args = {}, signal = never) {
       const tool = (await integration.listTools(target, { signal })).find((candidate) => candidate.name === name);
       if (tool === undefined) throw new Error(`no tool ${name}`);
-      const fault = validator.validate(tool.inputSchema, args);
+      const fault = await validator.validate(tool.inputSchema, args, "acc_1");
       if (fault !== undefined) throw new Error(fault);
       return integration.callTool(target, tool, args, { signal });
     },

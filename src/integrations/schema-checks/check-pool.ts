@@ -1,0 +1,121 @@
+import type { JsonObject } from "../../json.ts";
+import { SchemaCheckRefused } from "./check-refused.ts";
+import { startCheckThread, type CheckLimits, type CheckOutcome, type CheckThread } from "./check-thread.ts";
+import { createOverruns } from "./overruns.ts";
+import { createTenantQueue } from "./tenant-queue.ts";
+
+/** A check whose cost nothing bounds beforehand. */
+export interface ExpensiveCheck {
+  readonly tenant: string;
+  readonly digest: string;
+  readonly schema: JsonObject;
+  readonly value: unknown;
+  /** How large the value is, in any unit. */
+  readonly valueSize: number;
+}
+
+/** Makes expensive checks in worker threads. */
+export interface CheckPool {
+  /** What is wrong with the value, or undefined. Rejects with SchemaCheckRefused. */
+  check(check: ExpensiveCheck): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** How much all checks together may take. */
+export interface PoolLimits extends CheckLimits {
+  readonly threads: number;
+  /** Threads that may be started in a minute. */
+  readonly startsPerMinute: number;
+}
+
+const LIMITS: PoolLimits = { cpuMs: 250, maxHeapMb: 256, threads: 2, startsPerMinute: 60 };
+const MAX_WAITING = { perTenant: 16, total: 1_000 };
+/** How long a check waits for its turn, in milliseconds. */
+const MAX_WAIT_MS = 5_000;
+
+interface Job extends ExpensiveCheck {
+  readonly since: number;
+  settle(outcome: CheckOutcome): void;
+}
+
+/**
+ * A pool that runs one check of a tenant at a time, tenants in turn. A check that takes too long ends its thread; how many
+ * threads are started is limited, and beyond that checks are refused, never made on the main thread.
+ */
+export function createCheckPool(changes: Partial<PoolLimits> = {}): CheckPool {
+  const limits = { ...LIMITS, ...changes };
+  const queue = createTenantQueue<Job>(MAX_WAITING);
+  const overruns = createOverruns();
+  const idle: CheckThread[] = [];
+  const busy = new Set<CheckThread>();
+  let starts: number[] = [];
+
+  function freeThread(): CheckThread | undefined {
+    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) if (thread.isAlive()) return thread;
+    if (busy.size >= limits.threads) return undefined;
+    starts = starts.filter((at) => at > Date.now() - 60_000);
+    if (starts.length >= limits.startsPerMinute) return undefined;
+    starts.push(Date.now());
+    return startCheckThread(limits);
+  }
+
+  function work(): void {
+    while (queue.isReady()) {
+      const thread = freeThread();
+      if (thread === undefined) break;
+      const next = queue.take();
+      if (next === undefined) return void idle.push(thread);
+      void run(thread, next.item);
+    }
+    // Without a thread, and without one that may be started, nothing would ever take what waits.
+    if (busy.size === 0) for (const job of queue.clear()) job.settle({ kind: "failed", error: tooManyWait() });
+  }
+
+  async function run(thread: CheckThread, job: Job): Promise<void> {
+    busy.add(thread);
+    const isStale = Date.now() - job.since > MAX_WAIT_MS;
+    const outcome = isStale
+      ? { kind: "failed" as const, error: tooManyWait() }
+      : await thread.check(job.digest, job.schema, job.value);
+    busy.delete(thread);
+    if (thread.isAlive()) idle.push(thread);
+    queue.finish(job.tenant);
+    job.settle(outcome);
+    work();
+  }
+
+  return {
+    async check(check) {
+      const { tenant, digest, valueSize } = check;
+      if (overruns.has(tenant, digest, valueSize)) throw tooExpensive();
+      if (overruns.isExcessive(tenant)) throw tooManyOverruns();
+      const { promise, resolve } = Promise.withResolvers<CheckOutcome>();
+      if (!queue.add(tenant, { ...check, since: Date.now(), settle: resolve })) throw tooManyWait();
+      work();
+      const outcome = await promise;
+      if (outcome.kind === "checked") return outcome.problem;
+      if (outcome.kind === "failed") throw outcome.error;
+      overruns.record(tenant, digest, outcome.isCompiled ? valueSize : 0);
+      throw tooExpensive();
+    },
+    async close() {
+      for (const job of queue.clear()) job.settle({ kind: "failed", error: tooManyWait() });
+      await Promise.all([...idle, ...busy].map((thread) => thread.terminate()));
+    },
+  };
+}
+
+function tooExpensive(): SchemaCheckRefused {
+  return new SchemaCheckRefused("too_expensive", "The tool's schema is too expensive to check.");
+}
+
+function tooManyWait(): SchemaCheckRefused {
+  return new SchemaCheckRefused("busy", "Too many checks of expensive schemas are waiting. Try again in some seconds.");
+}
+
+function tooManyOverruns(): SchemaCheckRefused {
+  return new SchemaCheckRefused(
+    "busy",
+    "Too many checks of this account took too long. Its expensive schemas are checked again in a minute.",
+  );
+}

@@ -1,0 +1,113 @@
+import { Worker } from "node:worker_threads";
+import type { JsonObject } from "../../json.ts";
+import type { CheckReport, CheckRequest } from "./check-worker.ts";
+
+/** How much one check may take. */
+export interface CheckLimits {
+  /** CPU time of compiling and validating, in milliseconds; four times as much passes at most. */
+  readonly cpuMs: number;
+  readonly maxHeapMb: number;
+}
+
+/** How a check ended in its thread. */
+export type CheckOutcome =
+  | { readonly kind: "checked"; readonly problem: string | undefined }
+  /** The thread is gone. `isCompiled`: the schema was compiled, so that the value is at fault too. */
+  | { readonly kind: "overran"; readonly isCompiled: boolean }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** A worker thread that makes one check at a time. */
+export interface CheckThread {
+  check(digest: string, schema: JsonObject, value: unknown): Promise<CheckOutcome>;
+  /** Whether it can make another check. */
+  isAlive(): boolean;
+  terminate(): Promise<void>;
+}
+
+/** Schemas that a thread keeps compiled. */
+const MAX_COMPILED = 50;
+const WALL_FACTOR = 4;
+
+/** Starts a thread. It costs about 50 ms and 15 MiB. */
+export function startCheckThread(limits: CheckLimits): CheckThread {
+  const worker = new Worker(new URL("./check-worker.ts", import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: limits.maxHeapMb },
+    env: {},
+  });
+  const started = Promise.withResolvers<undefined>();
+  const compiled = new Set<string>();
+  let isAlive = true;
+  let cpuUs = 0;
+  let heapBytes = 0;
+  let isCompiled = false;
+  let settle: ((outcome: CheckOutcome) => void) | undefined;
+  let timers: NodeJS.Timeout[] = [];
+
+  function finish(outcome: CheckOutcome): void {
+    for (const timer of timers) clearTimeout(timer);
+    timers = [];
+    worker.unref();
+    const settling = settle;
+    settle = undefined;
+    settling?.(outcome);
+  }
+
+  /** Nobody may choose this thread again once it is about to go: what is sent to it then would be lost. */
+  async function die(outcome: CheckOutcome): Promise<void> {
+    if (!isAlive) return;
+    isAlive = false;
+    started.resolve(undefined);
+    finish(outcome);
+    await worker.terminate();
+  }
+
+  worker.on("message", (report: CheckReport) => {
+    if (report.kind === "checked") {
+      ({ cpuUs, heapBytes } = report);
+      finish({ kind: "checked", problem: report.problem });
+    } else if (report.kind === "compiled") isCompiled = true;
+    else started.resolve(undefined);
+  });
+  worker.on("error", (error: unknown) => {
+    const isMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+    void die(isMemory ? { kind: "overran", isCompiled } : { kind: "failed", error });
+  });
+  worker.on("exit", () => void die({ kind: "failed", error: new Error("the thread that checks schemas ended") }));
+
+  /** A thread that waited for a processor has not used its time. */
+  async function look(afterMs: number): Promise<void> {
+    const running = settle;
+    const { user, system } = await worker.cpuUsage();
+    if (settle !== running || !isAlive) return;
+    const leftMs = limits.cpuMs - (user + system - cpuUs) / 1_000;
+    if (leftMs <= 0) await die({ kind: "overran", isCompiled });
+    else timers.push(setTimeout(lookAgain, Math.max(afterMs, leftMs)));
+  }
+
+  function lookAgain(): void {
+    // A rejection says that the thread is gone, which its events tell.
+    look(10).catch(() => undefined);
+  }
+
+  return {
+    isAlive: () => isAlive,
+    async check(digest, schema, value) {
+      const { promise, resolve } = Promise.withResolvers<CheckOutcome>();
+      settle = resolve;
+      worker.ref();
+      await started.promise;
+      if (isAlive) {
+        const forget = compiled.size >= MAX_COMPILED || heapBytes > (limits.maxHeapMb / 3) * 1_048_576;
+        if (forget) compiled.clear();
+        isCompiled = compiled.has(digest);
+        const request: CheckRequest = { digest, schema: isCompiled ? undefined : schema, value, forget };
+        compiled.add(digest);
+        worker.postMessage(request);
+        const overran = (): void => void die({ kind: "overran", isCompiled });
+        timers = [setTimeout(lookAgain, limits.cpuMs), setTimeout(overran, WALL_FACTOR * limits.cpuMs)];
+      }
+      return promise;
+    },
+    terminate: () => die({ kind: "failed", error: new Error("the service is closing") }),
+  };
+}

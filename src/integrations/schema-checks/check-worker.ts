@@ -1,0 +1,52 @@
+import { getHeapStatistics } from "node:v8";
+import { parentPort } from "node:worker_threads";
+import type { JsonObject } from "../../json.ts";
+import { compileSchema, type SchemaCheck } from "./compile-schema.ts";
+
+/** One check for a worker thread. */
+export interface CheckRequest {
+  readonly digest: string;
+  /** Absent when this thread has compiled the digest before. */
+  readonly schema?: JsonObject | undefined;
+  readonly value: unknown;
+  /** Whether to drop everything compiled so far. */
+  readonly forget: boolean;
+}
+
+/** What a worker thread says: that it can start, that it has compiled a schema, what it found. */
+export type CheckReport =
+  | { readonly kind: "ready" | "compiled" }
+  | {
+      readonly kind: "checked";
+      readonly problem: string | undefined;
+      /** CPU time of the thread so far, in microseconds. */
+      readonly cpuUs: number;
+      readonly heapBytes: number;
+    };
+
+const compiled = new Map<string, SchemaCheck>();
+
+function report(message: CheckReport): void {
+  parentPort?.postMessage(message);
+}
+
+function checkFor({ digest, schema }: CheckRequest): SchemaCheck {
+  const known = compiled.get(digest);
+  if (known !== undefined) return known;
+  if (schema === undefined) throw new Error("a schema was neither sent nor compiled before");
+  const check = compileSchema(schema);
+  compiled.set(digest, check);
+  report({ kind: "compiled" });
+  return check;
+}
+
+parentPort?.on("message", (request: CheckRequest) => {
+  if (request.forget) compiled.clear();
+  const problem = checkFor(request)(request.value);
+  const { user, system } = process.threadCpuUsage();
+  report({ kind: "checked", problem, cpuUs: user + system, heapBytes: getHeapStatistics().used_heap_size });
+});
+
+// Loads the compiler, so that the first check does not pay for it.
+compileSchema({ type: "object", properties: { text: { type: "string", pattern: "^a" } } })({ text: "b" });
+report({ kind: "ready" });

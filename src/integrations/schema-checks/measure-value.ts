@@ -1,0 +1,37 @@
+import { isJsonObject } from "../../json.ts";
+
+/** What of a value a check may have to look at. */
+export interface ValueSize {
+  /** Values inside it, itself included. */
+  readonly places: number;
+  /** Characters of its keys and strings. */
+  readonly characters: number;
+}
+
+/**
+ * The size of a value down to a depth, level by level and without recursion. Stops early once `isEnough`, and then
+ * returns what it has counted by then.
+ */
+export function measureValue(value: unknown, depth: number, isEnough: (size: ValueSize) => boolean): ValueSize {
+  const size = { places: 0, characters: 0 };
+  let level: unknown[] = [value];
+  for (let at = 0; at <= depth && level.length > 0; at += 1) {
+    const below: unknown[] = [];
+    for (const each of level) {
+      size.places += 1;
+      if (typeof each === "string") size.characters += each.length;
+      else if (at === depth) continue;
+      else if (Array.isArray(each)) for (const item of each) below.push(item);
+      else if (isJsonObject(each)) {
+        for (const [key, item] of Object.entries(each)) {
+          size.characters += key.length;
+          below.push(item);
+        }
+      }
+      if (size.places % 64 === 0 && isEnough(size)) return size;
+    }
+    if (isEnough(size)) return size;
+    level = below;
+  }
+  return size;
+}
