@@ -1,16 +1,46 @@
+import { serialize } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { OpenApiError } from "../openapi/document.ts";
+import type { Operation } from "../openapi/operation.ts";
 import { convertDocument, type ConvertedDocument } from "./convert.ts";
 
-/** What the thread sends back. */
-export type ConversionAnswer = { readonly converted: ConvertedDocument } | { readonly fault: string };
+/** What the thread sends back: serialized operations in parts, then the rest of the document or what is wrong with it. */
+export type ConversionAnswer =
+  | { readonly part: Uint8Array }
+  | { readonly converted: Omit<ConvertedDocument, "operations"> }
+  | { readonly fault: string };
 
-// A thread: converts the one document that it was given.
-parentPort?.postMessage(answer(String(workerData)));
+/** The largest part, unless one operation is larger. The main thread reads one at a time. */
+const MAX_PART_BYTES = 256 * 1024;
+/** The largest operation. */
+const MAX_OPERATION_BYTES = 2 * 1024 * 1024;
+/** All operations together. GitHub's take 30 MB. */
+const MAX_TOTAL_BYTES = 128 * 1024 * 1024;
+
+function sendParts(operations: readonly Operation[]): number {
+  if (operations.length === 0) return 0;
+  const bytes = serialize(operations);
+  if (bytes.length > MAX_PART_BYTES && operations.length > 1) {
+    const middle = operations.length >> 1;
+    return sendParts(operations.slice(0, middle)) + sendParts(operations.slice(middle));
+  }
+  if (bytes.length > MAX_OPERATION_BYTES)
+    throw new OpenApiError(`has an operation, ${operations[0]?.tool.name ?? ""}, that is larger than 2 MiB`);
+  // A copy: small buffers share their memory with others, which must not move to another thread.
+  const part = Uint8Array.from(bytes);
+  parentPort?.postMessage({ part } satisfies ConversionAnswer, [part.buffer]);
+  return part.length;
+}
 
 function answer(text: string): ConversionAnswer {
   try {
-    return { converted: convertDocument(text) };
+    const { operations, ...converted } = convertDocument(text);
+    let total = 0;
+    for (let start = 0; start < operations.length; start += 32) {
+      total += sendParts(operations.slice(start, start + 32));
+      if (total > MAX_TOTAL_BYTES) throw new OpenApiError("has operations that take more than 128 MiB of memory");
+    }
+    return { converted };
   } catch (error) {
     if (error instanceof OpenApiError) return { fault: error.message };
     // Nesting without end: the document's fault, not ours.
@@ -18,3 +48,6 @@ function answer(text: string): ConversionAnswer {
     throw error;
   }
 }
+
+// A thread: converts the one document that it was given.
+parentPort?.postMessage(answer(String(workerData)));

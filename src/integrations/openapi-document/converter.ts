@@ -1,8 +1,12 @@
+import { setImmediate } from "node:timers/promises";
+import { deserialize } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { DomainError } from "../../domain-error.ts";
 import { OpenApiError } from "../openapi/document.ts";
 import type { ConversionAnswer } from "./convert-worker.ts";
+import type { Operation } from "../openapi/operation.ts";
 import type { ConvertedDocument } from "./convert.ts";
+import { createSharedDefinitions } from "./shared-definitions.ts";
 
 /** Converts documents of strangers. */
 export interface DocumentConverter {
@@ -49,22 +53,43 @@ async function run(text: string, limits: ConverterLimits): Promise<ConvertedDocu
     resourceLimits: { maxOldGenerationSizeMb: limits.maxHeapMb },
     env: {},
   });
-  const { promise, resolve, reject } = Promise.withResolvers<ConversionAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<Exclude<ConversionAnswer, { part: Uint8Array }>>();
+  const parts: Uint8Array[] = [];
   const timer = setTimeout(
     () => reject(new OpenApiError(`takes longer than ${limits.timeoutMs / 1000} seconds to read`)),
     limits.timeoutMs,
   );
-  worker.once("message", (answer: ConversionAnswer) => resolve(answer));
+  worker.on("message", (answer: ConversionAnswer) => {
+    if ("part" in answer) parts.push(answer.part);
+    else resolve(answer);
+  });
   worker.once("error", (error: unknown) => reject(outOfMemory(error) ?? error));
   worker.once("exit", () => reject(new Error("the conversion ended without an answer")));
   try {
     const answer = await promise;
     if ("fault" in answer) throw new OpenApiError(answer.fault);
-    return answer.converted;
+    return { ...answer.converted, operations: await readParts(parts) };
   } finally {
     clearTimeout(timer);
     await worker.terminate();
   }
+}
+
+/** Reads operations part by part, with other work in between: all of them take a second for a large document. */
+async function readParts(parts: readonly Uint8Array[]): Promise<readonly Operation[]> {
+  const operations: Operation[] = [];
+  const definitions = createSharedDefinitions();
+  for (const part of parts) {
+    for (const operation of operationsIn(part)) operations.push(definitions.share(operation));
+    await setImmediate();
+  }
+  return operations;
+}
+
+/** The named place where what the thread serialized becomes operations again. */
+function operationsIn(part: Uint8Array): readonly Operation[] {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
+  return deserialize(part) as readonly Operation[];
 }
 
 function outOfMemory(error: unknown): OpenApiError | undefined {

@@ -107,8 +107,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     const answer = await fetchDocument(deps.dispatcher, url, undefined, new AbortController().signal);
     if (answer === "unchanged")
       throw new DocumentFailure("unreachable", "spec_url answers 304 without being asked to.");
-    const { text, etag } = answer;
-    const digest = digestOf(text);
+    const { text, digest, etag } = answer;
     const document = await cache.load(digest, () => Promise.resolve(text));
     if (isTrial) return document;
     await store.save({ digest, text, toolNames: document.tools.map(({ name }) => name) });
@@ -143,7 +142,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     const { url } = source;
     try {
       const answer = await fetchDocument(deps.dispatcher, url, source.etag, new AbortController().signal);
-      const fresh = answer === "unchanged" ? source : { url, digest: digestOf(answer.text), etag: answer.etag };
+      const fresh = answer === "unchanged" ? source : { url, digest: answer.digest, etag: answer.etag };
       if (answer === "unchanged" || fresh.digest === source.digest) {
         await store.saveSource(fresh, jittered(REFRESH_SECONDS));
         return;

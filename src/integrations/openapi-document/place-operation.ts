@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json.ts";
-import type { CredentialPlan, Operation, ServerPlan } from "../openapi/operation.ts";
+import { MAX_SERVER_URL_LENGTH, type CredentialPlan, type Operation, type ServerPlan } from "../openapi/operation.ts";
 import { clientCredentialsOf } from "./place-token.ts";
 import type { LoadedDocument } from "./document-cache.ts";
 import { DocumentFailure } from "./document-failure.ts";
@@ -23,6 +23,11 @@ function serverOf(server: ServerPlan, configuration: JsonObject): ServerPlan {
   // Filled here, from the document's own defaults alone: an address must not ask for the configuration's secrets.
   if (typeof base === "string") return { url: literal(new URL(base)), defaults: new Map() };
   const filled = server.url.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => server.defaults.get(name) ?? whole);
+  if (filled.length > MAX_SERVER_URL_LENGTH)
+    throw new DocumentFailure(
+      "unusable",
+      `The document's server address has more than ${MAX_SERVER_URL_LENGTH} characters; set base_url.`,
+    );
   const url = URL.parse(filled, typeof source === "string" ? source : undefined);
   if (url === null || !/^https?:$/.test(url.protocol) || /[{}]/.test(filled))
     throw new DocumentFailure("unusable", "The document names no complete server address; set base_url.");

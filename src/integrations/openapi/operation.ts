@@ -71,6 +71,9 @@ export interface ClientCredentialsPlan {
   readonly authentication: "basic" | "post";
 }
 
+/** Characters of a server's address, filled or not. */
+export const MAX_SERVER_URL_LENGTH = 2_048;
+
 /** A server's address as the document gives it, with `{variables}`. */
 export interface ServerPlan {
   readonly url: string;

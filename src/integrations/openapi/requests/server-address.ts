@@ -1,6 +1,6 @@
 import { invalid } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
-import type { ServerPlan } from "../operation.ts";
+import { MAX_SERVER_URL_LENGTH, type ServerPlan } from "../operation.ts";
 import { encode } from "./parameter-style.ts";
 
 /** Where requests go: `https://host[:port]`, and the path before the operation's own, without a slash at its end. */
@@ -20,6 +20,8 @@ const WHOLE_VARIABLE = /^\{([^{}]+)\}(.*)$/s;
  * replaces everything before the server's path. Throws DomainError `invalid` naming the property.
  */
 export function serverAddress(server: ServerPlan, configuration: JsonObject, override?: string): ServerAddress {
+  if (server.url.length > MAX_SERVER_URL_LENGTH)
+    throw invalid("servers", `The server address must have at most ${MAX_SERVER_URL_LENGTH} characters.`);
   const [, variable, rest] = WHOLE_VARIABLE.exec(server.url) ?? [];
   if (variable !== undefined) {
     const base = override ?? valueOf(server, configuration, variable);
@@ -50,7 +52,8 @@ export function tokenAddress(server: ServerPlan, configuration: JsonObject, over
 export function isElsewhere({ url, defaults }: ServerPlan, configuration: JsonObject): boolean {
   const [, name = ""] = WHOLE_VARIABLE.exec(url) ?? [];
   const value = configuration[name];
-  return typeof value === "string" && value.replace(/\/+$/, "") !== defaults.get(name)?.replace(/\/+$/, "");
+  const usual = defaults.get(name);
+  return typeof value === "string" && (usual === undefined || withoutSlash(value) !== withoutSlash(usual));
 }
 
 function label(server: ServerPlan, configuration: JsonObject, name: string): string {
@@ -89,5 +92,5 @@ function joined(base: ServerAddress, path: string): ServerAddress {
 }
 
 function withoutSlash(path: string): string {
-  return path.replace(/\/+$/, "");
+  return path.replace(/(?<!\/)\/+$/, "");
 }

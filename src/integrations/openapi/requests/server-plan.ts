@@ -1,13 +1,20 @@
 import type { JsonValue } from "../../../json.ts";
-import { arrayOf, objectOf, textOf } from "../document.ts";
-import type { ServerPlan } from "../operation.ts";
+import { arrayOf, objectOf, OpenApiError, textOf } from "../document.ts";
+import { MAX_SERVER_URL_LENGTH, type ServerPlan } from "../operation.ts";
 
 /** The first of a document's servers, with the defaults of its variables; one that is relative where there is none. */
 export function serverOf(servers: JsonValue | undefined): ServerPlan {
   const server = objectOf(arrayOf(servers)[0]);
   const defaults = Object.entries(objectOf(server.variables)).flatMap(([name, variable]): [string, string][] => {
     const value = textOf(objectOf(variable).default);
-    return value === undefined ? [] : [[name, value]];
+    return value === undefined ? [] : [[name, bounded(value)]];
   });
-  return { url: textOf(server.url) ?? "/", defaults: new Map(defaults) };
+  return { url: bounded(textOf(server.url) ?? "/"), defaults: new Map(defaults) };
+}
+
+function bounded(url: string): string {
+  if (url.length <= MAX_SERVER_URL_LENGTH) return url;
+  throw new OpenApiError(
+    `has a server URL of ${url.length.toLocaleString("en")} characters; ${MAX_SERVER_URL_LENGTH} are the most`,
+  );
 }

@@ -1,0 +1,36 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import type { Operation } from "../openapi/operation.ts";
+
+/** Definitions of one document, which its tools have in common and serialized parts of it do not. */
+export interface SharedDefinitions {
+  /** The operation with definitions that were seen before in place of its own copies. */
+  share(operation: Operation): Operation;
+}
+
+/** Keeps one copy of each definition: within a document, one name means one schema per direction. */
+export function createSharedDefinitions(): SharedDefinitions {
+  const inputs = new Map<string, JsonValue>();
+  const outputs = new Map<string, JsonValue>();
+  return {
+    share(operation) {
+      const { inputSchema, outputSchema } = operation.tool;
+      const tool = {
+        ...operation.tool,
+        inputSchema: shared(inputSchema, inputs),
+        ...(outputSchema === undefined ? {} : { outputSchema: shared(outputSchema, outputs) }),
+      };
+      return { ...operation, tool };
+    },
+  };
+}
+
+function shared(schema: JsonObject, known: Map<string, JsonValue>): JsonObject {
+  const { definitions } = schema;
+  if (!isJsonObject(definitions)) return schema;
+  const entries = Object.entries(definitions).map(([name, definition]): [string, JsonValue] => {
+    const first = known.get(name) ?? definition;
+    known.set(name, first);
+    return [name, first];
+  });
+  return { ...schema, definitions: Object.fromEntries(entries) };
+}
