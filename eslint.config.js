@@ -1,5 +1,6 @@
 import eslint from "@eslint/js";
 import { defineConfig, globalIgnores } from "eslint/config";
+import regexp from "eslint-plugin-regexp";
 import reactHooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
 
@@ -60,6 +61,15 @@ export default defineConfig(
       "@typescript-eslint/dot-notation": "off",
       "@typescript-eslint/no-dynamic-delete": "off",
       "@typescript-eslint/no-empty-function": ["error", { allow: ["arrowFunctions"] }],
+    },
+  },
+  {
+    // What upstreams and tenants send meets these patterns: none may take more than linear time.
+    files: ["src/**/*.ts", "src/**/*.tsx", "bench/**/*.ts"],
+    plugins: { regexp },
+    rules: {
+      "regexp/no-super-linear-backtracking": ["error", { report: "potential" }],
+      "regexp/no-super-linear-move": ["error", { report: "potential" }],
     },
   },
   { files: ["src/console/**/*.tsx", "src/console/**/*.ts"], extends: [reactHooks.configs.flat.recommended] },

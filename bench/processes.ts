@@ -55,7 +55,7 @@ async function startArguments(): Promise<readonly string[]> {
   const manifest = JSON.parse(await readFile(join(PROJECT_FOLDER, "package.json"), "utf8")) as {
     scripts: { start: string };
   };
-  return manifest.scripts.start.split(/.*\bnode /)[1]?.split(" ") ?? [];
+  return manifest.scripts.start.split("node ").at(-1)?.split(" ") ?? [];
 }
 
 function subject(port: number, child: Child): Subject {

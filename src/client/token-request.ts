@@ -42,7 +42,7 @@ export async function requestToken(request: TokenRequest): Promise<IssuedToken> 
 function toRequest({ baseUrl, clientId, clientSecret, scope }: TokenRequest): Request {
   // The parts are form-encoded before they are joined (RFC 6749, 2.3.1).
   const credentials = btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`);
-  return new Request(`${baseUrl.replace(/\/+$/, "")}/oauth2/token`, {
+  return new Request(`${baseUrl.replace(/(?<!\/)\/+$/, "")}/oauth2/token`, {
     method: "POST",
     headers: { authorization: `Basic ${credentials}` },
     body: new URLSearchParams({ grant_type: "client_credentials", ...(scope !== undefined && { scope }) }),

@@ -33,7 +33,7 @@ export function createScrubber(
 function formsOf(secret: string): readonly string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
   const base64 = Buffer.from(secret, "utf8").toString("base64");
-  return [secret, inJson, inJson.replaceAll("/", "\\/"), encode(secret), base64, base64.replace(/=+$/, "")];
+  return [secret, inJson, inJson.replaceAll("/", "\\/"), encode(secret), base64, base64.replace(/(?<!=)=+$/, "")];
 }
 
 function textsIn(value: JsonValue | undefined): readonly string[] {

@@ -66,7 +66,7 @@ function checkedAnswer(
     if (error instanceof TokenFailure) throw error;
     if (error instanceof AuthorizationResponseError) {
       const description = error.error_description === undefined ? "" : `: ${error.error_description}`;
-      const said = clip(`${error.error}${description}`).replace(/[.\s]+$/, "");
+      const said = clip(`${error.error}${description}`).replace(/(?<![.\s])[.\s]+$/, "");
       const meaning = MEANINGS[error.error] ?? "Authorise the connection again; if it stays so, tell those who run it.";
       throw new TokenFailure(
         "refused",

@@ -93,7 +93,7 @@ function wordsOf(text: string, scrubber: Scrubber): { readonly code: string; rea
   }
   if (!isJsonObject(body) || typeof body.error !== "string") return { code: "", said: "" };
   const description = typeof body.error_description === "string" ? `: ${body.error_description}` : "";
-  const said = clip(scrubber.text(`${body.error}${description}`)).replace(/[.\s]+$/, "");
+  const said = clip(scrubber.text(`${body.error}${description}`)).replace(/(?<![.\s])[.\s]+$/, "");
   return { code: body.error, said: ` with ${said}` };
 }
 

@@ -31,7 +31,7 @@ export function toolNames(operations: readonly NamedOperation[]): readonly strin
 function wantedName(operation: NamedOperation): { name: string; isExact: boolean; identity: string } {
   const identity = `${operation.method} ${operation.path}`;
   const source = operation.operationId ?? identity.toLowerCase().replaceAll(/[{}]/g, "");
-  const clean = source.replaceAll(/[^A-Za-z0-9_-]+/g, "_").replaceAll(/^_+|_+$/g, "");
+  const clean = source.replaceAll(/[^A-Za-z0-9_-]+/g, "_").replaceAll(/^_+|(?<!_)_+$/g, "");
   if (clean === source && clean.length <= MAX_LENGTH) return { name: clean, isExact: true, identity };
   if (clean.length > MAX_LENGTH || clean === "") return { name: withHash(clean, source), isExact: false, identity };
   return { name: clean, isExact: false, identity };

@@ -121,7 +121,7 @@ export async function runCommand(args: readonly string[], deps: CommandDeps): Pr
     return 0;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    deps.err(message.replaceAll(/\s*\n\s*/g, " "));
+    deps.err(message.replaceAll(/\s+/g, (space) => (space.includes("\n") ? " " : space)));
     return exitCodeOf(error);
   }
 }

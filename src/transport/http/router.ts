@@ -58,7 +58,7 @@ export function createRouter(routes: readonly Route[]): Router {
   /** Paths without parameters: the most frequent request is one of them. */
   const exact = new Map<string, RouteMatch>();
   for (const route of mergeMethods(routes)) {
-    const pattern = route.path.replaceAll(/\{([^}]+)\}/g, ":$1");
+    const pattern = route.path.replaceAll(/\{([^{}]+)\}/g, ":$1");
     // The tree finds paths alone; a path's methods are the route's to know.
     tree.on("GET", pattern, NOT_CALLED, route);
     if (pattern === route.path && !pattern.endsWith("/*")) exact.set(pattern, { route, parameters: NO_PARAMETERS });

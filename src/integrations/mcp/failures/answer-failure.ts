@@ -117,6 +117,6 @@ function isSessionLost(answer: Answer, error: JsonObject | undefined, session: S
 
 function saying(error: JsonObject | undefined, endpoint: Endpoint): string {
   const message = error?.message;
-  const text = typeof message === "string" ? quote(message, endpoint).replace(/[.\s]+$/, "") : "";
+  const text = typeof message === "string" ? quote(message, endpoint).replace(/(?<![.\s])[.\s]+$/, "") : "";
   return text === "" ? "" : `: ${text}`;
 }

@@ -126,7 +126,8 @@ function parametersOf(
 
 /** Hosts of models take `^[A-Za-z0-9_.-]{1,64}$` as names of arguments. */
 function cleanName(name: string): string {
-  const clean = name.replaceAll(/[^A-Za-z0-9_.-]+/g, "_").replaceAll(/^_+(?=.)|(?<=.)_+$/g, "");
+  const joined = name.replaceAll(/[^A-Za-z0-9_.-]+/g, "_");
+  const clean = joined === "_" ? joined : joined.replaceAll(/^_+|(?<!_)_+$/g, "");
   return (clean === "" ? "argument" : clean).slice(0, 64);
 }
 
