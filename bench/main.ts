@@ -7,6 +7,7 @@ import { readBounds } from "./bounds.ts";
 import { compare, runRounds } from "./compare.ts";
 import { http1 } from "./contestant.ts";
 import { measureFairness } from "./fair.ts";
+import { measureHostile } from "./hostile.ts";
 import { type LoadProcess, startLoadProcess } from "./load-process.ts";
 import { relayedCalls } from "./mcp-operations.ts";
 import { measureMemory } from "./memory.ts";
@@ -17,13 +18,14 @@ import { describe, type Results } from "./report.ts";
 
 const options = readOptions(process.argv.slice(2));
 const coldLook = isWanted(options, "cold-look") ? { coldLook: await takeColdLook() } : {};
+const hostile = isWanted(options, "hostile") ? { hostile: await measureHostile() } : {};
 const withMcp =
   options.only.length === 0 ||
   options.only.some((name) => name.startsWith("mcp") || name === "added-latency" || name === "fair");
 const arena = await openArena(options.connections, withMcp);
 const load = startLoadProcess();
 try {
-  const results: Results = { ...coldLook, ...(await drive(arena, load, options)) };
+  const results: Results = { ...coldLook, ...hostile, ...(await drive(arena, load, options)) };
   console.log(`\n${describe(results)}`);
   if (options.keep) await keep(results, options);
 } finally {

@@ -2,6 +2,7 @@ import type { Authentication } from "./authentication.ts";
 import type { Bound } from "./bounds.ts";
 import type { ColdLook } from "./cold-look.ts";
 import type { Comparison, Run } from "./compare.ts";
+import type { HostileGap } from "./hostile.ts";
 import type { MemoryGrowth } from "./memory.ts";
 import type { AddedLatency, Overload } from "./open-loop.ts";
 import type { Fairness } from "./fair.ts";
@@ -9,6 +10,7 @@ import type { Fairness } from "./fair.ts";
 /** Everything one run of the bench found out. */
 export interface Results {
   readonly coldLook?: ColdLook;
+  readonly hostile?: readonly HostileGap[];
   readonly memory?: MemoryGrowth;
   readonly comparisons?: readonly Comparison[];
   readonly bounds?: readonly Bound[];
@@ -47,6 +49,7 @@ export function describe(results: Results): string {
 
 function lines({
   coldLook,
+  hostile = [],
   memory,
   bounds = [],
   addedLatency = [],
@@ -55,6 +58,8 @@ function lines({
   fairness = [],
 }: Results): Line[] {
   const all: Line[] = [];
+  for (const { name, gapMs, answer } of hostile)
+    all.push(atMost(`${name} (${answer}): gap of /healthz, ms`, gapMs, 200, 0));
   for (const { what, ms, atMostMs } of bounds) all.push(atMost(what, ms, atMostMs, 2));
   for (const { name, p50, p99 } of addedLatency) {
     all.push(atMost(`${name}, 1,000/s: added p50, ms`, p50, 0.3, 2));

@@ -76,8 +76,8 @@ describe("a schema of a stranger cannot hold the process", () => {
     await expect(complaint(schema, {})).rejects.toThrow("too expensive to check");
   });
 
-  it("uniqueItems over fifty thousand objects answers, and sees equal objects with keys in another order", async () => {
-    const items = Array.from({ length: 50_000 }, (_, index): JsonObject => ({ a: index, b: 0 }));
+  it("uniqueItems over twenty thousand objects answers, and sees equal objects with keys in another order", async () => {
+    const items = Array.from({ length: 20_000 }, (_, index): JsonObject => ({ a: index, b: 0 }));
     expect(await complaint({ type: "object", properties: REQUEST.properties ?? {} }, { tags: items })).toBeUndefined();
     expect(
       await complaint({ type: "object", properties: REQUEST.properties ?? {} }, { tags: [...items, { b: 0, a: 7 }] }),

@@ -4,7 +4,7 @@ import type { CheckReport, CheckRequest } from "./check-worker.ts";
 
 /** How much one check may take. */
 export interface CheckLimits {
-  /** CPU time of compiling and validating, in milliseconds; four times as much passes at most. */
+  /** CPU time of compiling and validating, in milliseconds. */
   readonly cpuMs: number;
   readonly maxHeapMb: number;
 }
@@ -26,7 +26,8 @@ export interface CheckThread {
 
 /** Schemas that a thread keeps compiled. */
 const MAX_COMPILED = 50;
-const WALL_FACTOR = 4;
+/** A thread that gets no processor for so many times its share is given up. */
+const WALL_FACTOR = 20;
 
 /** Starts a thread. It costs about 50 ms and 15 MiB. */
 export function startCheckThread(limits: CheckLimits): CheckThread {

@@ -12,7 +12,7 @@ export function addressFields(method: DescMethod): readonly string[] {
 
 /** The names of the parameters in a path. Throws for a path that REST does not support. */
 export function parameterNames(template: string): readonly string[] {
-  const names = [...template.matchAll(/\{([^}]*)\}/g)].map((match) => match[1] ?? "");
+  const names = [...template.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? "");
   if (names.some((name) => !/^[a-z][a-z0-9_]*$/.test(name)))
     throw new Error(`REST does not support the path ${template}`);
   return names;

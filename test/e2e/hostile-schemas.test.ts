@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isJsonObject, type JsonObject } from "../../src/json.ts";
+import { openAccounts, type TestAccounts } from "../support/accounts.ts";
+import { createFace, type Face } from "../support/clients.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { HOSTILE_CASES } from "../support/hostile-cases.ts";
+import { createOwner, type Owner } from "../support/owner.ts";
+import { type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { describeTool, startUpstream, type Upstream } from "../support/upstream.ts";
+
+/** Fewer than may run over in a minute before an account has to wait. */
+const CASES_PER_ACCOUNT = 4;
+
+interface Tenant {
+  readonly owner: Owner;
+  call(name: string, args: JsonObject): Promise<JsonObject>;
+}
+
+let database: TestDatabase;
+let upstream: Upstream;
+let service: Service;
+let accounts: TestAccounts;
+let face: Face;
+let quiet: Tenant;
+let hostile: readonly Tenant[] = [];
+
+async function createTenant(): Promise<Tenant> {
+  const account = await accounts.create();
+  const owner = createOwner(face, await account.token());
+  const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
+  const isVerified = async (): Promise<boolean> => {
+    const { data } = await owner.call("GetConnection", { server_id: id });
+    return Object(data)["api_key_verification_status"] === "verified";
+  };
+  await until(isVerified, { withinMs: 60_000, everyMs: 100 });
+  const session = await owner.open();
+  // The list of tools is fetched before anything is measured by its order.
+  await owner.call("ListTools", {}, session);
+  return {
+    owner,
+    call: (name, args) => owner.call("CallTool", { name, arguments: args }, session),
+  };
+}
+
+beforeAll(async () => {
+  [database, upstream] = await Promise.all([createTestDatabase(), startUpstream()]);
+  upstream.tools = [
+    describeTool("ordinary"),
+    ...HOSTILE_CASES.map(({ name, inputSchema }) => describeTool(name, { inputSchema })),
+  ];
+  upstream.onCall = () => ({ content: [{ type: "text", text: "done" }] });
+  service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: upstream.host } });
+  accounts = await openAccounts(service.env);
+  face = createFace("rest", service.url);
+  quiet = await createTenant();
+  const count = Math.ceil(HOSTILE_CASES.length / CASES_PER_ACCOUNT);
+  hostile = await Promise.all(Array.from({ length: count }, createTenant));
+  await quiet.call("ordinary", { text: "first" });
+}, 120_000);
+
+afterAll(async () => {
+  await service?.stop();
+  await accounts?.close();
+  await upstream?.close();
+  await database?.close();
+});
+
+/** What finishes in which order while a tenant calls an ordinary tool. */
+async function orderOf(request: Promise<unknown>): Promise<readonly string[]> {
+  const finished: string[] = [];
+  const slow = request.finally(() => finished.push("hostile"));
+  for (let count = 0; count < 3; count += 1) {
+    expect(await quiet.call("ordinary", { text: "a" })).not.toMatchObject({ isError: true });
+    finished.push("ordinary");
+  }
+  await slow;
+  return finished;
+}
+
+test.each(HOSTILE_CASES.map((each, index) => ({ ...each, index })))(
+  "another tenant's calls finish before the hostile call of $name is refused",
+  async ({ name, args, isEndless = false, index }) => {
+    const tenant = hostile[Math.floor(index / CASES_PER_ACCOUNT)];
+    if (tenant === undefined) throw new Error("there is no tenant for the case");
+    const calling = tenant.call(name, args);
+    const finished = await orderOf(calling);
+    const { content, isError } = await calling;
+    const [block] = Array.isArray(content) ? content : [];
+    const isRefused =
+      isError === true && isJsonObject(block) && block.text === "The tool's schema is too expensive to check.";
+    expect(isRefused || !isEndless, "an endless check is refused").toBe(true);
+    // What is checked within its time may finish at any moment.
+    if (isRefused) expect(finished).toEqual(["ordinary", "ordinary", "ordinary", "hostile"]);
+  },
+  60_000,
+);
+
+test("a document whose server URL has 80,000 slashes is refused, while another tenant calls tools", async () => {
+  const spec = {
+    openapi: "3.1.0",
+    info: { title: "Slashes", version: "1" },
+    servers: [{ url: `https://example.com/${"/".repeat(80_000)}x` }],
+    paths: { "/a": { get: { operationId: "a" } } },
+  };
+  const [tenant] = hostile;
+  const input = { server_type: "openapi", configuration: { spec } };
+  const creating = face.call("CreateConnection", { input, token: tenant?.owner.token });
+  await orderOf(creating);
+  expect(await creating).toMatchObject({ status: 400, message: expect.stringContaining("server URL of 80,021") });
+});
