@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isJsonObject, type JsonObject } from "../../src/json.ts";
 import { openAccounts, type TestAccounts } from "../support/accounts.ts";
-import { createFace, type Face } from "../support/clients.ts";
+import { createProtocolClient, type ProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { HOSTILE_CASES } from "../support/hostile-cases.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
@@ -21,13 +21,13 @@ let database: TestDatabase;
 let upstream: Upstream;
 let service: Service;
 let accounts: TestAccounts;
-let face: Face;
+let client: ProtocolClient;
 let quiet: Tenant;
 let hostile: readonly Tenant[] = [];
 
 async function createTenant(): Promise<Tenant> {
   const account = await accounts.create();
-  const owner = createOwner(face, await account.token());
+  const owner = createOwner(client, await account.token());
   const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
   const isVerified = async (): Promise<boolean> => {
     const { data } = await owner.call("GetConnection", { server_id: id });
@@ -52,7 +52,7 @@ beforeAll(async () => {
   upstream.onCall = () => ({ content: [{ type: "text", text: "done" }] });
   service = await startService({ databaseUrl: database.url, env: { OUTBOUND_ALLOW: upstream.host } });
   accounts = await openAccounts(service.env);
-  face = createFace("rest", service.url);
+  client = createProtocolClient("rest", service.url);
   quiet = await createTenant();
   const count = Math.ceil(HOSTILE_CASES.length / CASES_PER_ACCOUNT);
   hostile = await Promise.all(Array.from({ length: count }, createTenant));
@@ -105,7 +105,7 @@ test("a document whose server URL has 80,000 slashes is refused, while another t
   };
   const [tenant] = hostile;
   const input = { server_type: "openapi", configuration: { spec } };
-  const creating = face.call("CreateConnection", { input, token: tenant?.owner.token });
+  const creating = client.call("CreateConnection", { input, token: tenant?.owner.token });
   await orderOf(creating);
   expect(await creating).toMatchObject({ status: 400, message: expect.stringContaining("server URL of 80,021") });
 });
