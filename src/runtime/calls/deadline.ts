@@ -15,8 +15,8 @@ const TIMED_OUT = new Error("The deadline has passed.");
 /**
  * Runs work until the limit is reached or somebody else aborts its controller; never rejects.
  *
- * Once aborted, the outcome is decided, whether the work heeds the signal or not. (One controller for all who may end it, and
- * no timer of its own: `AbortSignal.timeout` and `AbortSignal.any` cost a third of a call.)
+ * Once aborted, the outcome is decided, whether the work heeds the signal or not. (One controller for all who may end it:
+ * `AbortSignal.timeout` and `AbortSignal.any` cost a third of a call.)
  */
 export function withDeadline<Result>(
   controller: AbortController,

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { createRing } from "../../linked-list.ts";
 import { SessionNotFound } from "../sessions/session.ts";
 
 /** Tells every replica that a request is no longer awaited. */
@@ -54,11 +53,11 @@ export function createInFlight(deps: {
   readonly feed: CancellationFeed;
   readonly log: { warn(fields: object, message: string): void };
 }): InFlight {
-  const flying = createRing<Flying>();
+  const flying = new Set<Flying>();
 
   deps.feed.onCancelled(({ session, request }) => {
     const digests = new Map<string, string>();
-    for (const { sessionId, requestId, controller } of flying.values()) {
+    for (const { sessionId, requestId, controller } of [...flying]) {
       const own = digests.get(sessionId) ?? digest(sessionId);
       digests.set(sessionId, own);
       if (own !== session) continue;
@@ -76,18 +75,20 @@ export function createInFlight(deps: {
   return {
     begin(sessionId, requestId) {
       const controller = new AbortController();
-      return { controller, end: flying.add({ sessionId, requestId, controller }) };
+      const one = { sessionId, requestId, controller };
+      flying.add(one);
+      return { controller, end: () => flying.delete(one) };
     },
 
     cancel(sessionId, requestId) {
-      const here = flying.values().filter((one) => one.sessionId === sessionId && one.requestId === requestId);
+      const here = [...flying].filter((one) => one.sessionId === sessionId && one.requestId === requestId);
       for (const { controller } of here) controller.abort(new RequestCancelled());
       if (here.length > 0) return;
       announce({ session: digest(sessionId), request: digest(requestId) });
     },
 
     endSession(sessionId) {
-      for (const one of flying.values()) {
+      for (const one of [...flying]) {
         if (one.sessionId === sessionId) one.controller.abort(new SessionNotFound());
       }
       announce({ session: digest(sessionId), request: undefined });
