@@ -2,7 +2,7 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { invalid } from "../../domain-error.ts";
 import { MAX_JSON_DEPTH } from "../http/read-body.ts";
-import { fieldValue, isStructField } from "./message-fields.ts";
+import { fieldValue, isStructField, mapValues } from "./message-fields.ts";
 
 /** Refuses a request whose text nobody can store, or whose numbers a face has rounded. Throws DomainError `invalid`. */
 export type Inspector = (message: object, refuseRounded: boolean) => void;
@@ -35,9 +35,7 @@ function checkField(field: DescField, path: string, seen: readonly DescMessage[]
   return [
     (message, refuseRounded) => {
       const value = fieldValue(message, field);
-      if (value === undefined) return;
-      if (!Array.isArray(value)) check(value, refuseRounded);
-      else for (const item of value) check(item, refuseRounded);
+      if (value !== undefined) mapValues(field, value, (each) => check(each, refuseRounded));
     },
   ];
 }
@@ -47,7 +45,6 @@ function valueCheck(
   name: string,
   seen: readonly DescMessage[],
 ): ((value: unknown, refuseRounded: boolean) => void) | undefined {
-  if (field.fieldKind === "map") return undefined;
   if (isStructField(field)) {
     return (value, refuseRounded) => {
       checkJson(value, name, refuseRounded, 1);

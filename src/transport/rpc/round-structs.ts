@@ -1,43 +1,25 @@
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { roundNumbers, type JsonObject } from "../../json.ts";
-import { fieldValue, isStructField } from "./message-fields.ts";
+import { asMessage, fieldValue, holdsStruct, isStructField, mapValues, setField } from "./message-fields.ts";
 
 /**
  * Makes a function that rounds exact numbers in the Struct fields of a message, in place: a protobuf Struct holds
  * doubles alone, and an answer cannot be refused as a request can. Undefined when the type holds no Struct.
  */
-export function createRounder(
-  desc: DescMessage,
-  seen: readonly DescMessage[] = [],
-): ((message: object) => void) | undefined {
-  if (seen.includes(desc)) return undefined;
-  const rounders = desc.fields.flatMap((field) => roundField(field, [...seen, desc]));
-  if (rounders.length === 0) return undefined;
-  return (message) => {
-    for (const round of rounders) round(message);
-  };
+export function createRounder(desc: DescMessage): ((message: object) => void) | undefined {
+  return holdsStruct(desc) ? (message) => roundStructs(desc, message) : undefined;
 }
 
-function roundField(field: DescField, seen: readonly DescMessage[]): ((message: object) => void)[] {
-  if (isStructField(field)) {
-    return [
-      (message) => {
-        const value = fieldValue(message, field);
-        if (Array.isArray(value)) Reflect.set(message, field.localName, value.map(roundObject));
-        else if (value !== undefined) Reflect.set(message, field.localName, roundObject(value));
-      },
-    ];
+function roundStructs(desc: DescMessage, message: object): void {
+  for (const field of desc.fields) {
+    const value = fieldValue(message, field);
+    if (field.message === undefined || value === undefined) continue;
+    if (isStructField(field)) setField(message, field, mapValues(field, value, roundObject));
+    else if (holdsStruct(field.message)) {
+      const nested = field.message;
+      mapValues(field, value, (each) => roundStructs(nested, asMessage(each)));
+    }
   }
-  const nested =
-    field.fieldKind === "map" || field.message === undefined ? undefined : createRounder(field.message, seen);
-  if (nested === undefined) return [];
-  return [
-    (message) => {
-      const value = fieldValue(message, field);
-      if (Array.isArray(value)) value.forEach(nested);
-      else if (typeof value === "object" && value !== null) nested(value);
-    },
-  ];
 }
 
 /** The named place where the value of a Struct field is taken for the JSON object that it is. */

@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary, toJson, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
+import { create, toJson, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import {
   ConnectionService,
@@ -12,7 +12,6 @@ import {
   RuntimeService,
 } from "../../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ServerReflection } from "../../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
-import { createBinaryWriter } from "../../../src/transport/rpc/connect/write-binary.ts";
 import { createMessageWriter } from "../../../src/transport/rpc/rest/write-message.ts";
 import { readRpc } from "../../../src/transport/rpc/rpc.ts";
 
@@ -84,21 +83,6 @@ describe.each(
     expect(JSON.parse(JSON.stringify(write(message)))).toEqual(expected);
     expect(JSON.parse(JSON.stringify(write(init)))).toEqual(expected);
   });
-
-  test("our binary form is protobuf's, every time it is written", () => {
-    const message = create(desc, { ...init });
-    const write = createBinaryWriter(desc);
-    for (let time = 0; time < 3; time += 1) {
-      expect(fromBinary(desc, write?.(init, 5).subarray(5) ?? new Uint8Array())).toEqual(message);
-      expect(Buffer.from(write?.(message, 0) ?? [])).toEqual(Buffer.from(toBinary(desc, message)));
-    }
-  });
-});
-
-test("a failure halfway leaves nothing to the next message", () => {
-  const write = createBinaryWriter(GetConnectionResponseSchema);
-  expect(() => write?.({ success: true, data: 7 }, 0)).toThrow(TypeError);
-  expect(Buffer.from(write?.({ success: true }, 0) ?? [])).toEqual(Buffer.from([8, 1]));
 });
 
 describe("what an RPC declares", () => {

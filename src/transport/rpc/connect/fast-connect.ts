@@ -5,7 +5,7 @@ import type { CallContext } from "../call-context.ts";
 import type { HeaderFields } from "../../http/exchange.ts";
 import { createMessageWriter, type MessageWriter } from "../rest/write-message.ts";
 import { headerOf, type FastProtocol } from "./fast-protocol.ts";
-import { parseBinaryMessage, parseJsonMessage, createOutputWriter } from "./fast-unary.ts";
+import { parseBinaryMessage, parseJsonMessage, writeBinary } from "./fast-unary.ts";
 
 const JSON_TYPE: HeaderFields = { "content-type": "application/json" };
 const PROTO_TYPE: HeaderFields = { "content-type": "application/proto" };
@@ -16,7 +16,6 @@ export const MAX_TIMEOUT_MS = 40_000;
 /** Connect's unary protocol with JSON or binary messages. */
 export function createFastConnect(output: DescMessage, format: "json" | "proto"): FastProtocol {
   const write: MessageWriter = createMessageWriter(output);
-  const writeBinary = createOutputWriter(output);
   return {
     name: "connect",
     overheadBytes: 0,
@@ -30,7 +29,7 @@ export function createFastConnect(output: DescMessage, format: "json" | "proto")
     parse: format === "json" ? parseJsonMessage : parseBinaryMessage,
     succeed: (exchange, message, context) => {
       if (format === "json") exchange.respond(200, withHeaders(JSON_TYPE, context), JSON.stringify(write(message)));
-      else exchange.respond(200, withHeaders(PROTO_TYPE, context), writeBinary(message, 0));
+      else exchange.respond(200, withHeaders(PROTO_TYPE, context), writeBinary(output, message));
     },
     fail: (exchange, error, context) => {
       const headers = { ...withHeaders(JSON_TYPE, context), ...metadataOf(error) };

@@ -4,7 +4,7 @@ import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grp
 import type { HeaderFields } from "../../http/exchange.ts";
 import { MAX_TIMEOUT_MS } from "./fast-connect.ts";
 import { headerOf, type FastProtocol } from "./fast-protocol.ts";
-import { createOutputWriter, parseBinaryMessage } from "./fast-unary.ts";
+import { parseBinaryMessage, writeBinary } from "./fast-unary.ts";
 
 /** One flag byte and four bytes of length before each message. */
 const PREFIX_BYTES = 5;
@@ -14,7 +14,6 @@ const STATUS_OK: HeaderFields = { "grpc-status": "0" };
 
 /** gRPC over HTTP/2 with binary, uncompressed messages. */
 export function createFastGrpc(output: DescMessage): FastProtocol {
-  const write = createOutputWriter(output);
   return {
     name: "grpc",
     overheadBytes: PREFIX_BYTES,
@@ -31,7 +30,7 @@ export function createFastGrpc(output: DescMessage): FastProtocol {
       const trailers = context.responseTrailerIfSet;
       exchange.respondWithTrailers(
         set === undefined ? HEADERS : { ...Object.fromEntries(set), ...HEADERS },
-        framed(write(message, PREFIX_BYTES)),
+        framed(writeBinary(output, message)),
         trailers === undefined ? STATUS_OK : { ...Object.fromEntries(trailers), ...STATUS_OK },
       );
     },
@@ -54,12 +53,11 @@ function malformed(sentence: string): ConnectError {
   return new ConnectError(`protocol error: ${sentence}`, Code.InvalidArgument);
 }
 
-/** Fills in the prefix in front of a message: no compression, and its length. */
+/** A message behind its prefix: no compression, and its length. */
 function framed(bytes: Uint8Array): Uint8Array {
-  const length = bytes.byteLength - PREFIX_BYTES;
-  bytes[1] = length >>> 24;
-  bytes[2] = (length >>> 16) & 0xff;
-  bytes[3] = (length >>> 8) & 0xff;
-  bytes[4] = length & 0xff;
-  return bytes;
+  const frame = Buffer.allocUnsafe(PREFIX_BYTES + bytes.byteLength);
+  frame[0] = 0;
+  frame.writeUInt32BE(bytes.byteLength, 1);
+  frame.set(bytes, PREFIX_BYTES);
+  return frame;
 }

@@ -11,7 +11,6 @@ import type { Gate } from "../../gate/gate.ts";
 import { ConnectionLost, type HttpExchange } from "../../http/exchange.ts";
 import type { Log } from "../../http/log.ts";
 import type { FastProtocol } from "./fast-protocol.ts";
-import { createBinaryWriter, type BinaryMessageWriter } from "./write-binary.ts";
 
 /** Deep enough that the depth of JSON is refused where every face refuses it; a level of JSON costs up to three of messages. */
 const RECURSION_LIMIT = 400;
@@ -93,15 +92,9 @@ export function parseBinaryMessage(bytes: Uint8Array, rpc: ServedRpc): Message {
   }
 }
 
-/** Makes the function that writes what an implementation returned in protobuf's binary form, behind some free bytes. */
-export function createOutputWriter(output: DescMessage): BinaryMessageWriter {
-  return (
-    createBinaryWriter(output) ??
-    ((message, freeBytes) => {
-      const bytes = toBinary(output, create(output, { ...message }));
-      return freeBytes === 0 ? bytes : Buffer.concat([Buffer.alloc(freeBytes), bytes]);
-    })
-  );
+/** Writes what an implementation returned in protobuf's binary form. */
+export function writeBinary(output: DescMessage, message: object): Uint8Array {
+  return toBinary(output, create(output, { ...message }));
 }
 
 /** How Connect's JSON is read and written, on the short way and the stock way alike. */

@@ -8,8 +8,9 @@ import type { JsonObject } from "../../../json.ts";
 import { ROUTE_METHODS, type PathParameters } from "../../http/router.ts";
 import type { ServedRpc } from "../calls.ts";
 import { parameterNames } from "./path-template.ts";
+import { setField } from "../message-fields.ts";
 import { createMessageReader } from "./read-message.ts";
-import { createQueryReader } from "./read-query.ts";
+import { createQueryReader, parameterReader } from "./read-query.ts";
 
 /** One HTTP method and path that serves an RPC. */
 export interface Binding {
@@ -40,6 +41,7 @@ function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
   const takesBody = rule.body === "*";
   const input = rpc.method.input;
   const pathFields = parameterNames(template).map((name) => fieldNamed(input, name));
+  const pathReaders = pathFields.map((field) => ({ field, read: parameterReader(field) }));
   const rest = input.fields.filter((field) => !pathFields.includes(field));
   const queryFields = takesBody ? rest.filter((field) => sourceOf(field) === RestSource.QUERY) : rest;
   const maskField = rest.find((field) => sourceOf(field) === RestSource.BODY_KEYS);
@@ -64,7 +66,8 @@ function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
       const message = readBody === undefined ? create(input) : readBody(body ?? {}, "");
       if (maskField !== undefined) Reflect.set(message, maskField.localName, maskOf(body ?? {}, input));
       readQuery(query, message);
-      for (const field of pathFields) Reflect.set(message, field.localName, parameters[field.name] ?? "");
+      for (const { field, read } of pathReaders)
+        setField(message, field, read(parameters[field.name] ?? "", field.jsonName));
       return message;
     },
   };

@@ -1,7 +1,7 @@
-import { create, ScalarType, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
-import { invalid } from "../../../domain-error.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { isStructField } from "../message-fields.ts";
+import { create, fromJson, ScalarType, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { DomainError, invalid } from "../../../domain-error.ts";
+import { isJsonObject, roundNumbers, type JsonObject, type JsonValue } from "../../../json.ts";
+import { fieldValue, isStructField, setField } from "../message-fields.ts";
 
 /** Turns a JSON object into a message. `path` precedes the names of its fields in errors. */
 export type MessageReader = (json: JsonObject, path: string) => Message;
@@ -19,22 +19,26 @@ export interface ReaderOptions {
  * no numbers in strings, no camel-case aliases. `null` means that the field was left out.
  */
 export function createMessageReader(desc: DescMessage, options: ReaderOptions): MessageReader {
-  const readers = new Map<string, { readonly localName: string; readonly read: ValueReader }>();
+  const readers = new Map<string, { readonly field: DescField; readonly read: ValueReader }>();
   for (const field of desc.fields) {
     if (options.elsewhere.has(field.jsonName)) continue;
-    readers.set(field.jsonName, { localName: field.localName, read: createValueReader(field, options.lenient) });
+    readers.set(field.jsonName, { field, read: createValueReader(field, options.lenient) });
   }
   return (json, path) => {
     const message = create(desc);
     for (const [key, value] of Object.entries(json)) {
-      const field = readers.get(key);
-      if (field === undefined) {
+      const reader = readers.get(key);
+      if (reader === undefined) {
         const sentence = options.elsewhere.get(key);
         if (sentence !== undefined) throw invalid(key, sentence);
         if (options.lenient) continue;
         throw unknownField(path + key);
       }
-      if (value !== null) Reflect.set(message, field.localName, field.read(value, path + key));
+      if (value === null) continue;
+      const { field, read } = reader;
+      const isChosen = field.oneof?.fields.some((each) => fieldValue(message, each) !== undefined) === true;
+      if (isChosen) throw invalid(path + key, `${path + key} excludes another field that is given.`);
+      setField(message, field, read(value, path + key));
     }
     return message;
   };
@@ -46,10 +50,15 @@ type ValueReader = (json: JsonValue, name: string) => unknown;
 /** The smallest and the largest int32. */
 export const INT32_RANGE = { min: -2_147_483_648, max: 2_147_483_647 } as const;
 
-/** The reader of a field by its kind. Throws for a kind that REST cannot read, which is at start. */
 function createValueReader(field: DescField, lenient: boolean): ValueReader {
-  if (field.fieldKind === "map" || field.oneof !== undefined) throw cannotRead(field);
   const read = singleReader(field, lenient);
+  if (read === undefined || (field.fieldKind === "map" && !isStructField(field))) return protoReader(field, lenient);
+  if (field.fieldKind === "map") {
+    return (json, name) => {
+      if (!isJsonObject(json)) throw invalid(name, `${name} must be an object.`);
+      return Object.fromEntries(Object.entries(json).map(([key, item]) => [key, read(item, `${name}.${key}`)]));
+    };
+  }
   if (field.fieldKind !== "list") return read;
   return (json, name) => {
     if (!Array.isArray(json)) throw invalid(name, `${name} must be a list.`);
@@ -57,9 +66,10 @@ function createValueReader(field: DescField, lenient: boolean): ValueReader {
   };
 }
 
-function singleReader(field: DescField, lenient: boolean): ValueReader {
+/** The reader of a single value by the rules of our contracts; undefined for a kind that they do not use. */
+function singleReader(field: DescField, lenient: boolean): ValueReader | undefined {
   if (isStructField(field)) return readObject;
-  if (field.message !== undefined) return nestedReader(field.message, field, lenient);
+  if (field.message !== undefined) return nestedReader(field.message, lenient);
   switch (field.scalar) {
     case ScalarType.STRING:
       return (json, name) => {
@@ -74,15 +84,17 @@ function singleReader(field: DescField, lenient: boolean): ValueReader {
     case ScalarType.INT32:
       return readInt32;
     default:
-      throw cannotRead(field);
+      return undefined;
   }
 }
 
-function nestedReader(desc: DescMessage, field: DescField, lenient: boolean): ValueReader {
-  if (desc.typeName.startsWith("google.protobuf.")) throw cannotRead(field);
-  const read = createMessageReader(desc, { lenient, elsewhere: new Map() });
+function nestedReader(desc: DescMessage, lenient: boolean): ValueReader | undefined {
+  if (desc.typeName.startsWith("google.protobuf.")) return undefined;
+  let read: MessageReader | undefined;
   return (json, name) => {
     if (!isJsonObject(json)) throw invalid(name, `${name} must be an object.`);
+    // Not before it is needed: a message may hold another of its own type.
+    read ??= createMessageReader(desc, { lenient, elsewhere: new Map() });
     return read(json, `${name}.`);
   };
 }
@@ -106,8 +118,21 @@ export function outOfRange(name: string): Error {
   return invalid(name, `${name} must be between ${String(INT32_RANGE.min)} and ${String(INT32_RANGE.max)}.`);
 }
 
-function cannotRead(field: DescField): Error {
-  return new Error(`the REST protocol has no rule for reading ${field.toString()}`);
+/** Reads a field of any other kind as proto JSON has it. */
+export function protoReader(field: DescField, lenient: boolean): ValueReader {
+  return (json, name) => {
+    try {
+      const alone = { [field.jsonName]: roundNumbers(json) };
+      return fieldValue(fromJson(field.parent, alone, { ignoreUnknownFields: lenient }), field);
+    } catch (cause) {
+      throw new DomainError("invalid", `${name} is not a valid ${kindOf(field)}.`, { field: name, cause });
+    }
+  };
+}
+
+function kindOf(field: DescField): string {
+  if (field.fieldKind === "map") return "map";
+  return field.message?.typeName ?? field.enum?.typeName ?? ScalarType[field.scalar ?? ScalarType.STRING].toLowerCase();
 }
 
 /** A name that the contract does not know, echoed as far as it is fit to print. */

@@ -1,6 +1,7 @@
 import { ScalarType, type DescField } from "@bufbuild/protobuf";
 import { DomainError, invalid } from "../../../domain-error.ts";
-import { INT32_RANGE, outOfRange, printable } from "./read-message.ts";
+import { setField } from "../message-fields.ts";
+import { INT32_RANGE, outOfRange, printable, protoReader } from "./read-message.ts";
 
 /** Fills the fields of a message that REST takes from the query. Throws DomainError `invalid` naming the parameter. */
 export type QueryReader = (query: string, message: object) => void;
@@ -9,7 +10,9 @@ const INTEGER = /^-?\d{1,32}$/;
 
 /** Makes the reader of a query: only the given fields, by JSON name, each once unless it is a list. */
 export function createQueryReader(fields: readonly DescField[]): QueryReader {
-  const known = new Map(fields.map((field) => [field.jsonName, { field, read: parameterReader(field) }]));
+  // A list or a map has no form in a query.
+  const single = fields.filter(({ fieldKind }) => fieldKind !== "list" && fieldKind !== "map");
+  const known = new Map(single.map((field) => [field.jsonName, { field, read: parameterReader(field) }]));
   return (query, message) => {
     if (query === "") return;
     const seen = new Set<string>();
@@ -24,12 +27,13 @@ export function createQueryReader(fields: readonly DescField[]): QueryReader {
       }
       if (seen.has(name)) throw invalid(name, `${name} must be given once.`);
       seen.add(name);
-      Reflect.set(message, parameter.field.localName, parameter.read(text, name));
+      setField(message, parameter.field, parameter.read(text, name));
     }
   };
 }
 
-function parameterReader(field: DescField): (text: string, name: string) => unknown {
+/** The reader of one parameter of a query or a path. */
+export function parameterReader(field: DescField): (text: string, name: string) => unknown {
   if (field.fieldKind === "scalar") {
     switch (field.scalar) {
       case ScalarType.STRING:
@@ -50,7 +54,7 @@ function parameterReader(field: DescField): (text: string, name: string) => unkn
         break;
     }
   }
-  throw new Error(`the REST protocol has no rule for ${field.toString()} in a query`);
+  return protoReader(field, false);
 }
 
 function decode(text: string): string {
