@@ -1,7 +1,7 @@
 import { SignJWT, importJWK } from "jose";
-import { createRevocations } from "../src/identity/revocations.ts";
-import { loadSigningKeys, type NewSigningKey, type SigningKeys } from "../src/identity/signing-keys.ts";
-import { createTokenVerifier } from "../src/identity/verifier.ts";
+import { createRevocations } from "../src/identity/revocations/revocations.ts";
+import { loadSigningKeys, type NewSigningKey, type SigningKeys } from "../src/identity/keys/signing-keys.ts";
+import { createTokenVerifier } from "../src/identity/tokens/verifier.ts";
 import type { Access } from "../src/transport/gate/gate.ts";
 import { createFailureLimit, FAILURE_LIMITS } from "../src/transport/gate/failure-limit.ts";
 import { createGate } from "../src/transport/gate/gate.ts";

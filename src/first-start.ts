@@ -1,4 +1,4 @@
-import type { FirstAccount } from "./identity/bootstrap.ts";
+import type { FirstAccount } from "./identity/accounts/first-account.ts";
 
 /** What the very first start prints, once: how to log in, how to get a token, what to try first. */
 export function describeFirstStart(publicUrl: string, account: FirstAccount): string {

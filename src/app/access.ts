@@ -1,8 +1,8 @@
-import { applyAtOnce } from "../identity/grants.ts";
-import { createOwnClients } from "../identity/own-clients.ts";
-import { createOwnGrants } from "../identity/own-grants.ts";
-import { createOwnTokens } from "../identity/own-tokens.ts";
-import type { Revocations } from "../identity/revocations.ts";
+import { applyAtOnce } from "../identity/grants/grants.ts";
+import { createOwnClients } from "../identity/clients/own-clients.ts";
+import { createOwnGrants } from "../identity/grants/own-grants.ts";
+import { createOwnTokens } from "../identity/tokens/own-tokens.ts";
+import type { Revocations } from "../identity/revocations/revocations.ts";
 import type { Config } from "../config.ts";
 import type { Foundation } from "./foundation.ts";
 import type { CallerOf } from "../transport/rpc/caller.ts";

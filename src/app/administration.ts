@@ -1,6 +1,6 @@
 import { createAuditLog } from "../identity/audit/audit-log.ts";
-import { createAdministration } from "../identity/administration.ts";
-import type { Revocations } from "../identity/revocations.ts";
+import { createAdministration } from "../identity/accounts/administration.ts";
+import type { Revocations } from "../identity/revocations/revocations.ts";
 import { createAdministrationStore } from "../storage/stores/identity/administration.ts";
 import { createAuditReader } from "../storage/stores/identity/audit-reader.ts";
 import { readInstallationStatus } from "../storage/stores/identity/system-status.ts";

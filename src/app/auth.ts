@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Principal } from "../identity/principal.ts";
-import { createRevocations, type Revocations } from "../identity/revocations.ts";
-import { createTokenVerifier, type TokenVerifier } from "../identity/verifier.ts";
+import { createRevocations, type Revocations } from "../identity/revocations/revocations.ts";
+import { createTokenVerifier, type TokenVerifier } from "../identity/tokens/verifier.ts";
 import type { Config } from "../config.ts";
 import type { Foundation } from "./foundation.ts";
 import { composeLastUse } from "./last-use.ts";

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
-import { applyAtOnce } from "../identity/grants.ts";
+import { applyAtOnce } from "../identity/grants/grants.ts";
 import { createTokenIssues } from "../identity/audit/token-issues.ts";
 import type { Route } from "../transport/http/router.ts";
 import { createOAuthRoutes } from "../transport/oauth/routes.ts";
-import type { Revocations } from "../identity/revocations.ts";
-import type { TokenVerifier } from "../identity/verifier.ts";
+import type { Revocations } from "../identity/revocations/revocations.ts";
+import type { TokenVerifier } from "../identity/tokens/verifier.ts";
 import type { Config } from "../config.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
 import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";

@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
 import type { ChangeFeed } from "../connections/change-feed.ts";
-import type { RevokeGrants } from "../connections/revoke-grants.ts";
-import type { VerifyKey } from "../connections/verification.ts";
-import type { VerificationQueue } from "../connections/verification-queue.ts";
-import { startVerificationRunner } from "../connections/verification-runner.ts";
+import type { RevokeGrants } from "../connections/authorization/revoke-grants.ts";
+import type { VerifyKey } from "../connections/verification/verification.ts";
+import type { VerificationQueue } from "../connections/verification/verification-queue.ts";
+import { startVerificationRunner } from "../connections/verification/verification-runner.ts";
 import type { JsonObject } from "../json.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import type { Purge } from "../storage/stores/connections/purge.ts";

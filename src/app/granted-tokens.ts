@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import type { Config } from "../config.ts";
 import type { ConnectionStore } from "../connections/connection-store.ts";
-import { createRevokeGrants, type RevokeGrants } from "../connections/revoke-grants.ts";
+import { createRevokeGrants, type RevokeGrants } from "../connections/authorization/revoke-grants.ts";
 import type { Catalog } from "../integrations/integration.ts";
 import { droppingRefusedClient } from "../integrations/oauth/dropping-refused-client.ts";
 import { createGrantedTokens, type GrantedTokens } from "../integrations/oauth/granted-tokens.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import { createLastUse, type LastUse } from "../identity/last-use.ts";
-import type { PersonalAccessTokenStore } from "../identity/personal-access-token.ts";
+import { createLastUse, type LastUse } from "../identity/tokens/last-use.ts";
+import type { PersonalAccessTokenStore } from "../identity/tokens/personal-access-token.ts";
 
 /** Last uses of personal access tokens, noted where a verifier looks one up: once a minute a token and replica at most. */
 export function composeLastUse(

@@ -1,10 +1,10 @@
 import type pg from "pg";
-import { createSettingsOfAccount, type SettingsOfAccount } from "../connections/account-settings.ts";
+import { createSettingsOfAccount, type SettingsOfAccount } from "../connections/settings/account-settings.ts";
 import type { ConnectionTools } from "../connections/connection-tools.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
 import { createToolRanking, type ToolRanking } from "../runtime/search/rank-tools.ts";
 import { createToolSearch, type ToolSearch } from "../runtime/search/search-tools.ts";
-import { createSettingsView, type SettingsFeed, type SettingsView } from "../connections/settings-view.ts";
+import { createSettingsView, type SettingsFeed, type SettingsView } from "../connections/settings/settings-view.ts";
 import { createAccountSettingsStore, createSettingsFeed } from "../storage/stores/connections/account-settings.ts";
 import type { EventListener } from "../storage/stores/connections/connection-event.ts";
 

@@ -14,7 +14,7 @@ import type { ConnectionView } from "./connection-view.ts";
 import { createKey, type CreatedConnection, toCreated } from "./create-once.ts";
 import { prepareConnection } from "./create.ts";
 import { checkVersion, type ExpectedVersions } from "./expected-versions.ts";
-import { listTools, type ToolPage, type ToolQuery } from "./list-tools.ts";
+import { listTools, type ToolPage, type ToolQuery } from "./tools/list-tools.ts";
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 import { connectionNotFound, reachableId } from "../identity/server-id.ts";
 

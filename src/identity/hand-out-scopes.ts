@@ -1,5 +1,5 @@
 import { DomainError, invalid } from "../domain-error.ts";
-import type { Account } from "./accounts.ts";
+import type { Account } from "./accounts/accounts.ts";
 import { grantableScopes } from "./grantable-scopes.ts";
 import { mayMakeCredentials, type Principal } from "./principal.ts";
 import { satisfies, type Scope } from "./scopes.ts";

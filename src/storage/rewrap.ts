@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { RewrapReport } from "../identity/rewrap-secrets.ts";
+import type { RewrapReport } from "../identity/keys/rewrap-secrets.ts";
 import { forgetOtherKeys } from "./installation.ts";
 import { isSealedOutside, SEALED_COLUMNS, type SealedColumn } from "./sealed-columns.ts";
 import { SealError, type Sealer } from "./sealing.ts";

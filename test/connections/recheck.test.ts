@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Connection } from "../../src/connections/connection.ts";
-import { createEarlyRecheck } from "../../src/connections/early-recheck.ts";
-import { createVerification } from "../../src/connections/verification.ts";
-import type { DueVerification } from "../../src/connections/verification-queue.ts";
-import { createStreamSlots } from "../../src/connections/stream-slots.ts";
-import { createWatch } from "../../src/connections/watch.ts";
+import { createEarlyRecheck } from "../../src/connections/verification/early-recheck.ts";
+import { createVerification } from "../../src/connections/verification/verification.ts";
+import type { DueVerification } from "../../src/connections/verification/verification-queue.ts";
+import { createStreamSlots } from "../../src/connections/watch/stream-slots.ts";
+import { createWatch } from "../../src/connections/watch/watch.ts";
 import { errorResult } from "../../src/integrations/tool.ts";
 import { createWorld, principal, type World } from "../runtime/world.ts";
 

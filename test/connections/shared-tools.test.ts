@@ -5,7 +5,7 @@ import type { ConnectionStore } from "../../src/connections/connection-store.ts"
 import type { ConnectionTools } from "../../src/connections/connection-tools.ts";
 import { createInForce } from "../../src/connections/definitions/current-tools.ts";
 import { createPinStore } from "../../src/storage/stores/tools/accepted-definitions.ts";
-import { createToolLists } from "../../src/connections/tool-lists.ts";
+import { createToolLists } from "../../src/connections/tools/tool-lists.ts";
 import { createCachedView } from "../../src/connections/cached-view.ts";
 import type { ChangeFeed } from "../../src/connections/change-feed.ts";
 import { createConnectionStore } from "../../src/storage/stores/connections/connection.ts";

@@ -1,12 +1,15 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { VerifyKey } from "../../src/connections/verification.ts";
+import type { VerifyKey } from "../../src/connections/verification/verification.ts";
 import {
   type DueVerification,
   VERIFICATION_PRIORITIES,
   type VerificationPriority,
-} from "../../src/connections/verification-queue.ts";
-import { startVerificationRunner, type VerificationRunner } from "../../src/connections/verification-runner.ts";
+} from "../../src/connections/verification/verification-queue.ts";
+import {
+  startVerificationRunner,
+  type VerificationRunner,
+} from "../../src/connections/verification/verification-runner.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
 import {
   createVerificationQueue,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Connection } from "../../src/connections/connection.ts";
 import type { ConnectionStore } from "../../src/connections/connection-store.ts";
-import { createStreamSlots, MAX_STREAMS_PER_ACCOUNT } from "../../src/connections/stream-slots.ts";
-import { createWatch, type WatchEvent } from "../../src/connections/watch.ts";
+import { createStreamSlots, MAX_STREAMS_PER_ACCOUNT } from "../../src/connections/watch/stream-slots.ts";
+import { createWatch, type WatchEvent } from "../../src/connections/watch/watch.ts";
 import { createWorld, principal, type World } from "../runtime/world.ts";
 
 let world: World;

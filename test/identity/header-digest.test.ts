@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createHeaderDigest } from "../../src/identity/header-digest.ts";
+import { createHeaderDigest } from "../../src/identity/tokens/header-digest.ts";
 
 test("a header is told from every other, whatever its connection brought before", () => {
   const digest = createHeaderDigest();

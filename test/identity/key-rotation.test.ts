@@ -1,9 +1,9 @@
 import { decodeProtectedHeader } from "jose";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { OPERATOR } from "../../src/identity/actor.ts";
-import type { Account } from "../../src/identity/accounts.ts";
-import { RETIRED_SECONDS } from "../../src/identity/key-rotation.ts";
-import { KEYS_CACHE_SECONDS, type KeyPurpose, PUBLISHED_AHEAD_SECONDS } from "../../src/identity/signing-keys.ts";
+import type { Account } from "../../src/identity/accounts/accounts.ts";
+import { RETIRED_SECONDS } from "../../src/identity/keys/key-rotation.ts";
+import { KEYS_CACHE_SECONDS, type KeyPurpose, PUBLISHED_AHEAD_SECONDS } from "../../src/identity/keys/signing-keys.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
 import { createSigningKeyStore } from "../../src/storage/stores/identity/signing-key.ts";
 import { type Installation, type Replica, startInstallation } from "../transport/oauth/installation.ts";
@@ -275,7 +275,7 @@ describe("a key that a replica has not heard of", () => {
   test("costs one reading a second at most, whatever is asked for", async () => {
     const store = createSigningKeyStore(installation.database.pool, installation.sealer);
     const list = vi.spyOn(store, "list");
-    const { loadSigningKeys } = await import("../../src/identity/signing-keys.ts");
+    const { loadSigningKeys } = await import("../../src/identity/keys/signing-keys.ts");
     const keys = await loadSigningKeys(store);
     list.mockClear();
     const strange = (count: number): string => `at_${String(count).padStart(22, "A")}`;

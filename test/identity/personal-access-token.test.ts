@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Account } from "../../src/identity/accounts.ts";
+import type { Account } from "../../src/identity/accounts/accounts.ts";
 import {
   insertConnection,
   type Installation,
@@ -102,7 +102,7 @@ test("a revoked personal access token is refused although its revocation has exp
 });
 
 test("replicas that start together on a new database agree on the keys of each purpose", async () => {
-  const { loadSigningKeys } = await import("../../src/identity/signing-keys.ts");
+  const { loadSigningKeys } = await import("../../src/identity/keys/signing-keys.ts");
   const { createSigningKeyStore } = await import("../../src/storage/stores/identity/signing-key.ts");
   const { pool } = installation.database;
   await pool.query("delete from signing_key");

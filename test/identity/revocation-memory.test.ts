@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Principal } from "../../src/identity/principal.ts";
-import { createRevocationMemory } from "../../src/identity/revocation-memory.ts";
-import type { Revocation } from "../../src/identity/revocation.ts";
-import { createRevocations } from "../../src/identity/revocations.ts";
+import { createRevocationMemory } from "../../src/identity/revocations/revocation-memory.ts";
+import type { Revocation } from "../../src/identity/revocations/revocation.ts";
+import { createRevocations } from "../../src/identity/revocations/revocations.ts";
 
 const NOW = Date.now() * 1_000;
 const HOUR = 3_600_000_000;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Account } from "../../src/identity/accounts.ts";
-import type { RevocationListener } from "../../src/identity/revocations.ts";
-import type { TokenVerifier } from "../../src/identity/verifier.ts";
+import type { Account } from "../../src/identity/accounts/accounts.ts";
+import type { RevocationListener } from "../../src/identity/revocations/revocations.ts";
+import type { TokenVerifier } from "../../src/identity/tokens/verifier.ts";
 import { DomainError } from "../../src/domain-error.ts";
 import { createClientStore } from "../../src/storage/stores/identity/client.ts";
 import { revoke } from "../../src/storage/stores/identity/revocation.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { loadSigningKeys } from "../../src/identity/signing-keys.ts";
+import { loadSigningKeys } from "../../src/identity/keys/signing-keys.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { openInstallation } from "../../src/storage/installation.ts";
 import type { MasterKey } from "../../src/storage/master-keys.ts";

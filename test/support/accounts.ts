@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { pino } from "pino";
-import type { Grants } from "../../src/identity/grants.ts";
+import type { Grants } from "../../src/identity/grants/grants.ts";
 import { readConfig } from "../../src/config.ts";
 import { openFoundation } from "../../src/app/foundation.ts";
 

@@ -11,7 +11,7 @@ import type { Catalog, Integration } from "../../integrations/integration.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ConnectionEvent } from "../change-feed.ts";
 import type { Connection } from "../connection.ts";
-import type { ConnectionGrants } from "../connection-grants.ts";
+import type { ConnectionGrants } from "./connection-grants.ts";
 import type { ConnectionStore } from "../connection-store.ts";
 import type { ConnectionView } from "../connection-view.ts";
 import type { AuthorizationStore } from "./authorization-store.ts";

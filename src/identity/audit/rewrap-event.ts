@@ -1,5 +1,5 @@
 import { OPERATOR } from "../actor.ts";
-import type { RewrapReport } from "../rewrap-secrets.ts";
+import type { RewrapReport } from "../keys/rewrap-secrets.ts";
 import { INSTALLATION_LOG, type NewAuditEvent } from "./audit-event.ts";
 
 /** What the audit log says of moving the secrets to the newest master key: which columns it touched. */

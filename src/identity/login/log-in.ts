@@ -1,5 +1,5 @@
 import { DomainError } from "../../domain-error.ts";
-import { NO_PASSWORD_HASH, verifyPassword } from "../password.ts";
+import { NO_PASSWORD_HASH, verifyPassword } from "../accounts/password.ts";
 import type { BoundedWork } from "./bounded-work.ts";
 import type { CredentialStore } from "./credentials.ts";
 import type { LoginLimits, LoginTry } from "./login-limits.ts";

@@ -1,7 +1,7 @@
 import { importJWK, SignJWT } from "jose";
 import { DomainError, invalid } from "../../domain-error.ts";
 import { isScope, SCOPES, type Scope } from "../scopes.ts";
-import type { SigningKeys } from "../signing-keys.ts";
+import type { SigningKeys } from "../keys/signing-keys.ts";
 import { accessTokenId, type Micros } from "../token-id.ts";
 import type { LoginSession } from "./login-session.ts";
 

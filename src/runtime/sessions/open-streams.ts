@@ -1,6 +1,6 @@
 import type { Principal } from "../../identity/principal.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
-import type { StreamSlots } from "../../connections/stream-slots.ts";
+import type { StreamSlots } from "../../connections/watch/stream-slots.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Principal } from "../../identity/principal.ts";
 import type { ChangeFeed } from "../../connections/change-feed.ts";
-import type { SettingsFeed } from "../../connections/settings-view.ts";
+import type { SettingsFeed } from "../../connections/settings/settings-view.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import { printInKeyOrder } from "../../json.ts";
 import type { Session } from "../sessions/session.ts";

@@ -1,9 +1,9 @@
 import type { ParseArgsOptionsConfig } from "node:util";
-import type { Accounts } from "../../identity/accounts.ts";
-import type { Clients } from "../../identity/clients.ts";
-import type { KeyRotation } from "../../identity/key-rotation.ts";
-import type { PersonalAccessTokens } from "../../identity/personal-access-tokens.ts";
-import type { RewrapSecrets } from "../../identity/rewrap-secrets.ts";
+import type { Accounts } from "../../identity/accounts/accounts.ts";
+import type { Clients } from "../../identity/clients/clients.ts";
+import type { KeyRotation } from "../../identity/keys/key-rotation.ts";
+import type { PersonalAccessTokens } from "../../identity/tokens/personal-access-tokens.ts";
+import type { RewrapSecrets } from "../../identity/keys/rewrap-secrets.ts";
 import type { JsonObject } from "../../json.ts";
 
 /** What commands act on: the database of the installation, which a running server may share. */

@@ -1,7 +1,7 @@
 import { OPERATOR } from "../../identity/actor.ts";
-import type { SigningKeySummary } from "../../identity/key-rotation.ts";
-import { KEY_PURPOSES, type KeyPurpose } from "../../identity/signing-keys.ts";
-import type { RewrapReport } from "../../identity/rewrap-secrets.ts";
+import type { SigningKeySummary } from "../../identity/keys/key-rotation.ts";
+import { KEY_PURPOSES, type KeyPurpose } from "../../identity/keys/signing-keys.ts";
+import type { RewrapReport } from "../../identity/keys/rewrap-secrets.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import { type Command, type CommandAnswer, type GivenOptions, UsageError, withServices } from "./command.ts";

@@ -1,4 +1,4 @@
-import type { PersonalAccessToken } from "../../identity/personal-access-token.ts";
+import type { PersonalAccessToken } from "../../identity/tokens/personal-access-token.ts";
 import type { JsonObject } from "../../json.ts";
 import { type Command, withServices } from "./command.ts";
 

@@ -16,7 +16,7 @@ import type { HttpExchange } from "../http/exchange.ts";
 import { AUTHORIZE_PATH, CONSENT_PATH } from "./metadata.ts";
 import { requestOrigin } from "../http/peer.ts";
 import type { AuthorizationProvider } from "./provider.ts";
-import { redirectHost, redirectKind, redirectSource } from "../../identity/client-redirect-uri.ts";
+import { redirectHost, redirectKind, redirectSource } from "../../identity/clients/client-redirect-uri.ts";
 import { parseResource } from "./resource.ts";
 import { SCOPE_WORDS } from "./scope-words.ts";
 import { withoutOfflineAccess } from "./token-request.ts";

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { AllClientMetadata } from "oidc-provider";
-import type { TokenClient } from "../../identity/clients.ts";
+import type { TokenClient } from "../../identity/clients/clients.ts";
 import type { RecordTokenIssue } from "../../identity/audit/token-issues.ts";
 import { hashSecret } from "../../identity/hash-secret.ts";
 import { type ClientDirectory, isDocumentAddress } from "./client-directory.ts";

@@ -1,6 +1,6 @@
 import type { AllClientMetadata } from "oidc-provider";
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { ClientStore, TokenClient } from "../../identity/clients.ts";
+import type { ClientStore, TokenClient } from "../../identity/clients/clients.ts";
 import { hashSecret } from "../../identity/hash-secret.ts";
 import { randomId, randomSecret } from "../../identity/random.ts";
 import { ownToProvider, parseRegistration, type StrangerMetadata, strangerToProvider } from "./client-metadata.ts";

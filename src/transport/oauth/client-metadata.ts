@@ -1,9 +1,9 @@
 import type { AllClientMetadata } from "oidc-provider";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { TokenClient } from "../../identity/clients.ts";
-import { CLIENT_AUTH_METHODS, type ClientAuthMethod } from "../../identity/oauth-client.ts";
+import type { TokenClient } from "../../identity/clients/clients.ts";
+import { CLIENT_AUTH_METHODS, type ClientAuthMethod } from "../../identity/clients/oauth-client.ts";
 import { SCOPES } from "../../identity/scopes.ts";
-import { redirectKind } from "../../identity/client-redirect-uri.ts";
+import { redirectKind } from "../../identity/clients/client-redirect-uri.ts";
 
 /** Signatures of clients that are believed: asymmetric, and none that is weak. */
 export const CLIENT_SIGNING_ALGORITHMS = ["ES256", "ES384", "EdDSA", "PS256", "RS256"] as const;

@@ -1,13 +1,13 @@
 import type { Origin } from "../../identity/actor.ts";
 import { DomainError } from "../../domain-error.ts";
-import { type Grant, type GrantStore, newGrantId } from "../../identity/grants.ts";
+import { type Grant, type GrantStore, newGrantId } from "../../identity/grants/grants.ts";
 import type { LoginSession } from "../../identity/login/login-session.ts";
 import type { OwnConnections } from "../../identity/oauth/own-connections.ts";
 import { isScope, type Scope } from "../../identity/scopes.ts";
 import type { ClientDirectory } from "./client-directory.ts";
 import type { AskedAuthorization, Decision } from "./request-context.ts";
 import { parseResource } from "./resource.ts";
-import { redirectKind } from "../../identity/client-redirect-uri.ts";
+import { redirectKind } from "../../identity/clients/client-redirect-uri.ts";
 
 /** What a person chose on the page. */
 export interface Choice {

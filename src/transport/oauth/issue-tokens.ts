@@ -1,5 +1,5 @@
 import type { RecordTokenIssue } from "../../identity/audit/token-issues.ts";
-import type { GrantStore } from "../../identity/grants.ts";
+import type { GrantStore } from "../../identity/grants/grants.ts";
 import type { ClientRequest } from "./client-request.ts";
 import type { AuthorizationProvider, TokenResponse } from "./provider.ts";
 import type { Log } from "../http/log.ts";

@@ -1,8 +1,8 @@
 import { decodeJwt } from "jose";
 import { DomainError } from "../../domain-error.ts";
-import type { GrantStore, TokenGrant } from "../../identity/grants.ts";
+import type { GrantStore, TokenGrant } from "../../identity/grants/grants.ts";
 import type { Principal } from "../../identity/principal.ts";
-import type { TokenVerifier } from "../../identity/verifier.ts";
+import type { TokenVerifier } from "../../identity/tokens/verifier.ts";
 import { payloadId } from "./payload-id.ts";
 import type { PayloadStore } from "../../identity/oauth/payload-store.ts";
 

@@ -4,7 +4,7 @@ import { Check, Prompt } from "oidc-provider/lib/helpers/interaction_policy/inde
 import { Provider } from "oidc-provider/lib/provider.js";
 import type { Dispatcher } from "undici";
 import { isScope, SCOPES } from "../../identity/scopes.ts";
-import type { SigningKeys } from "../../identity/signing-keys.ts";
+import type { SigningKeys } from "../../identity/keys/signing-keys.ts";
 import { type AdapterDeps, createAdapter } from "./adapter.ts";
 import { claimsOf } from "./claims.ts";
 import { createDocumentFetch } from "./client-document.ts";

@@ -7,7 +7,7 @@ import type { HttpExchange } from "../http/exchange.ts";
 import { MAX_JSON_DEPTH, readJsonForm } from "../http/read-body.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { clientAddress, isConfidential } from "../http/peer.ts";
-import { isAllowedBy, type RedirectRule } from "../../identity/client-redirect-uri.ts";
+import { isAllowedBy, type RedirectRule } from "../../identity/clients/client-redirect-uri.ts";
 
 /** Registers the client that a request describes; the answer of RFC 7591 §3.2.1. Fails with an OAuthError. */
 export type RegisterClient = (exchange: HttpExchange) => Promise<JsonObject>;

@@ -1,5 +1,5 @@
 import type { AllClientMetadata } from "oidc-provider";
-import type { TokenGrant } from "../../identity/grants.ts";
+import type { TokenGrant } from "../../identity/grants/grants.ts";
 import type { LoginSession } from "../../identity/login/login-session.ts";
 import type { KnownClient } from "./client-directory.ts";
 import type { Scope } from "../../identity/scopes.ts";

@@ -1,4 +1,4 @@
-import type { GrantStore } from "../../identity/grants.ts";
+import type { GrantStore } from "../../identity/grants/grants.ts";
 import type { ClientRequest } from "./client-request.ts";
 import { invalidRequest, OAuthError } from "./oauth-error.ts";
 import type { RecogniseToken } from "./presented-token.ts";

@@ -1,4 +1,4 @@
-import type { TokenClient } from "../../identity/clients.ts";
+import type { TokenClient } from "../../identity/clients/clients.ts";
 import { isScope, satisfies, SCOPES, type Scope } from "../../identity/scopes.ts";
 import type { ClientRequest } from "./client-request.ts";
 import type { TokenFlight } from "./request-context.ts";

@@ -108,7 +108,8 @@ describe("who cannot log in learns nothing", () => {
   });
 
   test("an unknown address costs the hashing that a known one costs", async () => {
-    const { verifyPassword, NO_PASSWORD_HASH, hashPassword } = await import("../../../src/identity/password.ts");
+    const { verifyPassword, NO_PASSWORD_HASH, hashPassword } =
+      await import("../../../src/identity/accounts/password.ts");
     const costs = /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/;
     const real = await hashPassword("a password");
     expect(real).toMatch(costs);

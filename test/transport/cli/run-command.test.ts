@@ -1,8 +1,8 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SEALED_COLUMNS } from "../../../src/storage/sealed-columns.ts";
-import { ensureFirstAccount } from "../../../src/identity/bootstrap.ts";
-import { verifyPassword } from "../../../src/identity/password.ts";
+import { ensureFirstAccount } from "../../../src/identity/accounts/first-account.ts";
+import { verifyPassword } from "../../../src/identity/accounts/password.ts";
 import { createAccountStore } from "../../../src/storage/stores/identity/account.ts";
 import type { CommandDeps } from "../../../src/transport/cli/command.ts";
 import { runCommand } from "../../../src/transport/cli/run-command.ts";

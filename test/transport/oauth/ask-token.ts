@@ -1,4 +1,4 @@
-import type { CreatedClient } from "../../../src/identity/clients.ts";
+import type { CreatedClient } from "../../../src/identity/clients/clients.ts";
 import { basic, type Installation } from "./installation.ts";
 
 /** The content type of a token request. */

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
-import { type Account, type Accounts, createAccounts } from "../../../src/identity/accounts.ts";
-import { type Clients, createClients, type CreatedClient } from "../../../src/identity/clients.ts";
-import { applyAtOnce, createGrants, type Grants } from "../../../src/identity/grants.ts";
+import { type Account, type Accounts, createAccounts } from "../../../src/identity/accounts/accounts.ts";
+import { type Clients, createClients, type CreatedClient } from "../../../src/identity/clients/clients.ts";
+import { applyAtOnce, createGrants, type Grants } from "../../../src/identity/grants/grants.ts";
 import { createCookies } from "../../../src/transport/http/cookies.ts";
 import { createPort, type Port } from "../../../src/transport/http/port.ts";
 import type { Route } from "../../../src/transport/http/router.ts";
@@ -11,12 +11,19 @@ import { createBrowserSessions } from "../../../src/transport/pages/browser-sess
 import { createCsrf } from "../../../src/transport/pages/csrf.ts";
 import { createLoginSessions, type LoginSessions } from "../../../src/identity/login/login-sessions.ts";
 import { createOAuthRoutes, type OAuthServerDeps } from "../../../src/transport/oauth/routes.ts";
-import { createPersonalAccessTokens, type PersonalAccessTokens } from "../../../src/identity/personal-access-tokens.ts";
-import { createKeyRotation, type KeyRotation } from "../../../src/identity/key-rotation.ts";
-import type { RewrapSecrets } from "../../../src/identity/rewrap-secrets.ts";
-import { createRevocations, type RevocationListener, type Revocations } from "../../../src/identity/revocations.ts";
-import { loadSigningKeys, type SigningKeys } from "../../../src/identity/signing-keys.ts";
-import { createTokenVerifier, type TokenVerifier } from "../../../src/identity/verifier.ts";
+import {
+  createPersonalAccessTokens,
+  type PersonalAccessTokens,
+} from "../../../src/identity/tokens/personal-access-tokens.ts";
+import { createKeyRotation, type KeyRotation } from "../../../src/identity/keys/key-rotation.ts";
+import type { RewrapSecrets } from "../../../src/identity/keys/rewrap-secrets.ts";
+import {
+  createRevocations,
+  type RevocationListener,
+  type Revocations,
+} from "../../../src/identity/revocations/revocations.ts";
+import { loadSigningKeys, type SigningKeys } from "../../../src/identity/keys/signing-keys.ts";
+import { createTokenVerifier, type TokenVerifier } from "../../../src/identity/tokens/verifier.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 import { type Database, openDatabase } from "../../../src/storage/database.ts";
 import { openInstallation } from "../../../src/storage/installation.ts";

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CreatedClient } from "../../../src/identity/clients.ts";
+import type { CreatedClient } from "../../../src/identity/clients/clients.ts";
 import type { Route } from "../../../src/transport/http/router.ts";
 import { createOAuthRoutes } from "../../../src/transport/oauth/routes.ts";
 import { openDatabase } from "../../../src/storage/database.ts";

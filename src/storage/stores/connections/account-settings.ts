@@ -3,8 +3,8 @@ import {
   DEFAULT_SETTINGS,
   type AccountSettings,
   type AccountSettingsStore,
-} from "../../../connections/account-settings.ts";
-import type { SettingsFeed } from "../../../connections/settings-view.ts";
+} from "../../../connections/settings/account-settings.ts";
+import type { SettingsFeed } from "../../../connections/settings/settings-view.ts";
 import { actorParameter, auditing } from "../identity/audit-event.ts";
 import type { EventListener } from "./connection-event.ts";
 import { runStatement } from "../run-statement.ts";

@@ -5,7 +5,7 @@ import {
   type DueVerification,
   VERIFICATION_PRIORITIES,
   type VerificationQueue,
-} from "../../../connections/verification-queue.ts";
+} from "../../../connections/verification/verification-queue.ts";
 import { runStatement } from "../run-statement.ts";
 
 const { fresh, retry, recheck } = VERIFICATION_PRIORITIES;

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import type { AccountStore } from "../../../identity/accounts.ts";
+import type { AccountStore } from "../../../identity/accounts/accounts.ts";
 import { INSTALLATION_LOG } from "../../../identity/audit/audit-event.ts";
-import type { AdministeredAccount, AdministrationStore } from "../../../identity/administration.ts";
+import type { AdministeredAccount, AdministrationStore } from "../../../identity/accounts/administration.ts";
 import { transaction } from "../../transaction.ts";
 import { actorParameter, auditing, recordEvent } from "./audit-event.ts";
 import { type EnqueueRevocation, revokeGrants } from "../connections/connection-grant-write.ts";

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import type { ClientStore, TokenClient } from "../../../identity/clients.ts";
-import type { ClientAuthMethod } from "../../../identity/oauth-client.ts";
-import type { OAuthClientStore } from "../../../identity/oauth-client.ts";
+import type { ClientStore, TokenClient } from "../../../identity/clients/clients.ts";
+import type { ClientAuthMethod } from "../../../identity/clients/oauth-client.ts";
+import type { OAuthClientStore } from "../../../identity/clients/oauth-client.ts";
 import type { Scope } from "../../../identity/scopes.ts";
 import type { JsonObject } from "../../../json.ts";
 import { createOAuthClientStore } from "./oauth-client.ts";

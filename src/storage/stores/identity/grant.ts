@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Grant, GrantStore } from "../../../identity/grants.ts";
+import type { Grant, GrantStore } from "../../../identity/grants/grants.ts";
 import type { Scope } from "../../../identity/scopes.ts";
 import { transaction } from "../../transaction.ts";
 import { actorParameter, auditing } from "./audit-event.ts";

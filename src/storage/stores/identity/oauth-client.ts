@@ -1,6 +1,6 @@
 import type pg from "pg";
-import type { ClientAuthMethod } from "../../../identity/oauth-client.ts";
-import type { GrantType, OAuthClient, OAuthClientStore } from "../../../identity/oauth-client.ts";
+import type { ClientAuthMethod } from "../../../identity/clients/oauth-client.ts";
+import type { GrantType, OAuthClient, OAuthClientStore } from "../../../identity/clients/oauth-client.ts";
 import type { Scope } from "../../../identity/scopes.ts";
 import { DomainError } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";

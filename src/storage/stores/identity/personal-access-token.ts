@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Actor } from "../../../identity/actor.ts";
-import type { PersonalAccessToken, PersonalAccessTokenStore } from "../../../identity/personal-access-token.ts";
+import type { PersonalAccessToken, PersonalAccessTokenStore } from "../../../identity/tokens/personal-access-token.ts";
 import type { Scope } from "../../../identity/scopes.ts";
 import { DomainError } from "../../../domain-error.ts";
 import { errorCode } from "../../storage-error.ts";

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Principal } from "../../../identity/principal.ts";
-import type { Revocation, RevocationKind } from "../../../identity/revocation.ts";
-import { REVOCATION_CHANNEL, type RevocationStore } from "../../../identity/revocations.ts";
+import type { Revocation, RevocationKind } from "../../../identity/revocations/revocation.ts";
+import { REVOCATION_CHANNEL, type RevocationStore } from "../../../identity/revocations/revocations.ts";
 import { runStatement } from "../run-statement.ts";
 
 /** What to revoke. */

@@ -1,13 +1,13 @@
 import type { JWK } from "jose";
 import type pg from "pg";
 import { INSTALLATION_LOG } from "../../../identity/audit/audit-event.ts";
-import type { KeyRotationStore, RotationOutcome } from "../../../identity/key-rotation.ts";
+import type { KeyRotationStore, RotationOutcome } from "../../../identity/keys/key-rotation.ts";
 import {
   type KeyPurpose,
   type NewSigningKey,
   SIGNING_KEY_CHANNEL,
   type StoredSigningKey,
-} from "../../../identity/signing-keys.ts";
+} from "../../../identity/keys/signing-keys.ts";
 import { isJsonObject } from "../../../json.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { transaction } from "../../transaction.ts";

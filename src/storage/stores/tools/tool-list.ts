@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { StoredToolList, ToolListStore } from "../../../connections/tool-list-store.ts";
+import type { StoredToolList, ToolListStore } from "../../../connections/tools/tool-list-store.ts";
 import type { ToolDefinition } from "../../../integrations/tool.ts";
 import { announce } from "../connections/connection-event.ts";
 import { runStatement } from "../run-statement.ts";

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import { atMost } from "../../../at-most.ts";
-import type { ToolNames } from "../../../connections/tool-list-store.ts";
+import type { ToolNames } from "../../../connections/tools/tool-list-store.ts";
 import { runStatement } from "../run-statement.ts";
 
 /** Names kept in memory: some tens of bytes each. */

@@ -5,7 +5,7 @@ import {
   GetAccountSettingsResponseSchema,
   UpdateAccountSettingsResponseSchema,
 } from "../../../../gen/proto/patchbay/v1/account_settings_service_pb.ts";
-import type { SettingsOfAccount } from "../../../connections/account-settings.ts";
+import type { SettingsOfAccount } from "../../../connections/settings/account-settings.ts";
 import type { CallerOf } from "../caller.ts";
 import { toWireAccountSettings } from "../mappers/account-settings.ts";
 import { principalOf } from "../principal.ts";

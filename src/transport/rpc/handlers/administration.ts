@@ -14,8 +14,8 @@ import {
   RotateSigningKeysResponseSchema,
 } from "../../../../gen/proto/patchbay/v1/admin_service_pb.ts";
 import { toActor } from "../../../identity/actor.ts";
-import type { Administration } from "../../../identity/administration.ts";
-import type { KeyRotation } from "../../../identity/key-rotation.ts";
+import type { Administration } from "../../../identity/accounts/administration.ts";
+import type { KeyRotation } from "../../../identity/keys/key-rotation.ts";
 import type { ReadSystemStatus } from "../../../identity/system-status.ts";
 import type { CallerOf } from "../caller.ts";
 import { fromPurpose, toWireAccount, toWireSigningKey, toWireSystemStatus } from "../mappers/administration.ts";

@@ -13,7 +13,7 @@ import {
 import type { AuthorizeConnection } from "../../../connections/authorization/authorize-connection.ts";
 import type { Connections } from "../../../connections/connections.ts";
 import type { ToolChangeReview } from "../../../connections/definitions/tool-change-review.ts";
-import type { Watch } from "../../../connections/watch.ts";
+import type { Watch } from "../../../connections/watch/watch.ts";
 import type { Catalog } from "../../../integrations/integration.ts";
 import type { CallerOf } from "../caller.ts";
 import { fromUpdateRequest } from "../mappers/connection-change.ts";

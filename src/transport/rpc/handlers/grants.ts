@@ -5,7 +5,7 @@ import {
   ListGrantsResponseSchema,
   RevokeGrantResponseSchema,
 } from "../../../../gen/proto/patchbay/v1/grant_service_pb.ts";
-import type { OwnGrants } from "../../../identity/own-grants.ts";
+import type { OwnGrants } from "../../../identity/grants/own-grants.ts";
 import type { CallerOf } from "../caller.ts";
 import { toWireGrant } from "../mappers/grant.ts";
 import { principalOf } from "../principal.ts";

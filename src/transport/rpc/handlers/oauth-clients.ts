@@ -9,7 +9,7 @@ import {
   RotateOAuthClientSecretResponseSchema,
   UpdateOAuthClientResponseSchema,
 } from "../../../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
-import type { OwnClients } from "../../../identity/own-clients.ts";
+import type { OwnClients } from "../../../identity/clients/own-clients.ts";
 import type { CallerOf } from "../caller.ts";
 import { fromCreateClientRequest, toWireOAuthClient } from "../mappers/oauth-client.ts";
 import { principalOf } from "../principal.ts";

@@ -8,7 +8,7 @@ import {
   RevokePersonalAccessTokenResponseSchema,
   RotatePersonalAccessTokenResponseSchema,
 } from "../../../../gen/proto/patchbay/v1/personal_access_token_service_pb.ts";
-import type { OwnTokens } from "../../../identity/own-tokens.ts";
+import type { OwnTokens } from "../../../identity/tokens/own-tokens.ts";
 import type { CallerOf } from "../caller.ts";
 import { toWirePersonalAccessToken } from "../mappers/personal-access-token.ts";
 import { principalOf } from "../principal.ts";

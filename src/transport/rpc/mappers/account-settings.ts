@@ -3,7 +3,7 @@ import {
   type AccountSettings as WireAccountSettings,
   AccountSettingsSchema,
 } from "../../../../gen/proto/patchbay/v1/account_settings_pb.ts";
-import type { AccountSettings } from "../../../connections/account-settings.ts";
+import type { AccountSettings } from "../../../connections/settings/account-settings.ts";
 
 /** The settings of an account, field by field. */
 export function toWireAccountSettings({ toolSearch }: AccountSettings): WireAccountSettings {

@@ -5,9 +5,9 @@ import {
   type SystemStatus as WireStatus,
   SystemStatusSchema,
 } from "../../../../gen/proto/patchbay/v1/system_status_pb.ts";
-import type { AdministeredAccount } from "../../../identity/administration.ts";
-import type { SigningKeySummary } from "../../../identity/key-rotation.ts";
-import type { KeyPurpose } from "../../../identity/signing-keys.ts";
+import type { AdministeredAccount } from "../../../identity/accounts/administration.ts";
+import type { SigningKeySummary } from "../../../identity/keys/key-rotation.ts";
+import type { KeyPurpose } from "../../../identity/keys/signing-keys.ts";
 import type { SystemStatus } from "../../../identity/system-status.ts";
 import { invalid } from "../../../domain-error.ts";
 

@@ -4,8 +4,8 @@ import {
   OAuthClientSchema,
 } from "../../../../gen/proto/patchbay/v1/oauth_client_pb.ts";
 import type { CreateOAuthClientRequest } from "../../../../gen/proto/patchbay/v1/oauth_client_service_pb.ts";
-import type { OAuthClient } from "../../../identity/oauth-client.ts";
-import type { NewClientDraft } from "../../../identity/own-clients.ts";
+import type { OAuthClient } from "../../../identity/clients/oauth-client.ts";
+import type { NewClientDraft } from "../../../identity/clients/own-clients.ts";
 
 /** What a request says of a new client. */
 export function fromCreateClientRequest(request: CreateOAuthClientRequest): NewClientDraft {

@@ -3,7 +3,7 @@ import {
   type PersonalAccessToken as WireToken,
   PersonalAccessTokenSchema,
 } from "../../../../gen/proto/patchbay/v1/personal_access_token_pb.ts";
-import type { PersonalAccessToken } from "../../../identity/personal-access-token.ts";
+import type { PersonalAccessToken } from "../../../identity/tokens/personal-access-token.ts";
 
 /** What is known of a token, field by field. */
 export function toWirePersonalAccessToken(token: PersonalAccessToken): WireToken {

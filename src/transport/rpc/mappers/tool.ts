@@ -10,7 +10,7 @@ import {
   ToolSchema,
 } from "../../../../gen/proto/patchbay/v1/tool_pb.ts";
 import type { ConnectionTool } from "../../../connections/connection-tools.ts";
-import type { ToolPage } from "../../../connections/list-tools.ts";
+import type { ToolPage } from "../../../connections/tools/list-tools.ts";
 import type { ToolDefinition } from "../../../integrations/tool.ts";
 
 /** What hosts may want to know about a tool, field by field. */

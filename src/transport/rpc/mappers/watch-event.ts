@@ -3,7 +3,7 @@ import {
   type WatchConnectionsResponse,
   WatchConnectionsResponseSchema,
 } from "../../../../gen/proto/patchbay/v1/connection_service_pb.ts";
-import type { WatchEvent } from "../../../connections/watch.ts";
+import type { WatchEvent } from "../../../connections/watch/watch.ts";
 import { toWireListed } from "./connection.ts";
 
 /** One event of a watch, field by field. */

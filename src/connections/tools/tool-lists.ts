@@ -1,0 +1,289 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { LRUCache } from "lru-cache";
+import { atMost } from "../../at-most.ts";
+import type { Catalog, Integration } from "../../integrations/integration.ts";
+import type { ToolDefinition } from "../../integrations/tool.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Connection } from "../connection.ts";
+import type { ChangeFeed } from "../change-feed.ts";
+import type { ConnectionStore } from "../connection-store.ts";
+import type { ConnectionTool, ConnectionTools } from "../connection-tools.ts";
+import type { ConnectionView } from "../connection-view.ts";
+import type { KnownList } from "../known-list.ts";
+import type { InForce } from "../definitions/current-tools.ts";
+import type { StoredToolList, ToolListStore, ToolNames } from "./tool-list-store.ts";
+
+const MAX_LISTS = 10_000;
+/** How old a list may grow before it is fetched again in the background. */
+const FRESH_MS = 60_000;
+/** How long to leave an upstream alone that could not be asked. */
+const PAUSE_MS = 10_000;
+/** How long a caller waits for the very first list; later ones are served while they are refreshed. */
+const FIRST_WAIT_MS = 10_000;
+const FETCH_TIMEOUT_MS = 30_000;
+/** How long news of a list are gathered before it is fetched, in milliseconds. */
+const GATHER_MS = 250;
+
+/** What the tool lists need. */
+export interface ToolListDeps {
+  readonly catalog: Catalog;
+  readonly view: ConnectionView;
+  readonly connections: ConnectionStore;
+  readonly lists: ToolListStore;
+  readonly names: ToolNames;
+  readonly feed: ChangeFeed;
+  readonly inForce: InForce;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+/** What is in memory of a connection's upstream. The list keeps its identity while it stays the same. */
+interface Entry {
+  readonly connection: Connection;
+  readonly list: KnownList;
+  /** The key it was last confirmed with. */
+  readonly keyVersion: number;
+  /** Milliseconds since the epoch after which it is looked at again. */
+  readonly staleAt: number;
+}
+
+const NOTHING: KnownList = { digest: "", definitions: [], ids: [], isFleeting: false };
+
+/** The tools of connections: from the contract for `fixed` integrations, from the upstream's last answer otherwise. */
+export function createToolLists(deps: ToolListDeps): ConnectionTools {
+  const known = new LRUCache<number, Entry>(atMost(MAX_LISTS));
+  const loading = new Map<number, Promise<KnownList>>();
+  /** Connections whose list is to be fetched although it is fresh. */
+  const outdated = new Set<number>();
+  const fixed = new Map<string, KnownList>();
+  /** Lists of `shared` integrations by the array they were made of, so that connections that share one share all of it. */
+  const sharedLists = new WeakMap<readonly ToolDefinition[], Promise<KnownList>>();
+  /** The same with every tool switched on: most connections switch none off. */
+  const allEnabled = new WeakMap<KnownList, readonly ConnectionTool[]>();
+  /** What a connection last had, for when it cannot be asked for. */
+  const lastShared = new LRUCache<number, { configuration: JsonObject; list: KnownList }>(atMost(MAX_LISTS));
+  const built = new WeakMap<Connection, { list: KnownList; tools: readonly ConnectionTool[] }>();
+
+  deps.feed.onChange(({ connectionId, event }) => {
+    if (event === "deleted") {
+      for (const integration of deps.catalog.values()) integration.forget?.(connectionId);
+    }
+    if (event === "deleted" || event === "tools") known.delete(connectionId);
+  });
+  deps.feed.onGap(() => known.clear());
+  for (const integration of deps.catalog.values()) {
+    integration.onNews?.((connectionId, news) => {
+      if (news.kind === "list_changed" && news.list === "tools") fetchAnew(integration, connectionId);
+    });
+  }
+
+  function toolsOf(connection: Connection, list: KnownList): readonly ConnectionTool[] {
+    const before = built.get(connection);
+    if (before?.list === list) return before.tools;
+    if (
+      connection.disabledToolIds.length === 0 &&
+      connection.knownToolIds === undefined &&
+      connection.accessType !== "individual"
+    ) {
+      const tools = allEnabled.get(list) ?? enabledTools(list);
+      allEnabled.set(list, tools);
+      return tools;
+    }
+    const disabled = new Set(connection.disabledToolIds);
+    const seen = connection.knownToolIds && new Set(connection.knownToolIds);
+    const tools = list.definitions.map((definition, index) => {
+      const id = list.ids[index] ?? 0;
+      const offered = list.pending?.get(definition.name);
+      return {
+        id,
+        definition,
+        ...(offered && { offered }),
+        enabled: !disabled.has(id) && (seen === undefined || seen.has(id)),
+      };
+    });
+    built.set(connection, { list, tools });
+    if (connection.accessType === "individual")
+      adoptNewcomers(
+        connection,
+        list.ids.filter((id) => seen?.has(id) !== true),
+      );
+    return tools;
+  }
+
+  /** Under `individual` what appears later arrives disabled; writing that down shows it in `disabled_tools`. */
+  function adoptNewcomers(connection: Connection, newcomers: readonly number[]): void {
+    if (newcomers.length === 0) return;
+    deps.connections.adoptTools(connection.accountId, connection.id, newcomers).catch((error: unknown) => {
+      deps.log.warn({ err: error, connectionId: connection.id }, "new tools could not be recorded as disabled");
+    });
+  }
+
+  async function ofFixed(integration: Integration, connection: Connection): Promise<KnownList> {
+    const target = { accountId: connection.accountId, connectionId: connection.id, keyVersion: 0, configuration: {} };
+    const definitions = await integration.listTools(target, { signal: new AbortController().signal });
+    const list = await withIds(definitions, "", false);
+    fixed.set(integration.serverType, list);
+    return list;
+  }
+
+  async function ofShared(integration: Integration, connection: Connection): Promise<KnownList> {
+    const { accountId, id, configuration } = connection;
+    const target = { accountId, connectionId: id, keyVersion: 0, configuration };
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), FETCH_TIMEOUT_MS);
+    try {
+      const definitions = await integration.listTools(target, { signal: controller.signal });
+      const made = sharedLists.get(definitions) ?? withIds(definitions, "", false);
+      sharedLists.set(definitions, made);
+      // A failure is not kept: the next caller tries again.
+      made.catch(() => sharedLists.delete(definitions));
+      const list = await made;
+      lastShared.set(id, { configuration, list });
+      return list;
+    } catch (error) {
+      deps.log.warn({ err: error, connectionId: id }, "the connection's tools could not be listed");
+      const last = lastShared.get(id);
+      return isDeepStrictEqual(last?.configuration, configuration) ? (last?.list ?? NOTHING) : NOTHING;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function withIds(unsorted: readonly ToolDefinition[], digest: string, isFleeting: boolean): Promise<KnownList> {
+    const definitions = unsorted.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    return { digest, definitions, isFleeting, ids: await deps.names.intern(definitions.map(({ name }) => name)) };
+  }
+
+  /** One load of a connection's list at a time, however many ask. */
+  function load(integration: Integration, connection: Connection): Promise<KnownList> {
+    const running = loading.get(connection.id);
+    if (running !== undefined) return running;
+    const started = loadStored(integration, connection).finally(() => loading.delete(connection.id));
+    loading.set(connection.id, started);
+    return started;
+  }
+
+  /** The upstream says that its tools have changed; whoever keeps them hears of it by the feed. */
+  function fetchAnew(integration: Integration, connectionId: number): void {
+    if (outdated.has(connectionId)) return;
+    outdated.add(connectionId);
+    // An upstream that says so without end is asked a few times a second at most.
+    setTimeout(() => {
+      const entry = known.get(connectionId);
+      if (entry === undefined) outdated.delete(connectionId);
+      else void loadAnew(integration, entry.connection);
+    }, GATHER_MS).unref();
+  }
+
+  async function loadAnew(integration: Integration, connection: Connection): Promise<void> {
+    try {
+      await load(integration, connection);
+      // That load may have been under way before.
+      if (outdated.has(connection.id)) await load(integration, connection);
+    } catch (error) {
+      deps.log.warn({ err: error, connectionId: connection.id }, "the tool list could not be refreshed");
+    }
+  }
+
+  async function loadStored(integration: Integration, connection: Connection): Promise<KnownList> {
+    const stored = await deps.lists.find(connection.accountId, connection.id);
+    const storedStaleAt = (stored?.fetchedAt.getTime() ?? 0) + FRESH_MS;
+    const isOutdated = outdated.delete(connection.id);
+    if (!isOutdated && stored?.keyVersion === connection.keyVersion && storedStaleAt > Date.now()) {
+      return keep(connection, stored, storedStaleAt);
+    }
+    const fetched = await fetchList(integration, connection);
+    if (fetched !== undefined) return keep(connection, fetched, Date.now() + FRESH_MS);
+    return keep(connection, stored ?? { tools: [], digest: "" }, Date.now() + PAUSE_MS);
+  }
+
+  async function keep(
+    connection: Connection,
+    { tools, digest }: Pick<StoredToolList, "tools" | "digest">,
+    staleAt: number,
+  ): Promise<KnownList> {
+    const before = known.get(connection.id)?.list;
+    const list = before?.digest === digest ? before : await withIds(tools, digest, true);
+    known.set(connection.id, { connection, list, keyVersion: connection.keyVersion, staleAt });
+    return list;
+  }
+
+  /** Asks the upstream and keeps its answer. Undefined when it cannot be asked now. */
+  async function fetchList(integration: Integration, connection: Connection): Promise<StoredToolList | undefined> {
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), FETCH_TIMEOUT_MS);
+    try {
+      const tools = await integration.listTools(await deps.view.target(connection), { signal: controller.signal });
+      const digest = createHash("sha256").update(JSON.stringify(tools)).digest("base64url");
+      const list = { keyVersion: connection.keyVersion, tools, digest, fetchedAt: new Date() };
+      await deps.lists.save(connection.accountId, connection.id, list);
+      return list;
+    } catch (error) {
+      deps.log.warn({ err: error, connectionId: connection.id }, "the upstream's tools could not be listed");
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  function ofUpstream(integration: Integration, connection: Connection): KnownList | Promise<KnownList> {
+    const entry = known.get(connection.id);
+    if (entry === undefined) return patiently(load(integration, connection));
+    if (entry.staleAt < Date.now() || entry.keyVersion !== connection.keyVersion) {
+      load(integration, connection).catch((error: unknown) => {
+        deps.log.warn({ err: error, connectionId: connection.id }, "the tool list could not be refreshed");
+      });
+    }
+    return entry.list;
+  }
+
+  /** The tools as they are in force. */
+  function pinnedOf(connection: Connection, offered: KnownList): ReturnType<ConnectionTools["of"]> {
+    const entry = offered.isFleeting ? known.get(connection.id) : undefined;
+    // A list that was fetched for an earlier key may come from where the connection no longer leads.
+    const isConfirmed = !offered.isFleeting || (entry?.list === offered && entry.keyVersion === connection.keyVersion);
+    const list = deps.inForce.of(connection, offered, isConfirmed);
+    return list instanceof Promise ? list.then((settled) => toolsOf(connection, settled)) : toolsOf(connection, list);
+  }
+
+  function listOf(integration: Integration, connection: Connection): KnownList | Promise<KnownList> {
+    switch (integration.toolSource) {
+      case "fixed":
+        return fixed.get(integration.serverType) ?? ofFixed(integration, connection);
+      case "shared":
+        return patiently(ofShared(integration, connection));
+      case "per_connection":
+        return ofUpstream(integration, connection);
+    }
+  }
+
+  return {
+    of(connection) {
+      const integration = deps.catalog.get(connection.serverType);
+      if (integration === undefined) return [];
+      const list = listOf(integration, connection);
+      if (list instanceof Promise) return list.then((loaded) => pinnedOf(connection, loaded));
+      return pinnedOf(connection, list);
+    },
+  };
+}
+
+function enabledTools({ definitions, ids, pending }: KnownList): readonly ConnectionTool[] {
+  return definitions.map((definition, index) => {
+    const offered = pending?.get(definition.name);
+    return { id: ids[index] ?? 0, definition, enabled: true, ...(offered && { offered }) };
+  });
+}
+
+/** Waits for a first list only so long: an upstream that hangs must not make its owner's requests hang. */
+async function patiently(list: Promise<KnownList>): Promise<KnownList> {
+  let timer: NodeJS.Timeout | undefined;
+  const nothing = new Promise<KnownList>((resolve) => {
+    timer = setTimeout(() => resolve(NOTHING), FIRST_WAIT_MS);
+  });
+  try {
+    return await Promise.race([list, nothing]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,85 @@
+import type { ChangeFeed } from "../change-feed.ts";
+import type { Connection } from "../connection.ts";
+import type { ConnectionStore } from "../connection-store.ts";
+
+/** Reads after a change of an account's connections, each made once for all watchers of the account. */
+export interface SharedReads {
+  /** One connection as it is since its last change. */
+  find(id: number): Promise<Connection | undefined>;
+  /** All connections as they are since the last change of any. */
+  list(): Promise<readonly Connection[]>;
+  /** Must be called once when the watch ends. */
+  leave(): void;
+}
+
+interface AccountReads {
+  watchers: number;
+  readonly found: Map<number, Promise<Connection | undefined>>;
+  listed: Promise<readonly Connection[]> | undefined;
+  readonly stop: () => void;
+}
+
+/**
+ * Returns a function that joins an account's readers. A read is kept until the next change of what it read, so its result
+ * also serves a watcher that is slow to ask. A watcher must join before it subscribes to the feed, so that a change is
+ * forgotten before anybody asks for it.
+ */
+export function createSharedReads(
+  connections: Pick<ConnectionStore, "find" | "list">,
+  feed: ChangeFeed,
+): (accountId: string) => SharedReads {
+  const accounts = new Map<string, AccountReads>();
+
+  function open(accountId: string): AccountReads {
+    const found: AccountReads["found"] = new Map();
+    const stops = [
+      feed.onChange((event) => {
+        if (event.accountId !== accountId) return;
+        found.delete(event.connectionId);
+        reads.listed = undefined;
+      }),
+      feed.onGap(() => {
+        found.clear();
+        reads.listed = undefined;
+      }),
+    ];
+    const stop = (): void => {
+      for (const each of stops) each();
+    };
+    const reads: AccountReads = { watchers: 0, found, listed: undefined, stop };
+    accounts.set(accountId, reads);
+    return reads;
+  }
+
+  return (accountId) => {
+    const reads = accounts.get(accountId) ?? open(accountId);
+    reads.watchers += 1;
+    return {
+      find(id) {
+        const known = reads.found.get(id);
+        if (known !== undefined) return known;
+        const finding = connections.find(accountId, id);
+        reads.found.set(id, finding);
+        finding.catch(() => {
+          if (reads.found.get(id) === finding) reads.found.delete(id);
+        });
+        return finding;
+      },
+      list() {
+        if (reads.listed !== undefined) return reads.listed;
+        const listing = connections.list(accountId);
+        reads.listed = listing;
+        listing.catch(() => {
+          if (reads.listed === listing) reads.listed = undefined;
+        });
+        return listing;
+      },
+      leave() {
+        reads.watchers -= 1;
+        if (reads.watchers > 0) return;
+        reads.stop();
+        accounts.delete(accountId);
+      },
+    };
+  };
+}

@@ -1,0 +1,33 @@
+import { DomainError } from "../../domain-error.ts";
+
+/** Streams that one account may have open on one replica, over all protocols (DESIGN §8). */
+export const MAX_STREAMS_PER_ACCOUNT = 200;
+
+/** Counts the open streams of each account. */
+export interface StreamSlots {
+  /** Takes a slot and returns how to give it back. Throws `exhausted` when the account has none left. */
+  take(accountId: string): () => void;
+}
+
+/** Creates slots for the streams of one replica. */
+export function createStreamSlots(perAccount: number = MAX_STREAMS_PER_ACCOUNT): StreamSlots {
+  const taken = new Map<string, number>();
+  return {
+    take(accountId) {
+      const count = taken.get(accountId) ?? 0;
+      if (count >= perAccount) {
+        const sentence = `The account has ${perAccount} streams open, which is the limit. Close one, then open another.`;
+        throw new DomainError("exhausted", sentence, { retryAfterSeconds: 10 });
+      }
+      taken.set(accountId, count + 1);
+      let isTaken = true;
+      return () => {
+        if (!isTaken) return;
+        isTaken = false;
+        const left = (taken.get(accountId) ?? 1) - 1;
+        if (left === 0) taken.delete(accountId);
+        else taken.set(accountId, left);
+      };
+    },
+  };
+}

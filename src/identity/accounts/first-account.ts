@@ -1,0 +1,34 @@
+import { DomainError } from "../../domain-error.ts";
+import type { Accounts, AccountStore } from "./accounts.ts";
+import type { Clients } from "../clients/clients.ts";
+
+/** What the very first start prints, once. */
+export interface FirstAccount {
+  readonly email: string;
+  readonly password: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+const FIRST_EMAIL = "admin@localhost";
+
+/**
+ * Makes an administrator and a client for everyday use when there is no account yet; undefined otherwise, also for all
+ * but one of several replicas that start together.
+ */
+export async function ensureFirstAccount(deps: {
+  readonly accountStore: Pick<AccountStore, "isEmpty">;
+  readonly accounts: Accounts;
+  readonly clients: Clients;
+}): Promise<FirstAccount | undefined> {
+  if (!(await deps.accountStore.isEmpty())) return undefined;
+  try {
+    const { accountId, email, password } = await deps.accounts.create({ email: FIRST_EMAIL, isAdmin: true });
+    const account = await deps.accounts.find(accountId);
+    const { clientId, clientSecret } = await deps.clients.create(account, "mgmt.read mgmt.write mcp.read mcp.write");
+    return { email, password, clientId, clientSecret };
+  } catch (error) {
+    if (error instanceof DomainError && error.kind === "conflict") return undefined;
+    throw error;
+  }
+}

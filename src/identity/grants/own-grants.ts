@@ -1,0 +1,31 @@
+import { DomainError } from "../../domain-error.ts";
+import { type Caller, toActor } from "../actor.ts";
+import type { Grant, GrantStore } from "./grants.ts";
+import { type Principal, reachesAll } from "../principal.ts";
+
+/**
+ * What a caller can do with what its account allowed. A token that came from a grant, or that sees some connections alone,
+ * sees its own grant and no other. Throws `not_found` for a grant that is missing, taken back, or not for the caller.
+ */
+export interface OwnGrants {
+  /** Newest first. */
+  list(principal: Principal): Promise<readonly Grant[]>;
+  revoke(caller: Caller, id: string): Promise<void>;
+}
+
+/** Makes the use cases of an account's grants. */
+export function createOwnGrants({ store }: { readonly store: Pick<GrantStore, "list" | "revoke"> }): OwnGrants {
+  return {
+    list: async (principal) => (await store.list(principal.accountId)).filter(({ id }) => sees(principal, id)),
+    async revoke(caller, id) {
+      const isPossible = /^grant_[A-Za-z0-9_-]{22}$/.test(id) && sees(caller, id);
+      if (isPossible && (await store.revoke(caller.accountId, id, toActor(caller)))) return;
+      const shown = id.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
+      throw new DomainError("not_found", `Grant ${shown} not found or not accessible`);
+    },
+  };
+}
+
+function sees(principal: Principal, id: string): boolean {
+  return principal.grantId === undefined ? reachesAll(principal) : principal.grantId === id;
+}

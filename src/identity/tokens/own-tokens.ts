@@ -1,0 +1,185 @@
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../../page.ts";
+import { connectionNotFound, reachableId } from "../server-id.ts";
+import { DomainError, invalid } from "../../domain-error.ts";
+import { parseMoment } from "../../moment.ts";
+import type { AccountStore } from "../accounts/accounts.ts";
+import { type Caller, toActor } from "../actor.ts";
+import { checkClientName } from "../clients/client-registration.ts";
+import { checkGrace } from "../grace.ts";
+import { checkHeld, handOutScopes } from "../hand-out-scopes.ts";
+import { MAX_PERSONAL_ACCESS_TOKENS } from "./personal-access-tokens.ts";
+import type { PersonalAccessToken, PersonalAccessTokenStore } from "./personal-access-token.ts";
+import { type Principal, reachesAll } from "../principal.ts";
+import { randomId } from "../random.ts";
+import { reachableConnections, reachesBound } from "../reach.ts";
+import { signPersonalAccessToken } from "./sign-personal-access-token.ts";
+import type { SigningKeys } from "../keys/signing-keys.ts";
+import { personalAccessTokenId } from "../token-id.ts";
+
+/** What a new token is to be. */
+export interface TokenDraft {
+  readonly name?: string | undefined;
+  readonly scopes: readonly string[];
+  /** The one connection it is to see, in decimal. */
+  readonly serverId?: string | undefined;
+  /** When it ends, as a moment or in days from now; neither for a token without an end. */
+  readonly expiresAt?: string | undefined;
+  readonly expiresInDays?: number | undefined;
+}
+
+/** A token with its text, which is in no other place. */
+export interface TokenWithText {
+  readonly token: PersonalAccessToken;
+  readonly text: string;
+}
+
+/**
+ * What a caller can do with the personal access tokens of its account. Throws `not_found` for a token that is missing,
+ * somebody else's or out of reach, and `forbidden` for handing out scopes that the caller does not hold. A token that sees
+ * some connections alone makes and sees tokens bound to one of them alone.
+ */
+export interface OwnTokens {
+  create(caller: Caller, draft: TokenDraft): Promise<TokenWithText>;
+  list(
+    principal: Principal,
+    query: PageQuery & { readonly includeEnded?: boolean | undefined },
+  ): Promise<{
+    readonly tokens: readonly PersonalAccessToken[];
+    readonly totalCount: number;
+    readonly hasMore: boolean;
+  }>;
+  get(principal: Principal, id: string): Promise<PersonalAccessToken>;
+  /** A new token like this one, which lives as long again; this one holds for the grace time. */
+  rotate(caller: Caller, id: string, graceSeconds: number | undefined): Promise<TokenWithText>;
+  revoke(caller: Caller, id: string): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A hundred years: past that a token may as well have no end. */
+const MAX_DAYS = 36_500;
+
+/** Makes the use cases of an account's personal access tokens; `issuer` is `PUBLIC_URL`. */
+export function createOwnTokens(deps: {
+  readonly store: PersonalAccessTokenStore;
+  readonly accounts: Pick<AccountStore, "findById">;
+  readonly keys: Pick<SigningKeys, "current">;
+  readonly issuer: string;
+}): OwnTokens {
+  const { store } = deps;
+
+  async function get(principal: Principal, id: string): Promise<PersonalAccessToken> {
+    const isPossibleId = /^pat_[0-9a-f]{32}$/.test(id);
+    const token = isPossibleId ? await store.find(principal.accountId, id) : undefined;
+    if (token === undefined || !reachesBound(principal, token.connectionId)) throw tokenNotFound(id);
+    return token;
+  }
+
+  /** The connection a new token is bound to: the one that is named, or the only one that a bound caller sees. */
+  function boundTo(caller: Caller, serverId: string | undefined): number | undefined {
+    if (serverId !== undefined) {
+      const id = reachableId(caller, serverId);
+      if (id === undefined) throw connectionNotFound(serverId);
+      return id;
+    }
+    if (reachesAll(caller)) return undefined;
+    throw new DomainError(
+      "forbidden",
+      "Your token does not see all connections, so it can only make tokens for one of them: name it in server_id.",
+    );
+  }
+
+  return {
+    async create(caller, draft) {
+      const name = checkClientName(draft.name ?? "");
+      const now = Date.now();
+      const expiresAt = endOf(draft, now);
+      const connectionId = boundTo(caller, draft.serverId);
+      const account = await deps.accounts.findById(caller.accountId);
+      if (account === undefined) throw new DomainError("unauthenticated", "Invalid or expired token.");
+      const scopes = handOutScopes(caller, account, draft.scopes);
+      const token = fresh(
+        { accountId: account.id, clientId: randomId("pat_"), name, scopes, connectionId },
+        now,
+        expiresAt,
+      );
+      if (!(await store.insert(token, MAX_PERSONAL_ACCESS_TOKENS, toActor(caller))))
+        throw connectionNotFound(draft.serverId ?? "");
+      return { token, text: await signPersonalAccessToken(token, deps) };
+    },
+
+    async list(principal, query) {
+      checkPage(query);
+      const { limit = DEFAULT_PAGE, offset = 0 } = query;
+      const selection = { connectionIds: reachableConnections(principal), includesEnded: query.includeEnded ?? false };
+      const { tokens, totalCount } = await store.listPage(principal.accountId, selection, limit, offset);
+      return { tokens, totalCount, hasMore: offset + tokens.length < totalCount };
+    },
+
+    get,
+
+    async rotate(caller, id, graceSeconds) {
+      const grace = checkGrace(graceSeconds);
+      const old = await get(caller, id);
+      checkHeld(caller, old.scopes);
+      const now = Date.now();
+      const lifeMs = old.expiresAt === undefined ? undefined : old.expiresAt.getTime() - old.createdAt.getTime();
+      const token = fresh(old, now, lifeMs === undefined ? undefined : new Date(now + lifeMs));
+      if (!(await store.rotate(caller.accountId, id, token, grace, toActor(caller)))) throw tokenNotFound(id);
+      return { token, text: await signPersonalAccessToken(token, deps) };
+    },
+
+    async revoke(caller, id) {
+      await get(caller, id);
+      if (!(await store.revoke(caller.accountId, id, toActor(caller)))) throw tokenNotFound(id);
+    },
+  };
+}
+
+function fresh(
+  {
+    accountId,
+    clientId,
+    name,
+    scopes,
+    connectionId,
+  }: Pick<PersonalAccessToken, "accountId" | "clientId" | "name" | "scopes" | "connectionId">,
+  now: number,
+  expiresAt: Date | undefined,
+): PersonalAccessToken {
+  return {
+    accountId,
+    id: personalAccessTokenId(now * 1_000),
+    clientId,
+    name,
+    scopes,
+    connectionId,
+    createdAt: new Date(now),
+    expiresAt,
+    revokedAt: undefined,
+    lastUsedAt: undefined,
+    replacedBy: undefined,
+  };
+}
+
+function endOf({ expiresAt, expiresInDays }: TokenDraft, now: number): Date | undefined {
+  if (expiresAt !== undefined && expiresInDays !== undefined)
+    throw invalid("expires_at", "Give expires_at or expires_in_days, and not both.");
+  if (expiresInDays !== undefined) {
+    if (expiresInDays < 1 || expiresInDays > MAX_DAYS)
+      throw invalid("expires_in_days", `expires_in_days must be from 1 to ${MAX_DAYS}.`);
+    return new Date(now + expiresInDays * DAY_MS);
+  }
+  if (expiresAt === undefined) return undefined;
+  const end = parseMoment("expires_at", expiresAt);
+  if (end.getTime() <= now || end.getTime() > now + MAX_DAYS * DAY_MS)
+    throw invalid("expires_at", "expires_at must lie ahead, by at most a hundred years.");
+  // A token's claim counts whole seconds.
+  return new Date(Math.floor(end.getTime() / 1_000) * 1_000);
+}
+
+/** Echoes at most 64 printable characters of what was asked for. */
+function tokenNotFound(id: string): DomainError {
+  const shown = id.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
+  return new DomainError("not_found", `Personal access token ${shown} not found or not accessible`);
+}

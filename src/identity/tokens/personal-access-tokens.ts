@@ -1,0 +1,76 @@
+import { DomainError, invalid } from "../../domain-error.ts";
+import { isLongerThan } from "../../text-length.ts";
+import type { Account } from "../accounts/accounts.ts";
+import { OPERATOR } from "../actor.ts";
+import { grantableScopes } from "../grantable-scopes.ts";
+import { randomId } from "../random.ts";
+import { signPersonalAccessToken } from "./sign-personal-access-token.ts";
+import type { SigningKeys } from "../keys/signing-keys.ts";
+import { personalAccessTokenId } from "../token-id.ts";
+
+import type { PersonalAccessToken, PersonalAccessTokenStore } from "./personal-access-token.ts";
+/** The most tokens in use of an account. */
+export const MAX_PERSONAL_ACCESS_TOKENS = 1_000;
+
+/** What a new token is to be. */
+export interface PersonalAccessTokenRequest {
+  readonly scope: string;
+  readonly name: string;
+  readonly connectionId: number | undefined;
+  /** Undefined for a token without an end. */
+  readonly expiresInDays: number | undefined;
+}
+
+/** The operator's use cases of personal access tokens; what their owners can do is in `own-tokens.ts`. */
+export interface PersonalAccessTokens {
+  /** The token's text is in no other place and cannot be shown again. */
+  create(
+    account: Account,
+    request: PersonalAccessTokenRequest,
+  ): Promise<{ readonly id: string; readonly token: string }>;
+  list(account: Account): Promise<readonly PersonalAccessToken[]>;
+  /** `not_found` when there is none in use. */
+  revoke(id: string): Promise<void>;
+}
+
+const DAY_SECONDS = 86_400;
+
+/** The operator's use cases of personal access tokens; `issuer` is `PUBLIC_URL` and their audience too. */
+export function createPersonalAccessTokens(deps: {
+  readonly store: PersonalAccessTokenStore;
+  readonly keys: SigningKeys;
+  readonly issuer: string;
+}): PersonalAccessTokens {
+  return {
+    async create(account, { scope, name, connectionId, expiresInDays }) {
+      if (account.disabledAt !== undefined)
+        throw new DomainError("conflict", `The account ${account.email} is disabled.`);
+      if (isLongerThan(name, 255)) throw invalid("name", "A name has at most 255 characters.");
+      const now = Date.now();
+      const token: PersonalAccessToken = {
+        accountId: account.id,
+        id: personalAccessTokenId(now * 1_000),
+        clientId: randomId("pat_"),
+        name,
+        scopes: grantableScopes(account, scope),
+        connectionId,
+        createdAt: new Date(now),
+        expiresAt: expiresInDays === undefined ? undefined : new Date(now + expiresInDays * DAY_SECONDS * 1_000),
+        revokedAt: undefined,
+        lastUsedAt: undefined,
+        replacedBy: undefined,
+      };
+      if (!(await deps.store.insert(token, MAX_PERSONAL_ACCESS_TOKENS, OPERATOR))) {
+        throw new DomainError("not_found", `MCP server ${connectionId} not found or not accessible`);
+      }
+      return { id: token.id, token: await signPersonalAccessToken(token, deps) };
+    },
+    list: (account) => deps.store.list(account.id),
+    async revoke(id) {
+      const accountId = await deps.store.findOwner(id);
+      if (accountId === undefined || !(await deps.store.revoke(accountId, id, OPERATOR))) {
+        throw new DomainError("not_found", `There is no personal access token ${id} in use.`);
+      }
+    },
+  };
+}

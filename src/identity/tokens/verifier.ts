@@ -1,0 +1,179 @@
+import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose";
+import { LRUCache } from "lru-cache";
+import { atMost } from "../../at-most.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { GrantStore } from "../grants/grants.ts";
+import { createHeaderDigest } from "./header-digest.ts";
+import type { PersonalAccessTokenStore } from "./personal-access-token.ts";
+import type { Principal } from "../principal.ts";
+import type { Revocations } from "../revocations/revocations.ts";
+import { isScope } from "../scopes.ts";
+import type { KeyPurpose, SigningKeys } from "../keys/signing-keys.ts";
+
+/** Turns an `Authorization` header into who acts. */
+export interface TokenVerifier {
+  /**
+   * Synchronous for a token seen before, while notifications can be trusted.
+   * Fails with `unauthenticated`, or with `unavailable` when a revocation can be neither confirmed nor ruled out.
+   * `connection` is the object that stands for what the header came over, where there is one.
+   */
+  verify(
+    authorization: string | undefined,
+    audiences: readonly string[],
+    connection?: object,
+  ): Principal | Promise<Principal>;
+}
+
+/** "Bearer " and a token of at most 8 KiB. */
+const MAX_HEADER_LENGTH = 7 + 8_192;
+
+/** A compact JWS and nothing after it: jose would read past padding that another spelling of the same token adds. */
+const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i;
+
+/** How far ahead the clock of the replica that issued a token may be. */
+const CLOCK_SKEW_SECONDS = 5;
+
+/** A personal access token is looked up again after this time, so that no lost notification can keep it alive for long. */
+const PERSONAL_ACCESS_TOKEN_CACHE_MS = 60_000;
+
+const CACHED_TOKENS = 10_000;
+
+function missing(): DomainError {
+  return new DomainError("unauthenticated", "Authentication credentials were not provided.", {
+    reason: "CREDENTIALS_MISSING",
+  });
+}
+
+function refused(cause?: unknown): DomainError {
+  return new DomainError("unauthenticated", "Invalid or expired token.", { cause });
+}
+
+function isConnectionId(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1;
+}
+
+/** The principal of a payload whose signature holds, or undefined when a claim is not as we issue it. */
+function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number): Principal | undefined {
+  const {
+    sub,
+    aud,
+    iat,
+    exp,
+    jti,
+    client_id: clientId,
+    scopes,
+    mcp_server_id: connectionId,
+    grant_id: grantId,
+  } = claims;
+  const isPersonal = purpose === "personal_access_token";
+  if (claims.token_use !== "access" || claims.token_type !== (isPersonal ? "pat" : "oauth")) return undefined;
+  if (typeof sub !== "string" || typeof aud !== "string" || typeof jti !== "string" || typeof clientId !== "string")
+    return undefined;
+  if (!Number.isInteger(iat) || iat === undefined || iat > nowSeconds + CLOCK_SKEW_SECONDS) return undefined;
+  if (exp === undefined ? !isPersonal : !Number.isInteger(exp) || exp <= nowSeconds) return undefined;
+  if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string")) return undefined;
+  if (connectionId !== undefined && !isConnectionId(connectionId)) return undefined;
+  if (grantId !== undefined && typeof grantId !== "string") return undefined;
+  return {
+    accountId: sub,
+    clientId,
+    scopes: new Set(scopes.filter(isScope)),
+    connectionId,
+    grantId,
+    connectionIds: undefined,
+    tokenId: jti,
+    audience: aud,
+    issuedAt: iat,
+    expiresAt: exp,
+  };
+}
+
+/**
+ * Verifies bearer tokens: deny by default, own keys only, every claim checked.
+ *
+ * A verified token is remembered by the SHA-256 of its header; its end, its audience and its revocation are checked on
+ * every request all the same. `issuer` is `PUBLIC_URL`; `now` is in milliseconds.
+ */
+export function createTokenVerifier(deps: {
+  readonly issuer: string;
+  readonly keys: SigningKeys;
+  readonly revocations: Revocations;
+  readonly personalAccessTokens: Pick<PersonalAccessTokenStore, "findUse">;
+  readonly grants: Pick<GrantStore, "findReach">;
+  readonly now?: () => number;
+}): TokenVerifier {
+  const now = deps.now ?? Date.now;
+  const cache = new LRUCache<string, Principal>({ ...atMost(CACHED_TOKENS), perf: { now } });
+  const digest = createHeaderDigest();
+
+  async function readToken(token: string): Promise<{ principal: Principal; purpose: KeyPurpose }> {
+    try {
+      const { kid } = decodeProtectedHeader(token);
+      const key = kid === undefined ? undefined : await deps.keys.findVerificationKey(kid);
+      if (key === undefined) throw new Error("the token is not signed with a key of ours");
+      const options = {
+        algorithms: ["ES256"],
+        typ: "at+jwt",
+        issuer: deps.issuer,
+        currentDate: new Date(now()),
+        clockTolerance: 0,
+      };
+      const { payload } = await jwtVerify(token, key.publicKey, options);
+      const principal = toPrincipal(payload, key.purpose, Math.floor(now() / 1_000));
+      if (principal === undefined) throw new Error("a claim of the token is not as we issue it");
+      return { principal, purpose: key.purpose };
+    } catch (cause) {
+      if (cause instanceof DomainError) throw cause;
+      throw refused(cause);
+    }
+  }
+
+  async function verifyNew(authorization: string, cacheKey: string, audiences: readonly string[]): Promise<Principal> {
+    const token = BEARER.exec(authorization)?.[1];
+    if (token === undefined) throw refused();
+    const { principal, purpose } = await readToken(token);
+    if (purpose === "personal_access_token") {
+      const { accountId, tokenId, clientId } = principal;
+      const use = await deps.personalAccessTokens.findUse(accountId, tokenId, clientId);
+      if (use === undefined) throw refused();
+      // A token that was replaced ends before it says so itself.
+      const ending = use.expiresAt === undefined ? undefined : Math.floor(use.expiresAt.getTime() / 1_000);
+      const known = { ...principal, expiresAt: ending };
+      cache.set(cacheKey, known, { ttl: PERSONAL_ACCESS_TOKEN_CACHE_MS });
+      return admit(known, audiences);
+    }
+    const reaching = await reachOf(principal);
+    cache.set(cacheKey, reaching);
+    return admit(reaching, audiences);
+  }
+
+  /** What a grant reaches is looked up when its token is first seen, since it never changes. */
+  async function reachOf(principal: Principal): Promise<Principal> {
+    if (principal.grantId === undefined) return principal;
+    const reach = await deps.grants.findReach(principal.accountId, principal.grantId);
+    if (reach === undefined) throw refused();
+    return { ...principal, connectionIds: reach.connectionIds };
+  }
+
+  function admit(principal: Principal, audiences: readonly string[]): Principal | Promise<Principal> {
+    if (principal.expiresAt !== undefined && principal.expiresAt * 1_000 <= now()) throw refused();
+    if (!audiences.includes(principal.audience)) throw refused();
+    const isRevoked = deps.revocations.isRevoked(principal);
+    if (isRevoked === false) return principal;
+    if (isRevoked === true) throw refused();
+    return isRevoked.then((revoked) => {
+      if (revoked) throw refused();
+      return principal;
+    });
+  }
+
+  return {
+    verify(authorization, audiences, connection) {
+      if (authorization === undefined || authorization === "") throw missing();
+      if (authorization.length > MAX_HEADER_LENGTH) throw refused();
+      const cacheKey = digest(authorization, connection);
+      const known = cache.get(cacheKey);
+      return known === undefined ? verifyNew(authorization, cacheKey, audiences) : admit(known, audiences);
+    },
+  };
+}
