@@ -34,6 +34,8 @@ export function startCheckThread(limits: CheckLimits): CheckThread {
   const worker = new Worker(new URL("./check-worker.ts", import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: limits.maxHeapMb },
     env: {},
+    // What is preloaded into the service is not meant for its threads.
+    execArgv: [],
   });
   const started = Promise.withResolvers<undefined>();
   const compiled = new Set<string>();
