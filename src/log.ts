@@ -13,6 +13,11 @@ const SECRET_NAMES = [
   "cookie",
 ];
 
+/** The part of a logger that most modules need; tests pass a plain object. */
+export interface WarnLog {
+  warn(fields: object, message: string): void;
+}
+
 /** The process's log: JSON lines on standard error, so that standard output stays for what the operator is told. */
 export function createLog(level: LogLevel): Logger {
   const paths = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);

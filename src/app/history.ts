@@ -4,7 +4,7 @@ import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
 import type { Catalog } from "../integrations/integration.ts";
 import { type CallHistory, createCallHistory } from "../runtime/calls/call-history.ts";
-import { type ContentsKeeper, createContentsKeeper } from "../runtime/calls/contents-keeper.ts";
+import { type ContentsKeeper, createContentsKeeper } from "../runtime/calls/contents-recorder.ts";
 import { createPastCalls, type PastCalls } from "../runtime/calls/history-reader.ts";
 import type { Sealer } from "../storage/sealing.ts";
 import { createCallContentsReader, createCallContentsStore } from "../storage/stores/calls/call-contents.ts";

@@ -2,17 +2,27 @@ import type { Principal } from "../identity/principal.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
 import { following } from "./calls/deadline.ts";
-import {
-  negotiateProtocolVersion,
-  RUNTIME_CAPABILITIES,
-  type Introduction,
-  type OpenedSession,
-} from "./sessions/initialize.ts";
 import type { ToolPage } from "./tools/list-tools.ts";
 import { RpcError } from "../integrations/rpc-error.ts";
-import { parseClientInfo, type Peer } from "./sessions/session.ts";
+import { negotiateProtocolVersion, parseClientInfo, type Peer } from "./sessions/session.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import type { ToolUse } from "./calls/tool-use.ts";
+
+/** How a client introduces itself. */
+export interface Introduction {
+  /** The revision it speaks. */
+  readonly protocolVersion: string;
+  readonly clientInfo: Peer;
+}
+
+/** What a client learns when its session opens. */
+export interface OpenedSession {
+  readonly sessionId: string;
+  readonly protocolVersion: string;
+  /** What the service can do, as MCP defines it. */
+  readonly capabilities: JsonObject;
+  readonly serverInfo: Peer;
+}
 
 /** What an agent's client can do over REST and RPC. */
 export interface Runtime {
@@ -36,6 +46,9 @@ export interface RuntimeDeps {
   readonly tools: ToolUse;
   readonly serverInfo: Peer;
 }
+
+/** What the REST and RPC runtime can do: tools, without notifications of changes. */
+const RUNTIME_CAPABILITIES: JsonObject = { tools: { listChanged: false } };
 
 /** The runtime: every call names its session by a header. */
 export function createRuntime({ sessions, tools, serverInfo }: RuntimeDeps): Runtime {

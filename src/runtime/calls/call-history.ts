@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain-error.ts";
 import type { CallRecord } from "./call-record.ts";
-import type { Log } from "../log.ts";
+import type { WarnLog } from "../../log.ts";
 
 /** Records written by one statement. */
 const BATCH = 500;
@@ -24,7 +24,7 @@ export interface CallHistory<Kept extends CallRecord = CallRecord> {
 /** A history that gathers records in memory and writes them in batches. What it had to drop is counted in the log. */
 export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
   store: { append(records: readonly Kept[]): Promise<void> };
-  log: Log;
+  log: WarnLog;
   maxWaiting?: number;
 }): CallHistory<Kept> {
   const { store, log } = deps;

@@ -4,13 +4,12 @@ import type { Relay } from "../../integrations/relay.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ToolCaller } from "./call-tool.ts";
-import { foundResult } from "../search/found-tools.ts";
 import { createToolPages, type ToolPage } from "../tools/list-tools.ts";
-import type { ManyTools } from "../tools/many-tools.ts";
+import { foundResult, type ManyTools } from "../tools/tool-search-mode.ts";
 import { FIND_TOOLS, isMetaToolName, META_TOOLS } from "../tools/meta-tools.ts";
 import { ambiguousResult, resolveTool, UnknownTool, unknownTool } from "../tools/resolve-tool.ts";
 import type { Session } from "../sessions/session.ts";
-import { createSessionTools, isBare, type ListedTool, type NameMemory, NO_MEMORY } from "../sessions/session-tools.ts";
+import { createSessionTools, isBare, type ListedTool, type NameMemory, NO_MEMORY } from "../tools/session-tools.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { OfferedTool, ToolView, ToolViews } from "../tools/tools-in-view.ts";
 

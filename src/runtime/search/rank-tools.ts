@@ -1,7 +1,6 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { Connection } from "../../connections/connection.ts";
-import { createBestFew } from "./best-few.ts";
 import { createWordReader, IN_NAME, weightOf } from "./tool-words.ts";
 
 /** What can be found. */
@@ -148,6 +147,34 @@ function createSlices(): { isOver(): boolean; next(): Promise<void> } {
     async next() {
       await breathe();
       since = performance.now();
+    },
+  };
+}
+
+/** Keeps the few best of many. */
+interface BestFew<Item> {
+  add(item: Item, score: number): void;
+  /** Those kept, best first. */
+  sorted(): readonly Item[];
+}
+
+/** At most `count` items by their score, ties by `compare`; holds twice as many at a time, however many are added. */
+function createBestFew<Item>(count: number, compare: (a: Item, b: Item) => number): BestFew<Item> {
+  let kept: { readonly item: Item; readonly score: number }[] = [];
+
+  function shrink(): void {
+    kept.sort((a, b) => b.score - a.score || compare(a.item, b.item));
+    kept = kept.slice(0, count);
+  }
+
+  return {
+    add(item, score) {
+      kept.push({ item, score });
+      if (kept.length >= 2 * count) shrink();
+    },
+    sorted() {
+      shrink();
+      return kept.map(({ item }) => item);
     },
   };
 }

@@ -5,6 +5,7 @@ import { isLongerThan } from "../../text-length.ts";
 import type { Connection } from "../../connections/connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "../../connections/connection-tools.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
+import { withinMs } from "../../within-ms.ts";
 import type { RankedPage, ToolRanking } from "./rank-tools.ts";
 import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 
@@ -62,9 +63,11 @@ export function createToolSearch({ connections, tools, ranking }: ToolSearchDeps
   return async (principal, { q, serverId, limit = DEFAULT_LIMIT, offset = 0 }) => {
     checkQuery(q, limit, offset);
     const among = await inView(principal, serverId);
-    const lists = await withinMs(
-      PATIENCE_MS,
-      among.map((connection) => tools.of(connection)),
+    const lists = await Promise.all(
+      among.map(async (connection) => {
+        const list = tools.of(connection);
+        return list instanceof Promise ? withinMs(PATIENCE_MS, list, []) : list;
+      }),
     );
     const page = await ranking.rank(q, visible(principal, among, lists), { limit, offset });
     return { ...page, limit, offset, hasMore: offset + page.items.length < page.totalCount };
@@ -88,27 +91,4 @@ function* visible(
       if (isVisible(principal, connection, tool)) yield { connection, tool, definition: tool.definition };
     }
   }
-}
-
-type ToolList = readonly ConnectionTool[];
-
-/** The lists that are here in time; an empty one for each that is not. */
-async function withinMs(
-  waitMs: number,
-  lists: readonly (ToolList | Promise<ToolList>)[],
-): Promise<readonly ToolList[]> {
-  const arrived = lists.map((list): ToolList => (list instanceof Promise ? [] : list));
-  const awaited = lists.map(async (list, index) => {
-    arrived[index] = await list;
-  });
-  let timer: NodeJS.Timeout | undefined;
-  const timeUp = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, waitMs);
-  });
-  try {
-    await Promise.race([Promise.all(awaited), timeUp]);
-  } finally {
-    clearTimeout(timer);
-  }
-  return arrived;
 }

@@ -1,3 +1,4 @@
+import type { WarnLog } from "../../log.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { StreamSlots } from "../../connections/watch/stream-slots.ts";
@@ -47,7 +48,7 @@ export interface OpenStreamsDeps {
   readonly slots: StreamSlots;
   /** Whether the token is still honoured. */
   readonly isHonoured: (principal: Principal) => boolean | Promise<boolean>;
-  readonly log: { warn(fields: object, message: string): void };
+  readonly log: WarnLog;
 }
 
 interface Attended {

@@ -8,6 +8,10 @@ import { isLongerThan } from "../../text-length.ts";
 export const MAX_SESSIONS_PER_ACCOUNT = 100;
 /** The longest time between two writes of the last use, in milliseconds. */
 const MAX_TOUCH_INTERVAL_MS = 5 * 60_000;
+/** The MCP revisions that have sessions, oldest first. */
+export const SESSION_PROTOCOL_VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
+
+const NEWEST = "2025-11-25";
 const SESSION_ID = /^[A-Za-z0-9_-]{22,64}$/;
 const MAX_PEER_LENGTH = 255;
 
@@ -41,6 +45,11 @@ export interface Session {
   readonly resourceUris: ReadonlySet<string>;
   /** Another word after every change of the session at rest. */
   readonly version: string;
+}
+
+/** The revision that a session speaks: the client's when we know it, else our newest that has sessions. */
+export function negotiateProtocolVersion(wanted: string): string {
+  return SESSION_PROTOCOL_VERSIONS.find((version) => version === wanted) ?? NEWEST;
 }
 
 /** A new session id: 192 random bits, base64url. */

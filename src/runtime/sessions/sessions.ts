@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { atMost } from "../../at-most.ts";
 import type { Principal } from "../../identity/principal.ts";
 import { DomainError } from "../../domain-error.ts";
-import type { Log } from "../log.ts";
+import type { WarnLog } from "../../log.ts";
 import {
   belongsTo,
   createSessionId,
@@ -58,7 +58,7 @@ interface Entry {
 }
 
 /** Sessions over a store. Answers without a promise whenever the session was read within the last second. */
-export function createSessions(deps: { store: SessionStore; idleSeconds: number; log: Log }): Sessions {
+export function createSessions(deps: { store: SessionStore; idleSeconds: number; log: WarnLog }): Sessions {
   const { store, idleSeconds, log } = deps;
   const touchAfterMs = touchIntervalMs(idleSeconds);
   const entries = new LRUCache<string, Entry>({

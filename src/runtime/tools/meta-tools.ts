@@ -1,5 +1,5 @@
 import type { ToolDefinition } from "../../integrations/tool.ts";
-import type { ListedTool } from "../sessions/session-tools.ts";
+import type { ListedTool } from "./session-tools.ts";
 
 /** From how many tools on agents are drowned in them. */
 export const MANY_TOOLS = 100;

@@ -1,7 +1,7 @@
 import { DomainError } from "../../domain-error.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
-import { isBare, type NameMemory } from "../sessions/session-tools.ts";
-import { fitToolName, looksQualified, MAX_TOOL_NAME_LENGTH, splitQualifiedName } from "./tool-name.ts";
+import { isBare, type NameMemory } from "./session-tools.ts";
+import { fitToolName, looksQualified, MAX_TOOL_NAME_LENGTH, printable, splitQualifiedName } from "./tool-name.ts";
 import type { OfferedTool, ToolView } from "./tools-in-view.ts";
 
 /** How many other names an answer offers. */
@@ -75,12 +75,4 @@ function nameCandidates(candidates: readonly OfferedTool[]): string {
     .map(({ qualifiedName, connection }) => `${qualifiedName} (connection "${connection.name}")`);
   const rest = candidates.length - names.length;
   return rest > 0 ? `${names.join(", ")} and ${rest} more` : names.join(", ");
-}
-
-/** At most 64 printable characters of what a caller sent. */
-function printable(name: string): string {
-  return name
-    .replace(/[\p{Cc}\p{Cs}]/gu, "�")
-    .slice(0, MAX_TOOL_NAME_LENGTH)
-    .toWellFormed();
 }

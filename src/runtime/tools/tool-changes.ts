@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
+import type { WarnLog } from "../../log.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { SettingsFeed } from "../../connections/settings/settings-view.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import { printInKeyOrder } from "../../json.ts";
 import type { Session } from "../sessions/session.ts";
-import type { ListedTool } from "../sessions/session-tools.ts";
-import type { ToolUse } from "../calls/tool-use.ts";
+import type { ListedTool } from "./session-tools.ts";
 
 /** How long changes are gathered before anybody is told, in milliseconds. */
 const GATHER_MS = 100;
@@ -33,11 +33,13 @@ export interface ToolChanges {
 
 /** Compares what is seen after every change in the account, so that a change that nobody sees is told to nobody. */
 export function createToolChanges(deps: {
-  readonly tools: Pick<ToolUse, "all">;
+  readonly tools: {
+    all(principal: Principal, session: Session | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
+  };
   readonly feed: ChangeFeed;
   /** Settings decide what is listed in place of very many tools. */
   readonly settingsFeed: Pick<SettingsFeed, "onChange">;
-  readonly log: { warn(fields: object, message: string): void };
+  readonly log: WarnLog;
 }): ToolChanges {
   const byAccount = new Map<string, Map<Watcher, string>>();
   const gathering = new Map<string, NodeJS.Timeout>();

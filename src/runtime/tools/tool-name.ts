@@ -39,3 +39,11 @@ export function splitQualifiedName(name: string): { readonly name: string; reado
   const [, bare, id] = match ?? [];
   return bare === undefined || id === undefined ? undefined : { name: bare, connectionId: Number(id) };
 }
+
+/** At most 64 printable characters of a name that a caller sent. */
+export function printable(name: string): string {
+  return name
+    .replace(/[\p{Cc}\p{Cs}]/gu, "�")
+    .slice(0, MAX_TOOL_NAME_LENGTH)
+    .toWellFormed();
+}

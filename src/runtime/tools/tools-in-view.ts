@@ -3,6 +3,7 @@ import { type Principal, reaches } from "../../identity/principal.ts";
 import type { Connection } from "../../connections/connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "../../connections/connection-tools.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
+import { withinMs } from "../../within-ms.ts";
 import { fitToolName, qualifyToolName } from "./tool-name.ts";
 
 /** Tools of all cached views together; an entry of a view costs about 200 bytes. */
@@ -101,7 +102,7 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
       );
     }
     const leftMs = first.sinceMs + patienceMs - performance.now();
-    return leftMs > 0 ? withinMs(leftMs, list) : NO_TOOLS;
+    return leftMs > 0 ? withinMs(leftMs, list, NO_TOOLS) : NO_TOOLS;
   }
 
   function viewOf(
@@ -144,18 +145,6 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
 function printKey({ accountId, connectionId, connectionIds, grantId, scopes }: Principal): string {
   // What a grant reaches never changes.
   return `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId} ${[...scopes].sort().join(" ")}`;
-}
-
-async function withinMs(waitMs: number, list: Promise<ToolList>): Promise<ToolList> {
-  let timer: NodeJS.Timeout | undefined;
-  const nothing = new Promise<ToolList>((resolve) => {
-    timer = setTimeout(() => resolve(NO_TOOLS), waitMs);
-  });
-  try {
-    return await Promise.race([list, nothing]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function isHere(list: ToolList | Promise<ToolList>): list is ToolList {

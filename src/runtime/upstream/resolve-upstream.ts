@@ -1,6 +1,6 @@
 import { DomainError, invalid } from "../../domain-error.ts";
 import type { Offer, OfferedItem } from "../../integrations/features.ts";
-import { looksQualified, splitQualifiedName } from "../tools/tool-name.ts";
+import { looksQualified, printable, splitQualifiedName } from "../tools/tool-name.ts";
 import { matchesTemplate, qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
 import { qualifyPromptName, type Source, type UpstreamView } from "./upstream-view.ts";
 
@@ -123,12 +123,4 @@ function unlisted(view: UpstreamView, kind: Kind, key: string, offering: readonl
   const form = kind.qualify(kind === PROMPT ? "<name>" : "<uri>", 0).replace("0", "<connection id>");
   const advice = possible.length > 1 ? ` To name one that is not listed, say of which connection: ${form}.` : "";
   throw new DomainError("not_found", `Unknown ${kind.noun} "${printable(key)}".${advice}`);
-}
-
-/** At most 64 printable characters of what a caller sent. */
-function printable(text: string): string {
-  return text
-    .replace(/[\p{Cc}\p{Cs}]/gu, "�")
-    .slice(0, 64)
-    .toWellFormed();
 }

@@ -3,15 +3,15 @@ import type { ConnectionView } from "../../connections/connection-view.ts";
 import { invalid } from "../../domain-error.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { createUpstreamAsker } from "./ask-upstream.ts";
+import { createUpstreamAsker } from "./upstream-requests.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
-import type { Log } from "../log.ts";
+import type { WarnLog } from "../../log.ts";
 import { clientUri, resolvePrompt, resolveResource, resolveTemplate, type Meaning } from "./resolve-upstream.ts";
 import type { UpstreamFeatures } from "./upstream-features.ts";
 import { createUpstreamFollowers } from "./upstream-followers.ts";
-import { createUpstreamOffers, type OfferFeed } from "./upstream-offers.ts";
-import { pageAfter, type ListedItem } from "./upstream-pages.ts";
-import type { Source, UpstreamView } from "./upstream-view.ts";
+import { createUpstreamOffers, type OfferFeed } from "./upstream-listings.ts";
+import { indexAfterCursor, pageFrom } from "../tools/pages.ts";
+import type { ListedItem, Source, UpstreamView } from "./upstream-view.ts";
 import { createUpstreamViews } from "./upstream-views.ts";
 
 /** How long a listing waits for the very first offer of a connection, in milliseconds: without it it is incomplete. */
@@ -27,7 +27,7 @@ export interface UpstreamFeaturesDeps {
   readonly slots: CallSlots;
   readonly feed: ChangeFeed;
   readonly offerFeed: OfferFeed;
-  readonly log: Log;
+  readonly log: WarnLog;
   /** For one question, in milliseconds. */
   readonly timeoutMs?: number;
   /** How old an offer may grow, and how often a follower looks at it, in milliseconds. */
@@ -111,8 +111,9 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
 }
 
 function page(key: string, items: readonly ListedItem[], cursor: string | undefined): JsonObject {
-  const { items: listed, nextCursor } = pageAfter(items, cursor);
-  return { [key]: listed, ...(nextCursor === undefined ? {} : { nextCursor }) };
+  const keyOf = (listed: ListedItem): string => listed.key;
+  const { items: listed, nextCursor } = pageFrom(items, keyOf, indexAfterCursor(items, keyOf, cursor));
+  return { [key]: listed.map(({ item }) => item), ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
 /** Whom a completion is asked of, and the reference as that upstream knows it. */

@@ -6,11 +6,10 @@ import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import type { Notification } from "../../integrations/relay.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Log } from "../log.ts";
+import type { WarnLog } from "../../log.ts";
 import { clientUri, resolveResource } from "./resolve-upstream.ts";
 import type { Interest } from "./upstream-features.ts";
-import type { ListedItem } from "./upstream-pages.ts";
-import type { Source, UpstreamView } from "./upstream-view.ts";
+import type { ListedItem, Source, UpstreamView } from "./upstream-view.ts";
 import type { UpstreamViews } from "./upstream-views.ts";
 
 /** How long a look waits for offers, in milliseconds. */
@@ -21,7 +20,7 @@ export interface FollowerDeps {
   readonly views: UpstreamViews;
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
-  readonly log: Log;
+  readonly log: WarnLog;
 }
 
 /** Whoever follows the offers in view for one open stream. */

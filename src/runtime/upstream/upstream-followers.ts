@@ -1,7 +1,7 @@
 import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { UpstreamFeatures } from "./upstream-features.ts";
 import { createFollower, type FollowerDeps } from "./upstream-follower.ts";
-import type { UpstreamOffers } from "./upstream-offers.ts";
+import type { UpstreamOffers } from "./upstream-listings.ts";
 
 /** How often the offers in view, and what a follower wants to hear, are looked at: in memory alone, mostly, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;

@@ -3,8 +3,13 @@ import type { Offer, OfferedItem } from "../../integrations/features.ts";
 import type { JsonObject } from "../../json.ts";
 import { looksQualified } from "../tools/tool-name.ts";
 import type { UpstreamCapabilities } from "./upstream-features.ts";
-import type { ListedItem } from "./upstream-pages.ts";
 import { qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
+
+/** An item under the name or URI that clients know it by. */
+export interface ListedItem {
+  readonly key: string;
+  readonly item: JsonObject;
+}
 
 /** A connection that can be asked, with what is known of its offer. */
 export interface Source {

@@ -5,7 +5,7 @@ import { mayRead } from "../../connections/connection-tools.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import { connectionRefusal } from "../calls/connection-refusal.ts";
-import type { UpstreamOffers } from "./upstream-offers.ts";
+import type { UpstreamOffers } from "./upstream-listings.ts";
 import { computeUpstreamView, type RefusedSource, type Source, type UpstreamView } from "./upstream-view.ts";
 
 /** Items of all cached views together. */

@@ -1,8 +1,13 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { isJsonObject } from "../../json.ts";
-import { negotiateProtocolVersion, SESSION_PROTOCOL_VERSIONS } from "../../runtime/sessions/initialize.ts";
-import { RequestCancelled } from "../../runtime/calls/in-flight.ts";
-import { parseClientInfo, SessionNotFound, type Session } from "../../runtime/sessions/session.ts";
+import { RequestCancelled } from "../../runtime/sessions/active-requests.ts";
+import {
+  negotiateProtocolVersion,
+  parseClientInfo,
+  SESSION_PROTOCOL_VERSIONS,
+  SessionNotFound,
+  type Session,
+} from "../../runtime/sessions/session.ts";
 import { errorText, idOf, isId, readMessage, resultText, type RpcMessage, type RpcRequest } from "./message.ts";
 import { invalidParams, methodNotFound, requiredText } from "./methods.ts";
 import { createRelay, readLogLevel } from "./relay.ts";

@@ -1,6 +1,6 @@
 import type { Principal } from "../../identity/principal.ts";
 import type { Peer } from "../../runtime/sessions/session.ts";
-import type { InFlight } from "../../runtime/calls/in-flight.ts";
+import type { InFlight } from "../../runtime/sessions/active-requests.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { HttpExchange } from "../http/exchange.ts";

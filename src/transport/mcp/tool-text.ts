@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json.ts";
 import type { ToolPage } from "../../runtime/tools/list-tools.ts";
-import type { ListedTool } from "../../runtime/sessions/session-tools.ts";
+import type { ListedTool } from "../../runtime/tools/session-tools.ts";
 import type { RpcResult } from "./result.ts";
 
 /** Prints pages of tools. */

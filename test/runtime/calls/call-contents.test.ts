@@ -12,7 +12,7 @@ import {
   parseContents,
   printContents,
 } from "../../../src/runtime/calls/call-contents.ts";
-import { createContentsKeeper } from "../../../src/runtime/calls/contents-keeper.ts";
+import { createContentsKeeper } from "../../../src/runtime/calls/contents-recorder.ts";
 import { CUT_MARK } from "../../../src/runtime/calls/cut-json.ts";
 import { createPastCalls, type PastCalls } from "../../../src/runtime/calls/history-reader.ts";
 import { SealError } from "../../../src/storage/sealing.ts";

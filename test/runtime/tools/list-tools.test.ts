@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ListedOffer } from "../../../src/runtime/sessions/session-tools.ts";
+import type { ListedOffer } from "../../../src/runtime/tools/session-tools.ts";
 import { createToolPages } from "../../../src/runtime/tools/list-tools.ts";
 import { createWorld, principal, toolNamed, type World } from "../world.ts";
 

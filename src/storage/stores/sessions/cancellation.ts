@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Cancellation, CancellationFeed } from "../../../runtime/calls/in-flight.ts";
+import type { Cancellation, CancellationFeed } from "../../../runtime/sessions/active-requests.ts";
 import type { Listener } from "../../listener.ts";
 
 /** The channel on which a replica asks the others to cancel a request. */

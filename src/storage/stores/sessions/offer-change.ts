@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { OfferFeed } from "../../../runtime/upstream/upstream-offers.ts";
+import type { OfferFeed } from "../../../runtime/upstream/upstream-listings.ts";
 import type { EventListener } from "../connections/connection-event.ts";
 
 const CHANNEL = "patchbay_offer";

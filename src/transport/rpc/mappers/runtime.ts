@@ -11,10 +11,10 @@ import {
   type RuntimeTool,
 } from "../../../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import type { CallResult } from "../../../integrations/tool.ts";
-import type { Introduction, OpenedSession } from "../../../runtime/sessions/initialize.ts";
+import type { Introduction, OpenedSession } from "../../../runtime/runtime.ts";
 import type { ToolPage } from "../../../runtime/tools/list-tools.ts";
 import { roundNumbers } from "../../../json.ts";
-import type { ListedTool } from "../../../runtime/sessions/session-tools.ts";
+import type { ListedTool } from "../../../runtime/tools/session-tools.ts";
 import { toWireAnnotations } from "./tool.ts";
 
 /** How a client introduces itself; what it leaves out is empty. */

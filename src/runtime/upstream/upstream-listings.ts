@@ -5,7 +5,8 @@ import type { Connection } from "../../connections/connection.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { Offer } from "../../integrations/features.ts";
 import type { Catalog } from "../../integrations/integration.ts";
-import type { Log } from "../log.ts";
+import { withinMs } from "../../within-ms.ts";
+import type { WarnLog } from "../../log.ts";
 
 /** What all offers together may cost in memory, in bytes. */
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -44,7 +45,7 @@ export interface UpstreamOffersDeps {
   readonly connections: ConnectionView;
   readonly feed: ChangeFeed;
   readonly offerFeed: OfferFeed;
-  readonly log: Log;
+  readonly log: WarnLog;
   readonly freshMs?: number;
 }
 
@@ -136,7 +137,7 @@ export function createUpstreamOffers(deps: UpstreamOffersDeps): UpstreamOffers {
       }
       if (entry.offer !== undefined || running === undefined) return entry.offer;
       const leftMs = entry.sinceMs + patienceMs - performance.now();
-      return leftMs > 0 ? withinMs(leftMs, running) : undefined;
+      return leftMs > 0 ? withinMs(leftMs, running, undefined) : undefined;
     },
     known: (connectionId) => known.peek(connectionId)?.offer,
     onChange(callback) {
@@ -144,16 +145,4 @@ export function createUpstreamOffers(deps: UpstreamOffersDeps): UpstreamOffers {
       return () => callbacks.delete(callback);
     },
   };
-}
-
-async function withinMs<Value>(waitMs: number, value: Promise<Value>): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const nothing = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), waitMs);
-  });
-  try {
-    return await Promise.race([value, nothing]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { SessionNotFound } from "../sessions/session.ts";
+import type { WarnLog } from "../../log.ts";
+import { SessionNotFound } from "./session.ts";
 
 /** Tells every replica that a request is no longer awaited. */
 export interface CancellationFeed {
@@ -49,10 +50,7 @@ interface Flying {
 }
 
 /** Requests in flight, and word between replicas for those that are not in flight here. */
-export function createInFlight(deps: {
-  readonly feed: CancellationFeed;
-  readonly log: { warn(fields: object, message: string): void };
-}): InFlight {
+export function createInFlight(deps: { readonly feed: CancellationFeed; readonly log: WarnLog }): InFlight {
   const flying = new Set<Flying>();
 
   deps.feed.onCancelled(({ session, request }) => {

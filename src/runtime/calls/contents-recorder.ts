@@ -9,7 +9,7 @@ import type { JsonObject } from "../../json.ts";
 import { contentsOf, printContents, type CallContentsStore, type CallWithContents } from "./call-contents.ts";
 import { createCallHistory, type CallHistory } from "./call-history.ts";
 import type { CallRecord } from "./call-record.ts";
-import type { Log } from "../log.ts";
+import type { WarnLog } from "../../log.ts";
 
 /** Contents that wait to be written, in characters; what comes beyond is in the history without them. */
 const MAX_WAITING_CHARACTERS = 16 * 1024 * 1024;
@@ -38,7 +38,7 @@ export interface ContentsKeeperDeps {
   readonly store: CallContentsStore;
   /** Where a call goes whose contents cannot be kept. */
   readonly history: CallHistory;
-  readonly log: Log;
+  readonly log: WarnLog;
   readonly maxWaitingCharacters?: number;
 }
 

@@ -7,7 +7,7 @@ import { SchemaCheckRefused } from "../../integrations/schema-checks/check-refus
 import { errorResult, type CallResult, type ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { CALL_TOOL, DEFAULT_FOUND, FIND_TOOLS, isMetaToolName, MANY_TOOLS } from "./meta-tools.ts";
-import type { ListedOffer, ListedTool } from "../sessions/session-tools.ts";
+import type { ListedOffer, ListedTool } from "./session-tools.ts";
 import type { OfferedTool } from "./tools-in-view.ts";
 
 /** What is wrong with the arguments, in words that a model can act on. */
@@ -95,4 +95,24 @@ function refused(sentence: string): Refused {
 
 function wantsSearch({ toolSearch }: AccountSettings): boolean {
   return toolSearch;
+}
+
+/** A found offer under the name to call it by. */
+export interface NamedOffer {
+  readonly name: string;
+  readonly offer: OfferedTool;
+}
+
+/** What `find_tools` answers: everything that calling one of them takes. */
+export function foundResult(found: readonly NamedOffer[], totalCount: number): CallResult {
+  const structuredContent = { tools: found.map(describe), total_count: totalCount };
+  const text = found.length === 0 ? NOTHING_FOUND : JSON.stringify(structuredContent);
+  return { content: [{ type: "text", text }], isError: false, structuredContent };
+}
+
+const NOTHING_FOUND = "No tool fits any of these words. Try other words for what it should do, or fewer.";
+
+function describe({ name, offer: { tool, connection } }: NamedOffer): JsonObject {
+  const { description, inputSchema, readOnly } = tool.definition;
+  return { name, description, inputSchema, readOnly, connection: connection.name };
 }

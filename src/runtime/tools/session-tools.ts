@@ -1,7 +1,7 @@
 import type { ToolDefinition } from "../../integrations/tool.ts";
-import type { Session } from "./session.ts";
-import { looksQualified } from "../tools/tool-name.ts";
-import type { OfferedTool, ToolView } from "../tools/tools-in-view.ts";
+import type { Session } from "../sessions/session.ts";
+import { looksQualified } from "./tool-name.ts";
+import type { OfferedTool, ToolView } from "./tools-in-view.ts";
 
 /** What decides the names of tools beside the view. Without a session nothing is remembered. */
 export type NameMemory = Pick<Session, "bareNameOwners">;

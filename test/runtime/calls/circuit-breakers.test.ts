@@ -6,7 +6,7 @@ import {
   type CircuitKey,
   type Circuits,
   type Ending,
-} from "../../../src/runtime/calls/circuits.ts";
+} from "../../../src/runtime/calls/circuit-breakers.ts";
 import { createWorld, principal, type ThirdParty, type World } from "../world.ts";
 
 const KEY: CircuitKey = { id: 1, keyVersion: 1 };
