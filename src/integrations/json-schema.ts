@@ -60,8 +60,8 @@ export function createSchemaValidator(options: { maxCompiled?: number; pool?: Ch
     validate(schema, value, tenant) {
       const { check, cost, digest } = measured(schema);
       if (check !== undefined && isCheap(cost, value)) return check(value);
-      const { places, characters } = measureValue(value, Infinity, () => false);
-      return pool.check({ tenant, digest, schema, value, valueSize: places + characters });
+      const text = JSON.stringify(value);
+      return pool.check({ tenant, digest, schema, text, valueSize: text.length });
     },
     validateOwn(schema, value) {
       const { check, cost } = measured(schema);

@@ -9,7 +9,8 @@ export interface ExpensiveCheck {
   readonly tenant: string;
   readonly digest: string;
   readonly schema: JsonObject;
-  readonly value: unknown;
+  /** The value as JSON. */
+  readonly text: string;
   /** How large the value is, in any unit. */
   readonly valueSize: number;
 }
@@ -76,7 +77,7 @@ export function createCheckPool(changes: Partial<PoolLimits> = {}): CheckPool {
     const isStale = Date.now() - job.since > MAX_WAIT_MS;
     const outcome = isStale
       ? { kind: "failed" as const, error: tooManyWait() }
-      : await thread.check(job.digest, job.schema, job.value);
+      : await thread.check(job.digest, job.schema, job.text);
     busy.delete(thread);
     if (thread.isAlive()) idle.push(thread);
     queue.finish(job.tenant);

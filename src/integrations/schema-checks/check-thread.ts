@@ -18,7 +18,7 @@ export type CheckOutcome =
 
 /** A worker thread that makes one check at a time. */
 export interface CheckThread {
-  check(digest: string, schema: JsonObject, value: unknown): Promise<CheckOutcome>;
+  check(digest: string, schema: JsonObject, text: string): Promise<CheckOutcome>;
   /** Whether it can make another check. */
   isAlive(): boolean;
   terminate(): Promise<void>;
@@ -94,7 +94,7 @@ export function startCheckThread(limits: CheckLimits): CheckThread {
 
   return {
     isAlive: () => isAlive,
-    async check(digest, schema, value) {
+    async check(digest, schema, text) {
       const { promise, resolve } = Promise.withResolvers<CheckOutcome>();
       settle = resolve;
       worker.ref();
@@ -103,7 +103,7 @@ export function startCheckThread(limits: CheckLimits): CheckThread {
         const forget = compiled.size >= MAX_COMPILED || heapBytes > (limits.maxHeapMb / 3) * 1_048_576;
         if (forget) compiled.clear();
         isCompiled = compiled.has(digest);
-        const request: CheckRequest = { digest, schema: isCompiled ? undefined : schema, value, forget };
+        const request: CheckRequest = { digest, schema: isCompiled ? undefined : schema, text, forget };
         compiled.add(digest);
         worker.postMessage(request);
         const overran = (): void => void die({ kind: "overran", isCompiled });
