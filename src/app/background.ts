@@ -74,6 +74,7 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => Promi
 
 function sweepSteps(deps: BackgroundDeps): Readonly<Record<string, () => Promise<unknown>>> {
   return {
+    addMissingVerifications: () => deps.verifications.addMissing(),
     endIdleSessions: deps.endIdleSessions,
     purgeExpired: () => deps.purge.expired(),
     renewHistory: deps.renewHistory,

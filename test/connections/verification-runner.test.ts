@@ -177,6 +177,21 @@ test("verifies a key that was replaced while the earlier one was being verified"
   expect(started.map(({ keyVersion }) => keyVersion)).toEqual([1, 2]);
 });
 
+test("adds a pending key that a replica of an earlier version stored without a queue entry", async () => {
+  await connect("a", 1, 3, recheck);
+  await database.pool.query("update connection set key_version = 2 where id <> 3");
+  await database.pool.query("update connection set verification_status = 'pending' where id <> 3");
+  await database.pool.query("delete from verification where connection_id = 2");
+  const queue = createVerificationQueue(database.pool);
+  await queue.addMissing();
+  await queue.addMissing();
+  const claimed = await queue.claim(fresh, 8, []);
+  expect(claimed.map(({ connectionId, keyVersion }) => [connectionId, keyVersion]).toSorted()).toEqual([
+    [1, 2],
+    [2, 2],
+  ]);
+});
+
 test("a key refused in a call goes ahead of rechecks, once for all replicas", async () => {
   await connect("a", 1, 1, recheck);
   const queue = createVerificationQueue(database.pool);

@@ -23,6 +23,8 @@ export interface VerificationQueue {
    * No other replica gets them until the claim runs out.
    */
   claim(priority: VerificationPriority, limit: number, busy: readonly string[]): Promise<readonly DueVerification[]>;
+  /** Adds pending keys that the queue lacks: replicas of an earlier version store keys without it during an upgrade. */
+  addMissing(): Promise<void>;
   /** Keeps claimed verifications for another `CLAIM_SECONDS`. */
   renew(claimed: readonly DueVerification[]): Promise<void>;
   /** Ends a claim after a result: the key is due again in about a day. */

@@ -40,6 +40,17 @@ const CLAIM = {
     where verification.account_id = chosen.account_id and verification.connection_id = chosen.connection_id
     returning verification.account_id, verification.connection_id, key_version, attempt`,
 };
+const ADD_MISSING = {
+  name: "verification_add_missing",
+  text: `insert into verification (account_id, connection_id, key_version, priority, due_at)
+    select account_id, id, key_version, ${fresh}, now() from connection
+    where verification_status = 'pending' and not exists (
+      select from verification where verification.account_id = connection.account_id
+        and verification.connection_id = connection.id and verification.key_version >= connection.key_version)
+    on conflict (account_id, connection_id) do update
+      set key_version = excluded.key_version, priority = excluded.priority, due_at = excluded.due_at, attempt = 0
+      where verification.key_version < excluded.key_version`,
+};
 const RENEW = {
   name: "verification_renew",
   // What has ended meanwhile is due later than a claim lasts, and stays so.
@@ -98,6 +109,9 @@ export function createVerificationQueue(pool: pg.Pool): VerificationQueue {
         keyVersion: row.key_version,
         attempt: row.attempt,
       }));
+    },
+    async addMissing() {
+      await runStatement(pool, { ...ADD_MISSING, values: [] });
     },
     async renew(claimed) {
       const values = [
