@@ -154,8 +154,7 @@ export function createTransport(deps: TransportDeps): Transport {
           ...faceDeps,
           upstreamLimiter: limiters.upstream,
           poolLimiter: limiters.pool,
-        })
-    ).map((route) => ({ ...route, ...api })),
+        })),
     ...rpcs
       .flatMap((rpc) => readBindings(rpc))
       .map((binding) => ({

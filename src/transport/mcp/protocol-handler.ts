@@ -11,16 +11,16 @@ import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
 import type { ToolUse } from "../../runtime/calls/tool-use.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
-import type { TimeLimit } from "../../time-limit.ts";
-import type { Access, Gate } from "../gate/gate.ts";
+import type { Access } from "../gate/gate.ts";
+import { type AdmissionDeps, inSlot, serveAdmitted } from "../gate/serve-admitted.ts";
 import { ConnectionLost, type HttpExchange, type HeaderFields } from "../http/exchange.ts";
 import type { ConcurrencyLimiter } from "../gate/concurrency-limiter.ts";
 import type { Log } from "../http/log.ts";
-import { JSON_HEADERS } from "../http/answer.ts";
+import { createFailWithDetail, JSON_HEADERS } from "../http/answer.ts";
 import { MAX_JSON_DEPTH, readJsonBytes } from "../http/read-body.ts";
 import { endpointPath, METADATA_PATH, metadataUrl } from "./address.ts";
 import { routeNotFound } from "../http/fault.ts";
-import type { PathParameters, PublicRoute, RouteHandler } from "../http/router.ts";
+import type { PathParameters, Route, RouteHandler } from "../http/router.ts";
 import { createChangeStreams } from "./change-stream.ts";
 import { isModern, namesModern } from "./envelope.ts";
 import { createLegacyEra } from "./legacy.ts";
@@ -49,12 +49,10 @@ export interface McpDomain {
 }
 
 /** What the face needs of the transport around it. */
-export interface McpFaceDeps {
+export interface McpFaceDeps extends AdmissionDeps {
   readonly publicUrl: string;
   readonly corsOrigins: readonly string[];
   readonly trustProxy: boolean;
-  readonly gate: Gate;
-  readonly timeLimit: TimeLimit;
   /** Bounds the requests that wait for upstreams. */
   readonly upstreamLimiter: ConcurrencyLimiter;
   /** Bounds the requests that open sessions, which take a connection of the database pool. */
@@ -66,7 +64,7 @@ export interface McpFaceDeps {
 const REQUIRED_SCOPES = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mgmt.admin"];
 
 /** Makes the face: guards, gate and body are alike for both eras, the rest is each era's own. */
-export function createMcpRoutes(domain: McpDomain, deps: McpFaceDeps): readonly PublicRoute[] {
+export function createMcpRoutes(domain: McpDomain, deps: McpFaceDeps): readonly Route[] {
   const { publicUrl, log } = deps;
   const guard = createOriginGuard(deps);
   const serving = { ...domain, methods: createMethods(domain), streams: createChangeStreams(domain), log };
@@ -112,56 +110,49 @@ export function createMcpRoutes(domain: McpDomain, deps: McpFaceDeps): readonly 
     const isOfModernEra = message !== undefined && message.kind !== "response" && isModern(admitted.exchange, message);
     const limiter =
       message?.kind === "request" && message.method === "initialize" ? deps.poolLimiter : deps.upstreamLimiter;
-    const { accountId } = admitted.principal;
-    const admission = limiter.enter(accountId);
-    if (admission !== undefined) await admission;
-    try {
-      if (admission !== undefined && !admitted.exchange.isOpen) return;
-      if (isOfModernEra) await modern.post(admitted, message);
-      else await legacy.post(admitted, body);
-    } finally {
-      limiter.leave(accountId);
-    }
+    const checkWanted = (): void => {
+      if (!admitted.exchange.isOpen) throw new ConnectionLost();
+    };
+    await inSlot(limiter, admitted.principal.accountId, checkWanted, () =>
+      isOfModernEra ? modern.post(admitted, message) : legacy.post(admitted, body),
+    );
   }
 
   async function serve(exchange: HttpExchange, access: Access, connectionId: number | undefined): Promise<void> {
-    let body: JsonValue | undefined;
-    const stopLimit = deps.timeLimit.start(() => {
-      answerFault(exchange, body, new RpcFault(CODES.server, "The request took too long.", { httpStatus: 504 }));
-    });
-    try {
-      guard(exchange);
-      const { method } = exchange;
-      if (method !== "POST" && (namesModern(exchange) || (method !== "GET" && method !== "DELETE"))) {
-        const allow = namesModern(exchange) ? "POST" : "GET, POST, DELETE";
-        throw new RpcFault(CODES.server, "Method not allowed.", { httpStatus: 405, headers: { allow } });
-      }
-      const verified = deps.gate(access, exchange);
-      const found = verified instanceof Promise ? await verified : verified;
-      if (found === undefined) throw new Error("the gate let nobody in");
-      const principal = connectionId === undefined ? found : await actorAt(connectionId, found);
-      const accepted = readAccept(exchange.headers.accept);
-      const admitted = { exchange, bearer: found, principal, accepted };
-      if (method === "GET") {
-        stopLimit();
-        await legacy.get(admitted);
-      } else if (method === "DELETE") {
-        await legacy.delete(admitted);
-      } else {
-        if (!accepted.json && !accepted.events) {
-          throw new RpcFault(CODES.server, "Accept must be application/json, text/event-stream.", { httpStatus: 406 });
-        }
-        const refusal = deps.upstreamLimiter.refuseIfFull(principal.accountId);
-        if (refusal !== undefined) await refusal;
-        body = parseBody(await readJsonBytes(exchange, MAX_BODY_BYTES));
-        await post(admitted, body);
-      }
-    } catch (thrown) {
-      if (thrown instanceof ConnectionLost || !exchange.isOpen) return;
-      answerFault(exchange, body, requestFault(thrown, log));
-    } finally {
-      stopLimit();
+    guard(exchange);
+    const { method } = exchange;
+    if (method !== "POST" && (namesModern(exchange) || (method !== "GET" && method !== "DELETE"))) {
+      const allow = namesModern(exchange) ? "POST" : "GET, POST, DELETE";
+      throw new RpcFault(CODES.server, "Method not allowed.", { httpStatus: 405, headers: { allow } });
     }
+    let body: JsonValue | undefined;
+    await serveAdmitted(deps, exchange, {
+      access,
+      limiter: method === "POST" ? deps.upstreamLimiter : undefined,
+      serve: async (bearer, stopDeadline) => {
+        if (bearer === undefined) throw new Error("the gate let nobody in");
+        const principal = connectionId === undefined ? bearer : await actorAt(connectionId, bearer);
+        const accepted = readAccept(exchange.headers.accept);
+        const admitted = { exchange, bearer, principal, accepted };
+        if (method === "GET") {
+          stopDeadline();
+          await legacy.get(admitted);
+        } else if (method === "DELETE") {
+          await legacy.delete(admitted);
+        } else {
+          if (!accepted.json && !accepted.events) {
+            throw new RpcFault(CODES.server, "Accept must be application/json, text/event-stream.", {
+              httpStatus: 406,
+            });
+          }
+          body = parseBody(await readJsonBytes(exchange, MAX_BODY_BYTES));
+          await post(admitted, body);
+        }
+      },
+      fail: (thrown) => {
+        answerFault(exchange, body, requestFault(thrown, log));
+      },
+    });
   }
 
   const accessToAll = accessTo(undefined);
@@ -175,14 +166,19 @@ export function createMcpRoutes(domain: McpDomain, deps: McpFaceDeps): readonly 
       answerResourceMetadata(exchange, publicUrl, pathOf(parameters));
     };
 
+  const failWithDetail = createFailWithDetail(log);
+  const fail: Route["fail"] = (exchange, thrown) => {
+    if (thrown instanceof RpcFault) answerFault(exchange, undefined, thrown);
+    else failWithDetail(exchange, thrown);
+  };
   const one = `${endpointPath(undefined)}/{id}`;
   return [
-    { path: endpointPath(undefined), methods: (exchange) => serve(exchange, accessToAll, undefined) },
+    { path: endpointPath(undefined), methods: (exchange: HttpExchange) => serve(exchange, accessToAll, undefined) },
     { path: one, methods: serveConnection },
     { path: METADATA_PATH, methods: metadataOf(() => "") },
     { path: METADATA_PATH + endpointPath(undefined), methods: metadataOf(() => endpointPath(undefined)) },
     { path: METADATA_PATH + one, methods: metadataOf((parameters) => endpointPath(idIn(parameters))) },
-  ];
+  ].map((route) => ({ ...route, fail, isCrossOrigin: true }));
 }
 
 /** The connection that a path names. Throws for what no connection can be called, where there is nothing. */

@@ -1,9 +1,9 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import { DomainError } from "../../domain-error.ts";
 import type { ErrorKind } from "../../error-reason.ts";
 import type { JsonValue } from "../../json.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
-import { ERROR_TABLE } from "../http/error-table.ts";
-import { TransportError } from "../http/fault.ts";
+import { httpStatusOf, toFault } from "../http/fault.ts";
 import type { HeaderFields } from "../http/exchange.ts";
 import type { Log } from "../http/log.ts";
 
@@ -95,19 +95,17 @@ export function methodFault(thrown: unknown, log: Log): RpcFault {
 /** What was thrown before any method ran, with the HTTP status that says so. */
 export function requestFault(thrown: unknown, log: Log): RpcFault {
   if (thrown instanceof RpcFault) return thrown;
-  if (!(thrown instanceof DomainError) || thrown.kind === "internal") {
+  if (thrown instanceof ConnectError && thrown.code === Code.DeadlineExceeded) {
+    return new RpcFault(CODES.server, thrown.rawMessage, { httpStatus: 504 });
+  }
+  const fault = toFault(thrown);
+  const { kind, field, message, headers } = fault;
+  if (kind === "internal") {
     log.error({ err: thrown }, "MCP request failed");
     return new RpcFault(CODES.internal, "Internal error.", { httpStatus: 500 });
   }
-  const isTransport = thrown instanceof TransportError;
-  const { retryAfterSeconds } = thrown;
-  return new RpcFault(thrown.field === "body" ? CODES.parse : requestCode(thrown.kind), thrown.message, {
-    httpStatus: (isTransport ? thrown.httpStatus : undefined) ?? ERROR_TABLE[thrown.kind].httpStatus,
-    headers: {
-      ...(isTransport && thrown.headers),
-      ...(retryAfterSeconds !== undefined && { "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds))) }),
-    },
-  });
+  const code = field === "body" ? CODES.parse : requestCode(kind);
+  return new RpcFault(code, message, { httpStatus: httpStatusOf(fault), headers });
 }
 
 function requestCode(kind: ErrorKind): number {

@@ -2,6 +2,7 @@ import type { HandlerContext, MethodImplSpec } from "@connectrpc/connect";
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
 import { createInspector, type Inspector } from "./inspect.ts";
 import { addressFields } from "./rest/path-template.ts";
+import { inSlot } from "../gate/serve-admitted.ts";
 import type { ConcurrencyLimiter } from "../gate/concurrency-limiter.ts";
 import { createRounder } from "./round-structs.ts";
 import { principalKey } from "./principal.ts";
@@ -41,18 +42,13 @@ export async function callUnary(rpc: ServedRpc, message: Message, context: Handl
   if (rpc.spec.kind !== "unary") throw new TypeError(`${rpc.path} is not unary`);
   const isRest = context.protocolName === REST;
   rpc.inspect?.(message, !isRest);
-  const account = accountOf(context);
-  const admission = rpc.limiter?.enter(account);
-  if (admission !== undefined) await admission;
-  try {
-    // A canceled request does no work, so that a flood of requests that are canceled costs less than one that is not.
-    if (admission !== undefined) context.signal.throwIfAborted();
-    const output = await rpc.spec.impl(message, context);
-    if (!isRest) rpc.round?.(output);
+  const { spec, limiter, round } = rpc;
+  const checkWanted = (): void => context.signal.throwIfAborted();
+  return inSlot(limiter, accountOf(context), checkWanted, async () => {
+    const output = await spec.impl(message, context);
+    if (!isRest) round?.(output);
     return output;
-  } finally {
-    rpc.limiter?.leave(account);
-  }
+  });
 }
 
 /** The account whose slots a call takes. Calls without a principal share those of one. */

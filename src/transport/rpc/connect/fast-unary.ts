@@ -2,63 +2,37 @@ import { isUtf8 } from "node:buffer";
 import { create, fromBinary, fromJsonString, toBinary, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { isFieldError } from "@bufbuild/protobuf/reflect";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { CallContext } from "../call-context.ts";
 import { callUnary, type ServedRpc } from "../calls.ts";
 import { invalid, type DomainError } from "../../../domain-error.ts";
-import type { TimeLimit } from "../../../time-limit.ts";
-import { toCallFault, toConnectError } from "../call-fault.ts";
-import type { Gate } from "../../gate/gate.ts";
-import { ConnectionLost, type HttpExchange } from "../../http/exchange.ts";
-import type { Log } from "../../http/log.ts";
+import { toConnectError } from "../call-fault.ts";
+import type { HttpExchange } from "../../http/exchange.ts";
+import { type CallDeps, type CallProtocol, serveCall } from "../serve-call.ts";
 import type { FastProtocol } from "./fast-protocol.ts";
 
 /** Deep enough that the depth of JSON is refused where every face refuses it; a level of JSON costs up to three of messages. */
 const RECURSION_LIMIT = 400;
 
-/** What the fast path needs. */
-export interface FastDeps {
-  readonly gate: Gate;
-  readonly timeLimit: TimeLimit;
-  readonly log: Log;
-}
-
-/** Serves one unary RPC over one protocol. Never rejects. */
-export type FastHandler = (exchange: HttpExchange) => Promise<void>;
-
 /**
- * Makes the short way through a unary RPC: the same gate and the same implementation as the stock Connect handlers, but
+ * Makes the short way through a unary RPC: the same admission and the same implementation as the stock Connect handlers, but
  * headers, signals and streams only where somebody looks at them.
  */
-export function createFastHandler(rpc: ServedRpc, protocol: FastProtocol, deps: FastDeps): FastHandler {
-  return async (exchange) => {
-    let context: CallContext | undefined;
-    const fail = (thrown: unknown): void => {
-      if (thrown instanceof ConnectionLost || !exchange.isOpen) return;
-      const reason = context?.endReason ?? thrown;
-      protocol.fail(exchange, toConnectError(toCallFault(reason, rpc, deps.log)), context);
-    };
-    const stopLimit = deps.timeLimit.start(() => {
-      const tooLate = new ConnectError("The request took too long.", Code.DeadlineExceeded);
-      context?.end(tooLate);
-      fail(tooLate);
-    });
-    try {
-      const admitted = deps.gate(rpc, exchange);
-      const principal = admitted instanceof Promise ? await admitted : admitted;
-      const refusal = rpc.limiter?.refuseIfFull(principal?.accountId ?? "");
-      if (refusal !== undefined) await refusal;
-      const timeoutMs = protocol.timeoutMs(exchange);
-      context = new CallContext(rpc, exchange, protocol.name, principal, timeoutMs);
+export function createFastHandler(
+  rpc: ServedRpc,
+  protocol: FastProtocol,
+  deps: CallDeps,
+): (exchange: HttpExchange) => Promise<void> {
+  const call: CallProtocol = {
+    name: protocol.name,
+    timeoutMs: (exchange) => protocol.timeoutMs(exchange),
+    answer: async (exchange, context) => {
       const message = protocol.parse(await exchange.readBody(rpc.maxRequestBytes + protocol.overheadBytes), rpc);
-      const output = await callUnary(rpc, message, context);
-      protocol.succeed(exchange, output, context);
-    } catch (thrown) {
-      fail(thrown);
-    } finally {
-      stopLimit();
-      context?.end();
-    }
+      protocol.succeed(exchange, await callUnary(rpc, message, context), context);
+    },
+    fail: (exchange, fault, context) => {
+      protocol.fail(exchange, toConnectError(fault), context);
+    },
   };
+  return (exchange) => serveCall(rpc, call, exchange, deps);
 }
 
 /** Reads a message in proto JSON, unknown fields ignored. Throws ConnectError `invalid_argument`. */

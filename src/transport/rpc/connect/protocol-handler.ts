@@ -4,7 +4,8 @@ import type { HttpExchange } from "../../http/exchange.ts";
 import { answerDetail, answerFault } from "../../http/answer.ts";
 import { createFastConnect } from "./fast-connect.ts";
 import { createFastGrpc } from "./fast-grpc.ts";
-import { createFastHandler, type FastDeps, type FastHandler } from "./fast-unary.ts";
+import type { CallDeps } from "../serve-call.ts";
+import { createFastHandler } from "./fast-unary.ts";
 import { createStockHandler, type StockDeps } from "./stock.ts";
 
 /** Serves one RPC over Connect, gRPC and gRPC-Web. Never rejects. */
@@ -13,11 +14,11 @@ export type RpcHandler = (exchange: HttpExchange) => Promise<void>;
 /** Makes the handler of an RPC's path: the short way where there is one, Connect's own handlers otherwise. */
 export function createRpcHandler(
   rpc: ServedRpc,
-  deps: FastDeps & StockDeps & { readonly fastPath: boolean },
+  deps: CallDeps & StockDeps & { readonly fastPath: boolean },
 ): RpcHandler {
   const stock = createStockHandler(rpc, deps);
   const fast =
-    deps.fastPath && rpc.method.methodKind === "unary" ? fastHandlers(rpc, deps) : new Map<string, FastHandler>();
+    deps.fastPath && rpc.method.methodKind === "unary" ? fastHandlers(rpc, deps) : new Map<string, RpcHandler>();
 
   const serveStock = async (exchange: HttpExchange, contentType: string): Promise<void> => {
     if (!stock.allowedMethods.includes(exchange.method)) {
@@ -40,7 +41,7 @@ export function createRpcHandler(
   };
 }
 
-function fastHandlers(rpc: ServedRpc, deps: FastDeps): Map<string, FastHandler> {
+function fastHandlers(rpc: ServedRpc, deps: CallDeps): Map<string, RpcHandler> {
   const json = createFastHandler(rpc, createFastConnect(rpc.method.output, "json"), deps);
   const proto = createFastHandler(rpc, createFastConnect(rpc.method.output, "proto"), deps);
   const grpc = createFastHandler(rpc, createFastGrpc(rpc.method.output), deps);
@@ -65,7 +66,7 @@ function isPlain(exchange: HttpExchange, contentType: string): boolean {
 }
 
 /** Nobody learns more from a wrong Content-Type than the gate lets them know. */
-async function refuseContentType(rpc: ServedRpc, exchange: HttpExchange, deps: FastDeps): Promise<void> {
+async function refuseContentType(rpc: ServedRpc, exchange: HttpExchange, deps: CallDeps): Promise<void> {
   try {
     await deps.gate(rpc, exchange);
   } catch (thrown) {

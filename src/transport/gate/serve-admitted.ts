@@ -1,0 +1,67 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Principal } from "../../identity/principal.ts";
+import type { TimeLimit } from "../../time-limit.ts";
+import { ConnectionLost, type HttpExchange } from "../http/exchange.ts";
+import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
+import type { Access, Gate } from "./gate.ts";
+
+/** What every protocol handler is admitted by. */
+export interface AdmissionDeps {
+  readonly gate: Gate;
+  readonly timeLimit: TimeLimit;
+}
+
+/** A request as its protocol handler serves it. */
+export interface AdmittedRequest {
+  readonly access: Access;
+  readonly limiter: ConcurrencyLimiter | undefined;
+  /** Serves the request of an admitted principal, undefined where anybody may call. A stream stops the deadline. */
+  serve(principal: Principal | undefined, stopDeadline: () => void): Promise<void>;
+  /** Answers what was thrown, in the protocol's form. Not called when nobody is left to read it. */
+  fail(thrown: unknown): void;
+}
+
+/**
+ * The one order in which requests of every protocol are admitted: the deadline, the gate, the concurrency limiter, and only
+ * then the body. Never rejects.
+ */
+export async function serveAdmitted(
+  { gate, timeLimit }: AdmissionDeps,
+  exchange: HttpExchange,
+  request: AdmittedRequest,
+): Promise<void> {
+  const fail = (thrown: unknown): void => {
+    if (!(thrown instanceof ConnectionLost) && exchange.isOpen) request.fail(thrown);
+  };
+  const stopDeadline = timeLimit.start(() => {
+    fail(new ConnectError("The request took too long.", Code.DeadlineExceeded));
+  });
+  try {
+    const admitted = gate(request.access, exchange);
+    const principal = admitted instanceof Promise ? await admitted : admitted;
+    const refusal = request.limiter?.refuseIfFull(principal?.accountId ?? "");
+    if (refusal !== undefined) await refusal;
+    await request.serve(principal, stopDeadline);
+  } catch (thrown) {
+    fail(thrown);
+  } finally {
+    stopDeadline();
+  }
+}
+
+/** Runs work in a slot of the account. `checkWanted` throws for a request that was canceled while it waited, which does no work. */
+export async function inSlot<Result>(
+  limiter: ConcurrencyLimiter | undefined,
+  account: string,
+  checkWanted: () => void,
+  work: () => Promise<Result> | Result,
+): Promise<Result> {
+  const admission = limiter?.enter(account);
+  if (admission !== undefined) await admission;
+  try {
+    if (admission !== undefined) checkWanted();
+    return await work();
+  } finally {
+    limiter?.leave(account);
+  }
+}
