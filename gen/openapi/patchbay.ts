@@ -13,19 +13,18 @@ export interface paths {
         };
         /**
          * List connections
-         * @description Lists the caller's connections, oldest first: all of them, or with `limit` or `offset` a page. A caller without connections receives an empty list.
+         * @description Lists the caller's connections, oldest first. Returns all of them, or one page if `limit` or `offset` is set.
          */
         get: operations["listConnections"];
         put?: never;
         /**
          * Create a connection
-         * @description Creates a connection. Its key is verified in the background; read it or watch it to see the outcome.
+         * @description Creates a connection and verifies its key in the background. Read or watch the connection to see the result.
          *
-         *     With an `Idempotency-Key` the request can be sent again when its answer got lost: within 24 hours the same request
-         *     under the same key is answered as the first one was, with `Idempotency-Replayed: true`, and creates nothing; an
-         *     `authorization_url` is another one, and absent when none is needed any more. Sent while the first is at work, it waits
-         *     for that one's outcome. Another request under the key is a 409. A key belongs to the account. A request that failed
-         *     leaves its key free.
+         *     Send an `Idempotency-Key` to make retries safe. Within 24 hours, the same request with the same key returns the
+         *     first response with `Idempotency-Replayed: true` and creates nothing. A replayed `authorization_url` is new, or
+         *     absent if it is no longer needed. A retry during the first request waits for its result. A different request
+         *     with the same key returns 409. Keys belong to the account. A failed request releases its key.
          */
         post: operations["createConnection"];
         delete?: never;
@@ -37,13 +36,13 @@ export interface paths {
     "/api/v1/mcp-servers/{server_id}": {
         parameters: {
             query?: {
-                /** @description The shape of the answer. Left out means `default`. */
+                /** @description The view of the response. Default: `default`. */
                 view?: components["parameters"]["View"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -52,22 +51,22 @@ export interface paths {
         };
         /**
          * Read a connection
-         * @description Reads one connection, in the default shape or in the detailed one. Keys and secrets are in neither.
+         * @description Reads one connection in the default or the detailed view. Neither contains keys or secrets.
          */
         get: operations["getConnection"];
         /**
          * Update a connection
-         * @description Changes what is supplied and leaves the rest as it is.
+         * @description Updates the supplied fields and keeps the others.
          *
-         *     A new `api_key` sets the verification to `pending`. A change of `access_type` changes the scopes of the
-         *     connection's own client and what its tools may do; narrowing it ends that client's tokens and sessions. A body
-         *     with `connection_id` is answered in the detailed shape.
+         *     A new `api_key` resets the verification state to `pending`. A change of `access_type` changes the scopes of the
+         *     connection's own client and which tools agents may use; narrowing it revokes that client's tokens and ends its
+         *     sessions. A body with `connection_id` selects the detailed response.
          */
         put: operations["updateConnection"];
         post?: never;
         /**
          * Delete a connection
-         * @description Deletes a connection for good: its secrets, the access to its tools, its client and that client's tokens, its history and the sessions using it. The number is never used again.
+         * @description Permanently deletes a connection with its secrets, client, tokens, call history and sessions. Its id is never reused.
          */
         delete: operations["deleteConnection"];
         options?: never;
@@ -81,7 +80,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -92,7 +91,7 @@ export interface paths {
         put?: never;
         /**
          * Authorize a connection
-         * @description Gives the address at which the owner authorises a connection by logging in at its third party: for the first time, again after an authorization was lost, for further scopes, or in the place of a key. The connection keeps its tools and settings, and what authorises it now stays in force until the new authorization is there. Watch the connection to see the outcome.
+         * @description Returns the address where the owner authorizes a connection by logging in at the vendor. Use it for the first authorization, after an authorization was lost, for additional scopes, or to replace a key. The connection keeps its tools and settings, and its current credentials stay valid until the new authorization is complete. Watch the connection to see the result.
          */
         post: operations["authorizeConnection"];
         delete?: never;
@@ -110,7 +109,7 @@ export interface paths {
         };
         /**
          * List the tools of a connection
-         * @description Lists the tools that the caller may use, by name: allowed by the token, within the connection's access and not switched off. Up to 100 tools come without page fields; beyond that, or when `limit` or `offset` is given, a page comes with `limit`, `offset` and `has_more`. While the third party does not answer, the last known list comes.
+         * @description Lists the tools that the caller may use, by name: those that the token and the connection's access level allow and that are not disabled. Up to 100 tools are returned without page fields. If there are more, or if `limit` or `offset` is set, the response is a page with `limit`, `offset` and `has_more`. If the upstream does not answer, the last known list is returned.
          */
         get: operations["listConnectionTools"];
         put?: never;
@@ -130,7 +129,7 @@ export interface paths {
         };
         /**
          * List changes of tools
-         * @description Lists how the tools of a connection changed by themselves: in `data`, newest first, what its OpenAPI document gained, lost and changed each time it was fetched again (the latest 50 of 90 days); in `pending` the definitions that its third party offers instead of those in force. These take effect when their owner accepts them.
+         * @description Lists the tool changes that the upstream made. `data` lists the tools added, removed and changed each time the OpenAPI document was fetched, newest first (the latest 50 within 90 days). `pending` lists proposed definitions; they take effect when the owner accepts them.
          */
         get: operations["listToolChanges"];
         put?: never;
@@ -152,7 +151,7 @@ export interface paths {
         put?: never;
         /**
          * Accept changes of tools
-         * @description Puts definitions that the third party offers in force, as the owner has seen them: those named with their digests, or all that the digest of the list stands for. Accepting what is in force already does nothing.
+         * @description Accepts the proposed definitions that the owner reviewed: those named with their digests, or all those covered by the digest of the list. Accepting a definition that is already current has no effect.
          */
         post: operations["acceptToolChanges"];
         delete?: never;
@@ -170,7 +169,7 @@ export interface paths {
         };
         /**
          * Watch all connections
-         * @description Server-sent events about all of the caller's connections: a snapshot first, then every change, a heartbeat every 15 seconds. The stream ends when the token expires or is revoked. Each `data` is one WatchConnectionsResponse; a failure after the stream has begun is `event: error` with `{detail, code}`.
+         * @description Streams server-sent events about all of the caller's connections: a snapshot, then every change, and a heartbeat every 15 seconds. The stream ends when the token expires or is revoked. Each `data` is one WatchConnectionsResponse; an error after the start of the stream is `event: error` with `{detail, code}`.
          */
         get: operations["watchConnections"];
         put?: never;
@@ -190,7 +189,7 @@ export interface paths {
         };
         /**
          * Watch one connection
-         * @description The same stream for one connection. It ends after `deleted`.
+         * @description Streams the same events for one connection. The stream ends after `deleted`.
          */
         get: operations["watchConnection"];
         put?: never;
@@ -210,7 +209,7 @@ export interface paths {
         };
         /**
          * List integrations
-         * @description Lists everything that can be connected to, by `server_type`, with what a form needs to ask for.
+         * @description Lists all integrations, by `server_type`, with what a form needs to create a connection.
          */
         get: operations["listIntegrations"];
         put?: never;
@@ -252,7 +251,7 @@ export interface paths {
         put?: never;
         /**
          * Try a configuration
-         * @description Checks a configuration as creating a connection would, asks the third party once whether the credential works, and stores nothing. What is wrong with the configuration is part of the answer, not an error.
+         * @description Checks a configuration like creating a connection does, and tests the credential with one request to the upstream. Stores nothing. Problems are returned in the response, not as an error.
          */
         post: operations["validateConfiguration"];
         delete?: never;
@@ -272,7 +271,7 @@ export interface paths {
         put?: never;
         /**
          * Preview tools
-         * @description Lists the tools that a connection with this configuration would have, by name, and stores nothing. Where the tools do not depend on the configuration, it may be left out.
+         * @description Lists the tools that a connection with this configuration would have, by name. Stores nothing. The configuration may be omitted if the tools do not depend on it.
          */
         post: operations["previewTools"];
         delete?: never;
@@ -290,7 +289,7 @@ export interface paths {
         };
         /**
          * List calls
-         * @description Lists the calls through the caller's connections, newest first, in pages. A call is listed within seconds, never with its arguments or its result; `contents_kept` says whether those can be read by themselves. The calls of a deleted connection are gone; others are kept for 30 days unless the operator says otherwise.
+         * @description Lists the calls through the caller's connections, newest first, in pages. Calls appear within seconds, without their arguments and results; `contents_kept` says whether those can be read with another request. Calls are kept for 30 days by default, and are deleted with their connection.
          */
         get: operations["listCalls"];
         put?: never;
@@ -309,8 +308,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what was said in a call
-         * @description Answers the arguments and the result of one call, while they are kept. Nothing is kept unless the connection's owner sets its `keep_contents_days`; what is kept is sealed at rest, and gone with the connection.
+         * Read the contents of a call
+         * @description Returns the arguments and the result of one call, if they are kept. They are kept only if the owner set `keep_contents_days` on the connection, are encrypted at rest and are deleted with the connection.
          */
         get: operations["getCall"];
         put?: never;
@@ -330,7 +329,7 @@ export interface paths {
         };
         /**
          * Read usage
-         * @description Counts the calls through the caller's connections and measures how long they took, in groups by connection, tool and day.
+         * @description Returns call counts and durations of the caller's connections, grouped by connection, tool and day.
          */
         get: operations["getUsage"];
         put?: never;
@@ -350,7 +349,7 @@ export interface paths {
         };
         /**
          * List when connections were last used
-         * @description Says of every connection in view when it was last used, and how many calls and errors it had in the last 24 hours.
+         * @description Lists for every visible connection when it was last used, and its calls and errors of the last 24 hours.
          */
         get: operations["listConnectionUsage"];
         put?: never;
@@ -370,7 +369,7 @@ export interface paths {
         };
         /**
          * Search tools
-         * @description Searches the tools that the caller may use, through all connections or one, by words of their names, titles, categories, descriptions and parameters, and of their connections' names. A tool is found by any of the words; those that more of them fit, and better, come first. Words may be cut short at their end.
+         * @description Searches the tools that the caller may use, of all connections or one, by words in their names, titles, categories, descriptions and parameters, and in the names of their connections. A tool matches if it contains any of the words; better matches come first. A word may be a prefix.
          */
         get: operations["searchTools"];
         put?: never;
@@ -395,7 +394,7 @@ export interface paths {
         get: operations["getAccountSettings"];
         /**
          * Change the account's settings
-         * @description Changes the settings that are given and leaves the others. Agents that listen are told when their tools are others now.
+         * @description Updates the supplied settings and keeps the others. Connected agents are notified when their tool list changes.
          */
         put: operations["updateAccountSettings"];
         post?: never;
@@ -414,13 +413,13 @@ export interface paths {
         };
         /**
          * List OAuth clients
-         * @description Lists the account's clients, oldest first, those of its connections included.
+         * @description Lists the account's clients, oldest first, including the clients of its connections.
          */
         get: operations["listOAuthClients"];
         put?: never;
         /**
          * Create an OAuth client
-         * @description Makes a client. Its secret is in the answer and nowhere else.
+         * @description Creates a client and returns its secret, which is shown only once.
          */
         post: operations["createOAuthClient"];
         delete?: never;
@@ -443,13 +442,13 @@ export interface paths {
         get: operations["getOAuthClient"];
         /**
          * Change an OAuth client
-         * @description Changes what is supplied of a client and leaves the rest.
+         * @description Updates the supplied fields of a client and keeps the others.
          */
         put: operations["updateOAuthClient"];
         post?: never;
         /**
          * Revoke an OAuth client
-         * @description Ends a client for good: it gets no more tokens, and those it has are refused within a second.
+         * @description Permanently revokes a client. It gets no new tokens, and its existing tokens are rejected within a second.
          */
         delete: operations["revokeOAuthClient"];
         options?: never;
@@ -468,7 +467,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate a client's secret
-         * @description Gives a client a new secret, which is in the answer and nowhere else. The old one holds for the grace time; with none, everything that was got with it ends.
+         * @description Returns a new secret, which is shown only once. The old secret stays valid for the grace period; with a grace period of zero, all tokens issued with it are revoked.
          */
         post: operations["rotateOAuthClientSecret"];
         delete?: never;
@@ -492,7 +491,7 @@ export interface paths {
         put?: never;
         /**
          * Create a personal access token
-         * @description Makes a personal access token. It is in the answer and nowhere else.
+         * @description Creates a personal access token. The token is shown only once.
          */
         post: operations["createPersonalAccessToken"];
         delete?: never;
@@ -510,14 +509,14 @@ export interface paths {
         };
         /**
          * Read a personal access token
-         * @description Reads what is known of one personal access token.
+         * @description Reads the metadata of one personal access token.
          */
         get: operations["getPersonalAccessToken"];
         put?: never;
         post?: never;
         /**
          * Revoke a personal access token
-         * @description Ends a personal access token for good: it is refused within a second.
+         * @description Permanently revokes a personal access token. It is rejected within a second.
          */
         delete: operations["revokePersonalAccessToken"];
         options?: never;
@@ -536,7 +535,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate a personal access token
-         * @description Makes a token like this one, which lives as long again and acts as the same client. The old one holds for the grace time.
+         * @description Creates a replacement token with the same lifetime and client id. The old token stays valid for the grace period.
          */
         post: operations["rotatePersonalAccessToken"];
         delete?: never;
@@ -554,7 +553,7 @@ export interface paths {
         };
         /**
          * List the account's audit events
-         * @description Lists what happened to the caller's account and its objects, newest first, in pages. A token that sees some connections alone sees what happened to those.
+         * @description Lists the audit events of the caller's account, newest first, in pages. A token limited to some connections sees only the events of those connections.
          */
         get: operations["listAuditEvents"];
         put?: never;
@@ -574,7 +573,7 @@ export interface paths {
         };
         /**
          * List all audit events
-         * @description Lists what happened in all accounts and in the installation, newest first, in pages.
+         * @description Lists the audit events of all accounts and of the installation, newest first, in pages.
          */
         get: operations["listAllAuditEvents"];
         put?: never;
@@ -594,7 +593,7 @@ export interface paths {
         };
         /**
          * List grants
-         * @description Lists what the account allows clients at present, newest first.
+         * @description Lists the active grants of the account, newest first.
          */
         get: operations["listGrants"];
         put?: never;
@@ -617,7 +616,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a grant
-         * @description Takes back what was allowed: every token of the grant is refused within a second.
+         * @description Revokes a grant. All its tokens are rejected within a second.
          */
         delete: operations["revokeGrant"];
         options?: never;
@@ -640,7 +639,7 @@ export interface paths {
         put?: never;
         /**
          * Create an account
-         * @description Makes an account with a password, which is in the answer and nowhere else.
+         * @description Creates an account and returns its generated password, which is shown only once.
          */
         post: operations["createAccount"];
         delete?: never;
@@ -665,7 +664,7 @@ export interface paths {
         post?: never;
         /**
          * Purge an account
-         * @description Deletes a disabled account for good with everything it has: connections, clients, tokens, grants, history and its audit log.
+         * @description Permanently deletes a disabled account with its connections, clients, tokens, grants, call history and audit log.
          */
         delete: operations["purgeAccount"];
         options?: never;
@@ -684,7 +683,7 @@ export interface paths {
         put?: never;
         /**
          * Disable an account
-         * @description Ends the use of an account: its tokens, sessions and logins are refused within a second. What it has stays.
+         * @description Disables an account. Its tokens, sessions and logins are rejected within a second; its data is kept.
          */
         post: operations["disableAccount"];
         delete?: never;
@@ -704,7 +703,7 @@ export interface paths {
         put?: never;
         /**
          * Enable an account
-         * @description Lets a disabled account be used again: its clients, personal access tokens and logins work; sessions and access tokens from before do not.
+         * @description Enables a disabled account. Its clients, personal access tokens and logins work again; earlier sessions and access tokens stay invalid.
          */
         post: operations["enableAccount"];
         delete?: never;
@@ -724,7 +723,7 @@ export interface paths {
         put?: never;
         /**
          * End an account's sessions
-         * @description Ends the logins, the MCP sessions, the access tokens and the refresh tokens of an account, so that everybody and everything logs in again. Clients and personal access tokens stay.
+         * @description Ends all login sessions and MCP sessions of an account and revokes its access and refresh tokens. Clients and personal access tokens stay valid.
          */
         post: operations["endAccountSessions"];
         delete?: never;
@@ -742,7 +741,7 @@ export interface paths {
         };
         /**
          * List signing keys
-         * @description Lists the keys that sign tokens: next, current and retired ones of each purpose.
+         * @description Lists the next, current and retired token signing keys of each purpose.
          */
         get: operations["listSigningKeys"];
         put?: never;
@@ -764,7 +763,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate signing keys
-         * @description Signs with the next key of a purpose from now on. Tokens signed before stay valid.
+         * @description Makes the next key of a purpose the current one. Tokens signed earlier stay valid.
          */
         post: operations["rotateSigningKeys"];
         delete?: never;
@@ -782,7 +781,7 @@ export interface paths {
         };
         /**
          * Read the status of the system
-         * @description Tells how the installation stands: version, migrations, notifications, queues and counts.
+         * @description Returns the version, migrations, notification state, queues and counts of the installation.
          */
         get: operations["getSystemStatus"];
         put?: never;
@@ -804,7 +803,7 @@ export interface paths {
         put?: never;
         /**
          * Open a session
-         * @description Opens a session for the token's account, or for the one connection that the token is bound to. Send its id with every further call. A session ends after 24 idle hours.
+         * @description Opens a session for the token's account, or for the single connection the token is limited to. Send its id with every further call. A session expires after 24 idle hours.
          */
         post: operations["initialize"];
         delete?: never;
@@ -823,8 +822,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * List the tools in view
-         * @description Lists, by name and in pages of 500, the tools that the token may use on the agent-enabled connections in view. A name that several connections offer is listed once for each as `name__<connection id>`.
+         * List the available tools
+         * @description Lists the tools that the token may use on agent-enabled connections, by name, in pages of 500. If several connections have a tool of the same name, it is listed once per connection as `name__<connection id>`.
          */
         post: operations["listTools"];
         delete?: never;
@@ -844,7 +843,7 @@ export interface paths {
         put?: never;
         /**
          * Call a tool
-         * @description Calls a tool by the name it is listed under, or by the qualified form `name__<connection id>`. Arguments against the tool's schema and failures of the third party are results with `isError`, so that a model can mend its call.
+         * @description Calls a tool by its listed name, or by the qualified form `name__<connection id>`. Invalid arguments and failures of the upstream are returned as results with `isError`, so that a model can correct its call.
          */
         post: operations["callTool"];
         delete?: never;
@@ -864,7 +863,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange client credentials for a token
-         * @description OAuth 2.0 client credentials (RFC 6749, section 4.4). The client authenticates with HTTP Basic. In clear text it is refused unless the caller is on the same machine or a trusted proxy says https.
+         * @description OAuth 2.0 client credentials (RFC 6749, section 4.4). The client authenticates with HTTP Basic. Requests without TLS are rejected, except from the same machine or if a trusted proxy reports https.
          */
         post: operations["issueToken"];
         delete?: never;
@@ -882,7 +881,7 @@ export interface paths {
         };
         /**
          * The keys that verify tokens
-         * @description A JSON Web Key Set (RFC 7517) of public keys. Keys that are about to sign and keys that did are in it.
+         * @description A JSON Web Key Set (RFC 7517) of public keys: current, next and retired keys.
          */
         get: operations["getSigningKeys"];
         put?: never;
@@ -901,7 +900,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the authorization server offers
+         * Authorization server metadata
          * @description Authorization server metadata (RFC 8414).
          */
         get: operations["getAuthorizationServerMetadata"];
@@ -921,8 +920,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the process runs
-         * @description Answers as long as the process serves requests. It asks nothing else.
+         * Liveness check
+         * @description Returns 200 as long as the process serves requests. Checks nothing else.
          */
         get: operations["getLiveness"];
         put?: never;
@@ -941,8 +940,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the service can work
-         * @description Answers 200 while the database answers and the service is not shutting down.
+         * Readiness check
+         * @description Returns 200 while the database responds and the service is not shutting down.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -957,30 +956,30 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description An ISO 8601 date, which is its first moment in UTC, or date and time with an offset. */
+        /** @description An ISO 8601 date, which means its start in UTC, or date and time with an offset. */
         Moment: string;
-        /** @description Every error of the management and the runtime. */
+        /** @description The error of the management and runtime APIs. */
         Error: {
-            /** @description What went wrong, in a sentence for the caller. */
+            /** @description A message for the caller. */
             detail: string;
             code: components["schemas"]["ErrorReason"];
         };
         /**
-         * @description Why, for programs; every answer of this shape carries it. A word keeps its meaning, and new ones may be added: treat one that you do not know like its status. INVALID_ARGUMENT: a value is missing, unknown or against a rule. MALFORMED_REQUEST: the request cannot be read. CREDENTIALS_MISSING: no token came. CREDENTIALS_INVALID: it is wrong, expired or revoked. INSUFFICIENT_SCOPE: it lacks the scope. PERMISSION_DENIED: it may not do this, whatever its scopes. NOT_FOUND: what is named does not exist, was deleted or is somebody else's. ROUTE_NOT_FOUND: nothing is served at this path. METHOD_NOT_ALLOWED: not with this method. CONFLICT: it does not go with what is there, or another change came in between. PRECONDITION_FAILED: what the request was made for has changed. REQUEST_TOO_LARGE: the body is. UNSUPPORTED_MEDIA_TYPE: the body's type or compression is not taken. HEADERS_TOO_LARGE: the headers are. RATE_LIMITED: too much in too short a time; wait as `Retry-After` says. QUOTA_EXCEEDED: the account has as many as it may have. INTERNAL: the service failed. UNAVAILABLE: the service or the third party cannot serve now. OVERLOADED: try again in a moment. DEADLINE_EXCEEDED: it took too long. CANCELLED: the caller went away. IDEMPOTENCY_KEY_REUSED: the key stands for another request. Over RPC the same word is the `reason` of a google.rpc.ErrorInfo.
+         * @description The machine-readable reason. Reasons never change their meaning. New ones may be added: handle an unknown reason by its status. INVALID_ARGUMENT: a value is missing, unknown or invalid. MALFORMED_REQUEST: the request cannot be parsed. CREDENTIALS_MISSING: the token is missing. CREDENTIALS_INVALID: the token is invalid, expired or revoked. INSUFFICIENT_SCOPE: the token lacks the scope. PERMISSION_DENIED: the token may not do this, regardless of its scopes. NOT_FOUND: the object does not exist, was deleted or belongs to another account. ROUTE_NOT_FOUND: the path does not exist. METHOD_NOT_ALLOWED: the path does not support this method. CONFLICT: the request conflicts with the current state or with a concurrent change. PRECONDITION_FAILED: the object changed since the caller read it. REQUEST_TOO_LARGE: the request body is too large. UNSUPPORTED_MEDIA_TYPE: the body's media type or compression is not supported. HEADERS_TOO_LARGE: the request headers are too large. RATE_LIMITED: too many requests; wait as `Retry-After` says. QUOTA_EXCEEDED: the account reached its limit. INTERNAL: the service failed. UNAVAILABLE: the service or the upstream is temporarily unavailable. OVERLOADED: the service is overloaded; retry soon. DEADLINE_EXCEEDED: the request exceeded its time limit. CANCELLED: the caller canceled the request. IDEMPOTENCY_KEY_REUSED: the key was used for a different request. Over RPC the same word is the `reason` of a google.rpc.ErrorInfo.
          * @enum {string}
          */
         ErrorReason: "INVALID_ARGUMENT" | "MALFORMED_REQUEST" | "CREDENTIALS_MISSING" | "CREDENTIALS_INVALID" | "INSUFFICIENT_SCOPE" | "PERMISSION_DENIED" | "NOT_FOUND" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "CONFLICT" | "PRECONDITION_FAILED" | "REQUEST_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "HEADERS_TOO_LARGE" | "RATE_LIMITED" | "QUOTA_EXCEEDED" | "INTERNAL" | "UNAVAILABLE" | "OVERLOADED" | "DEADLINE_EXCEEDED" | "CANCELLED" | "IDEMPOTENCY_KEY_REUSED";
-        /** @description A connection as lists and single reads show it. */
+        /** @description A connection in the default view. */
         Connection: {
             /**
              * Format: int32
-             * @description The number of the connection, unique across the service and never reused.
+             * @description The id of the connection. Unique across the service and never reused.
              */
             id: number;
             /** @description The human-readable name. */
             mcp_server_name: string;
             /**
-             * @description What is known of the key. Where the owner authorises the connection it tells of that authorisation: `pending` before the first, `failed` after one was lost.
+             * @description The verification state of the key. For OAuth it is the state of the authorization: `pending` before the first one, `failed` after it was lost.
              * @enum {string}
              */
             api_key_verification_status: "pending" | "verified" | "failed";
@@ -990,7 +989,7 @@ export interface components {
             oauth2_scopes: ("mcp.read" | "mcp.write")[];
             /** @description Whether agents may use the connection. */
             agent_enabled: boolean;
-            /** @description The ids of the tools that are switched off, ascending. */
+            /** @description The ids of the disabled tools, ascending. */
             disabled_tools: number[];
             /**
              * Format: date-time
@@ -998,51 +997,51 @@ export interface components {
              */
             created_at: string;
             /**
-             * @description How far the access goes. `read`: tools that only read. `write`: all tools. `individual`: the tools that are not in `disabled_tools`; tools that appear later arrive switched off.
+             * @description The access level. `read`: read-only tools. `write`: all tools. `individual`: the tools that are not in `disabled_tools`; new tools start disabled.
              * @enum {string}
              */
             access_type: "read" | "write" | "individual";
-            /** @description The kind of integration, such as `mcp` or `bamboohr`. Only in a list with `view=detailed` and in a watch. */
+            /** @description The integration's type, such as `mcp` or `bamboohr`. Only in lists with `view=detailed` and in watches. */
             server_type?: string;
             /**
-             * @description `disabled` while agents may not use it, `needs_authorization` while its owner has to log in at the third party, `error` while its key fails, `active` otherwise. Only in a list with `view=detailed` and in a watch.
+             * @description `disabled`: agents may not use it. `needs_authorization`: the owner must log in at the vendor. `error`: the key failed. Otherwise `active`. Only in lists with `view=detailed` and in watches.
              * @enum {string}
              */
             status?: "active" | "disabled" | "needs_authorization" | "error";
-            /** @description Why the status or the verification is what it is. Only in a list with `view=detailed` and in a watch, where there is something to say. */
+            /** @description The reason for the status or the verification state. Only in lists with `view=detailed` and in watches, if there is a reason to give. */
             status_reason?: string;
             /**
              * Format: int32
-             * @description How many changes of tools wait for the owner's word, as of the last look at the third party's list. Present only while some do.
+             * @description Number of tool changes that wait for the owner's review, as of the last fetch of the upstream's tools. Present only if greater than zero.
              */
             pending_tool_changes?: number;
             /**
              * Format: int32
-             * @description For how many days the arguments and results of calls are kept. Present only while they are kept.
+             * @description How many days the arguments and results of calls are kept. Present only if they are kept.
              */
             keep_contents_days?: number;
         };
-        /** @description The same connection in the detailed shape. */
+        /** @description A connection in the detailed view. */
         ConnectionDetails: {
-            /** @description The number of the connection in decimal. */
+            /** @description The id of the connection, a decimal number. */
             connection_id: string;
-            /** @description The same number in decimal; a connection is one MCP server. */
+            /** @description The same id; a connection is one MCP server. */
             mcp_server_id: string;
-            /** @description The kind of integration, such as `mcp` or `bamboohr`. */
+            /** @description The integration's type, such as `mcp` or `bamboohr`. */
             server_type: string;
             /** @description The human-readable name. */
             name: string;
-            /** @description What the owner wrote about it. Empty when nothing was written. */
+            /** @description The owner's description. Empty if there is none. */
             description: string;
             /**
-             * @description `disabled` while agents may not use it, `needs_authorization` while its owner has to log in at the third party, `error` while its key fails, `active` otherwise.
+             * @description `disabled`: agents may not use it. `needs_authorization`: the owner must log in at the vendor. `error`: the key failed. Otherwise `active`.
              * @enum {string}
              */
             status: "active" | "disabled" | "needs_authorization" | "error";
-            /** @description Why the status or the verification is what it is. Absent when there is nothing to say. */
+            /** @description The reason for the status or the verification state. Absent if there is no reason to give. */
             status_reason?: string;
             /**
-             * @description How calls authenticate to the third party.
+             * @description How calls authenticate to the upstream.
              * @enum {string}
              */
             auth_method: "none" | "api_key" | "oauth2";
@@ -1050,7 +1049,7 @@ export interface components {
             oauth2_client_id: string;
             /** @description The scopes of the connection's own OAuth client. */
             oauth2_scopes: ("mcp.read" | "mcp.write")[];
-            /** @description The configuration without its secrets. */
+            /** @description The configuration without secrets. */
             config: {
                 [key: string]: unknown;
             };
@@ -1065,59 +1064,59 @@ export interface components {
              */
             updated_at: string;
             /**
-             * @description Who accepts changes of tools that the third party makes; `manual` means the owner.
+             * @description How tool changes by the upstream are accepted; `manual` means by the owner.
              * @enum {string}
              */
             accept_tool_changes: "manual" | "automatic";
             /**
              * Format: int32
-             * @description How many such changes wait for the owner's word, as of the last look at the third party's list.
+             * @description Number of tool changes that wait for the owner's review, as of the last fetch of the upstream's tools.
              */
             pending_tool_changes: number;
             /**
              * Format: int32
-             * @description For how many days the arguments and results of calls are kept. 0 means that they are not.
+             * @description How many days the arguments and results of calls are kept. 0 means they are not kept.
              */
             keep_contents_days: number;
         };
-        /** @description What a new connection needs. */
+        /** @description The connection to create. */
         CreateConnectionRequest: {
-            /** @description The kind of integration, one of the catalog's, such as `mcp` or `bamboohr`. */
+            /** @description The integration's type from the catalog, such as `mcp` or `bamboohr`. */
             server_type: string;
-            /** @description The human-readable name. Left out means the integration's title. */
+            /** @description The human-readable name. Default: the integration's title. */
             name?: string | null;
-            /** @description The configuration by the integration's JSON Schema, at most 32 KiB. It may hold secrets, which are sealed and never returned. For `bamboohr`: `company_domain` and `api_token`; for `mcp`: `url`, and where the server asks for it `api_token` or `headers`; for `openapi`: `spec_url`, or `spec` (the document itself, at most 900 KiB, which does not count towards the 32 KiB and is shown afterwards as `sha256:…`), `base_url` and `api_token`. A secret may follow later; until then the key stays `pending`. */
+            /** @description The configuration, valid against the integration's JSON Schema, at most 32 KiB. Secrets in it are encrypted and never returned. For `bamboohr`: `company_domain` and `api_token`; for `mcp`: `url` and, if the server requires it, `api_token` or `headers`; for `openapi`: `spec_url`, or `spec` (the document itself, at most 900 KiB, which does not count toward the 32 KiB and is returned as `sha256:…`), `base_url` and `api_token`. A secret may be supplied later; until then the key stays `pending`. */
             configuration?: {
                 [key: string]: unknown;
             } | null;
-            /** @description What the owner wants to remember. Left out means empty. */
+            /** @description The owner's description. Default: empty. */
             description?: string | null;
             /**
-             * @description How far the access goes. Left out means `write`.
+             * @description The access level. Default: `write`.
              * @enum {string|null}
              */
             access_type?: "read" | "write" | "individual" | null;
             /**
-             * @description Who accepts changes of tools that the third party makes; `manual`, unless told, means the owner.
+             * @description How tool changes by the upstream are accepted; `manual`, the default, means by the owner.
              * @enum {string|null}
              */
             accept_tool_changes?: "manual" | "automatic" | null;
             /**
-             * @description How calls authenticate to the third party, one of the integration's `auth_methods`. With `oauth2` the owner logs in there, at the answer's `authorization_url`; where the answer has none, a client of this installation gets the tokens. Left out leaves it to the configuration.
+             * @description How calls authenticate to the upstream, one of the integration's `auth_methods`. With `oauth2` the owner logs in at the returned `authorization_url`; if there is none, the installation's own client gets the tokens. By default the configuration decides.
              * @enum {string|null}
              */
             auth_method?: "none" | "api_key" | "oauth2" | null;
         };
         /** @description The created connection. */
         CreateConnectionResponse: {
-            /** @description The number of the new connection in decimal. */
+            /** @description The id of the new connection, a decimal number. */
             server_id: string;
             /**
-             * @description A new connection is active, unless its owner has to log in at the third party first.
+             * @description `active`, or `needs_authorization` if the owner must first log in at the vendor.
              * @enum {string}
              */
             status: "active" | "needs_authorization";
-            /** @description The kind of integration. */
+            /** @description The integration's type. */
             server_type: string;
             /** @description The human-readable name. */
             name: string;
@@ -1126,11 +1125,11 @@ export interface components {
              * @description When the connection was created, in UTC.
              */
             created_at: string;
-            /** @description Where the owner, logged in here, goes with a browser to authorise the connection. Works once. Present with the status `needs_authorization`; authorizing the connection gives another. */
+            /** @description The address the owner opens in a browser, logged in here, to authorize the connection. Valid for one use. Present with the status `needs_authorization`; authorizing the connection returns a new one. */
             authorization_url?: string;
             /**
              * Format: date-time
-             * @description Until when it works, in UTC; ten minutes. Present together with it.
+             * @description When the address expires, in UTC, ten minutes after the response. Present with the address.
              */
             authorization_url_expires_at?: string;
         };
@@ -1145,13 +1144,13 @@ export interface components {
             data: components["schemas"]["Connection"][];
             /**
              * Format: int32
-             * @description How many there are in all. Only when a page was asked for.
+             * @description Total number of connections. Present only for a paged request.
              */
             total_count?: number;
-            /** @description Whether more follow. Only when a page was asked for. */
+            /** @description Whether more connections follow. Present only for a paged request. */
             has_more?: boolean;
         };
-        /** @description The default shape of an answer with one connection. */
+        /** @description The default response with one connection. */
         DefaultConnectionAnswer: {
             /**
              * @description Always true.
@@ -1160,69 +1159,69 @@ export interface components {
             success: true;
             data: components["schemas"]["Connection"];
         };
-        /** @description The detailed shape of an answer with one connection. */
+        /** @description The detailed response with one connection. */
         DetailedConnectionAnswer: {
-            /** @description A sentence about the outcome. */
+            /** @description A message for the user. */
             message: string;
             connection: components["schemas"]["ConnectionDetails"];
         };
         /** @description One connection: `success` and `data`, or with `view=detailed` `message` and `connection`. */
         GetConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
-        /** @description What to change. Fields that are left out keep their values. */
+        /** @description The changes. Omitted fields keep their values. */
         UpdateConnectionRequest: {
-            /** @description The number of the connection again, as the alternate body has it. It selects the detailed answer. */
+            /** @description The id of the connection again. Selects the detailed response. */
             connection_id?: string | null;
             /** @description Whether agents may use the connection. */
             agent_enabled?: boolean | null;
             /**
-             * @description How far the access goes. Narrowing it ends the tokens and sessions of the connection's own client.
+             * @description The access level. Narrowing it revokes the tokens and ends the sessions of the connection's own client.
              * @enum {string|null}
              */
             access_type?: "read" | "write" | "individual" | null;
-            /** @description The replacement key of the integration. The verification starts anew as `pending`. */
+            /** @description A new key for the integration. Resets the verification state to `pending`. */
             api_key?: string | null;
             /** @description The human-readable name. */
             name?: string | null;
-            /** @description What the owner wants to remember. */
+            /** @description The owner's description. */
             description?: string | null;
             /** @description The secret of the connection's own OAuth client. Never returned. */
             oauth2_client_secret?: string | null;
-            /** @description Configuration keys to replace. Keys and secrets that are absent stay. Changing a key that decides where secrets go (`url`, `company_domain`) must bring the secret again. */
+            /** @description Configuration keys to replace. Omitted keys and secrets keep their values. A change of a key that determines where secrets are sent (`url`, `company_domain`) must include the secret again. */
             config?: {
                 [key: string]: unknown;
             } | null;
-            /** @description The ids of all tools that are switched off from now on. Empty switches all of them on. */
+            /** @description The ids of all disabled tools. An empty list enables all tools. */
             disabled_tools?: number[] | null;
             /**
-             * @description Who accepts changes of tools that the third party makes; `manual` means the owner. With `automatic` all that wait are in force at once; with `manual` tools are held as they are listed next.
+             * @description How tool changes by the upstream are accepted; `manual` means by the owner. `automatic` also accepts all pending changes; `manual` accepts the definitions that the next fetch returns.
              * @enum {string|null}
              */
             accept_tool_changes?: "manual" | "automatic" | null;
             /**
              * Format: int32
-             * @description For how many days the arguments and results of calls are kept from now on. 0 deletes what is kept; a lower number deletes what is older.
+             * @description How many days to keep the arguments and results of calls. 0 deletes all kept contents; a lower number deletes older ones.
              */
             keep_contents_days?: number | null;
         };
         /** @description The changed connection: `success` and `data`, or with `view=detailed` or a `connection_id` in the body `message` and `connection`. */
         UpdateConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
-        /** @description Where to authorise a connection. */
+        /** @description The address where the owner authorizes a connection. */
         AuthorizeConnectionResponse: {
             /** @description Always true. */
             success: boolean;
             data: components["schemas"]["ConnectionAuthorization"];
         };
-        /** @description Where the owner of a connection authorises it. */
+        /** @description The address where the owner authorizes a connection. */
         ConnectionAuthorization: {
-            /** @description Where the owner, logged in here, goes with a browser. Works once. */
+            /** @description The address the owner opens in a browser, logged in here. Valid for one use. */
             authorization_url: string;
             /**
              * Format: date-time
-             * @description Until when it works, in UTC; ten minutes.
+             * @description When the address expires, in UTC, ten minutes after the response.
              */
             authorization_url_expires_at: string;
         };
-        /** @description The outcome: `success`, `data` (null) and `message`, or with `view=detailed` `message` alone. */
+        /** @description The result: `success`, `data` (null) and `message`, or only `message` with `view=detailed`. */
         DeleteConnectionResponse: {
             /**
              * @description Always true.
@@ -1231,17 +1230,17 @@ export interface components {
             success: true;
             /** @description Always null. */
             data: null;
-            /** @description A sentence about the outcome. */
+            /** @description A message for the user. */
             message: string;
         } | {
-            /** @description A sentence about the outcome. */
+            /** @description A message for the user. */
             message: string;
         };
         /** @description A tool of one connection, as its owner sees it. */
         Tool: {
-            /** @description The name, unique within the connection: 1 to 64 of letters, digits, `_` and `-` for our integrations; as the upstream calls it for remote MCP servers. */
+            /** @description The name, unique within the connection. Integrations use 1 to 64 letters, digits, `_` and `-`; remote MCP servers choose their own names. */
             name: string;
-            /** @description What the tool does, for a person or a model. */
+            /** @description The description for people and models. */
             description: string;
             /** @description JSON Schema (Draft 7) of the input. Its `type` is `object`. */
             inputSchema: {
@@ -1250,38 +1249,38 @@ export interface components {
             annotations: components["schemas"]["ToolAnnotations"];
             /**
              * Format: int32
-             * @description The number that stands for the tool's name in `disabled_tools`.
+             * @description The id of the tool, used in `disabled_tools`.
              */
             id: number;
-            /** @description Whether the tool is switched on for this connection. */
+            /** @description Whether the tool is enabled for this connection. */
             enabled: boolean;
-            /** @description Whether the tool only reads. A tool without such a mark writes. */
+            /** @description Whether the tool is read-only. A tool without this mark counts as writing. */
             read_only: boolean;
-            /** @description JSON Schema of a result's `structuredContent`. Absent when the tool does not say. */
+            /** @description JSON Schema of a result's `structuredContent`. Absent if the tool declares none. */
             outputSchema?: {
                 [key: string]: unknown;
             };
             /**
-             * @description True while the third party would have the tool otherwise and its owner has not accepted that. Absent otherwise.
+             * @description True if the tool has a proposed definition that the owner has not accepted. Otherwise absent.
              * @constant
              */
             change_pending?: true;
         };
-        /** @description What hosts may want to know about a tool. */
+        /** @description Metadata of a tool. */
         ToolAnnotations: {
-            /** @description Who the result is for, such as `user` or `assistant`. */
+            /** @description The audience of the result, such as `user` or `assistant`. */
             audience: string[];
-            /** @description Whether the call needs the connection's credential. */
+            /** @description Whether a call uses the connection's credential. */
             requiresAuth: boolean;
-            /** @description The group the tool belongs to. Absent when the integration does not group its tools. */
+            /** @description The group the tool belongs to. Absent if the integration has no groups. */
             category?: string;
-            /** @description Whether the tool only reads, as MCP names it. */
+            /** @description Whether the tool is read-only; MCP's `readOnlyHint`. */
             readOnlyHint?: boolean;
-            /** @description Whether the tool may change or delete what is there, not only add to it. Absent when the integration does not say. */
+            /** @description Whether the tool may change or delete existing data, not only add to it. Absent if unknown. */
             destructiveHint?: boolean;
-            /** @description Whether calling the tool again with the same arguments changes nothing more. Absent when the integration does not say. */
+            /** @description Whether a repeated call with the same arguments has no further effect. Absent if unknown. */
             idempotentHint?: boolean;
-            /** @description Whether the tool reaches beyond its product, as a search of the web does. Absent when the integration does not say. */
+            /** @description Whether the tool interacts with systems outside its product, such as web search. Absent if unknown. */
             openWorldHint?: boolean;
         };
         /** @description The tools of a connection. */
@@ -1299,97 +1298,97 @@ export interface components {
             tools: components["schemas"]["Tool"][];
             /**
              * Format: int32
-             * @description How many tools there are after filtering, on all pages.
+             * @description Total number of tools after filtering, on all pages.
              */
             total_count: number;
             /**
              * Format: int32
-             * @description The number of the connection.
+             * @description The id of the connection.
              */
             mcp_server_id: number;
             /**
              * Format: int32
-             * @description How many tools a page holds. Present when a page was asked for or more than 100 tools exist.
+             * @description Page size. Present for a paged request, and if there are more than 100 tools.
              */
             limit?: number;
             /**
              * Format: int32
-             * @description How many tools precede this page.
+             * @description Number of tools before this page.
              */
             offset?: number;
             /** @description Whether more tools follow. */
             has_more?: boolean;
         };
-        /** @description How the tools of a connection changed, and would change. */
+        /** @description Past and pending changes of a connection's tools. */
         ListToolChangesResponse: {
             /**
              * @description Always true.
              * @constant
              */
             success: true;
-            /** @description The latest 50 changes of 90 days, newest first. Empty where none was seen. */
+            /** @description The latest 50 changes within 90 days, newest first. */
             data: components["schemas"]["ToolChange"][];
-            /** @description The changes that wait for the owner's word, by name; a page of them. */
+            /** @description A page of the changes that wait for the owner's review, by tool name. */
             pending: components["schemas"]["PendingToolChange"][];
             /**
              * Format: int32
-             * @description How many of these there are after filtering, on all pages.
+             * @description Total number of pending changes after filtering, on all pages.
              */
             pending_count: number;
-            /** @description Whether more of them follow. */
+            /** @description Whether more pending changes follow. */
             has_more: boolean;
-            /** @description Stands for all changes that wait, whatever the filters leave out. Accepting all of them takes it. */
+            /** @description Identifies the full list of pending changes, regardless of the filters. Send it to accept all of them. */
             digest: string;
         };
-        /** @description A tool whose third party would have it otherwise. The definition in force stays until its owner accepts the other one. */
+        /** @description A tool with a proposed definition. The current definition stays in use until the owner accepts the proposed one. */
         PendingToolChange: {
             /** @description The name of the tool. */
             tool: string;
             /**
              * Format: int32
-             * @description The number that stands for the tool's name in `disabled_tools`.
+             * @description The id of the tool, used in `disabled_tools`.
              */
             id: number;
-            /** @description What differs; `request` is how the call is sent, `listing` what else an MCP server shows of the tool. */
+            /** @description The parts that differ. `request`: how the call is sent. `listing`: other properties that an MCP server lists. */
             changed: ("description" | "input_schema" | "output_schema" | "read_only" | "hints" | "annotations" | "request" | "listing")[];
-            /** @description Stands for the definition that is offered. Accepting the change takes it. */
+            /** @description Identifies the proposed definition. Send it to accept the change. */
             digest: string;
             in_force: components["schemas"]["ToolDefinition"];
             offered: components["schemas"]["ToolDefinition"];
         };
-        /** @description What a tool is said to be. */
+        /** @description A definition of a tool. */
         ToolDefinition: {
-            /** @description What the tool does, for a person or a model. */
+            /** @description The description for people and models. */
             description: string;
             /** @description JSON Schema (Draft 7) of the input. Its `type` is `object`. */
             inputSchema: {
                 [key: string]: unknown;
             };
-            /** @description JSON Schema of a result's `structuredContent`. Absent when the tool does not say. */
+            /** @description JSON Schema of a result's `structuredContent`. Absent if the tool declares none. */
             outputSchema?: {
                 [key: string]: unknown;
             };
             annotations: components["schemas"]["ToolAnnotations"];
-            /** @description Whether the tool only reads. A tool without such a mark writes. */
+            /** @description Whether the tool is read-only. A tool without this mark counts as writing. */
             read_only: boolean;
-            /** @description How a call is sent, such as `POST /orders`. Absent where no document says. */
+            /** @description The request that a call sends, such as `POST /orders`. Absent if unknown. */
             request?: string;
         };
-        /** @description What the owner accepts: either `changes`, or `digest` for all of them. */
+        /** @description The changes to accept: either `changes`, or `digest` for all of them. */
         AcceptToolChangesRequest: {
-            /** @description The changes to accept, one by one. */
+            /** @description The individual changes to accept. */
             changes?: components["schemas"]["AcceptedToolChange"][] | null;
-            /** @description The `digest` of the listed changes: accepts all that wait, if they are still those. Left out means `changes`. */
+            /** @description The `digest` of the list: accepts all pending changes if the list is still the same. Default: use `changes`. */
             digest?: string | null;
         };
-        /** @description One change to accept, as its owner has seen it. */
+        /** @description One reviewed change to accept. */
         AcceptedToolChange: {
             /** @description The name of the tool. */
             tool: string;
-            /** @description The `digest` of its pending change. */
+            /** @description The `digest` of the pending change. */
             digest: string;
         };
-        /** @description What is in force now. */
+        /** @description The definitions that are now current. */
         AcceptToolChangesResponse: {
             /**
              * @description Always true.
@@ -1398,54 +1397,54 @@ export interface components {
             success: true;
             data: components["schemas"]["ToolChangeAcceptance"];
         };
-        /** @description The outcome of an acceptance. */
+        /** @description The result of accepting changes. */
         ToolChangeAcceptance: {
-            /** @description The names of the tools whose definitions were put in force just now, sorted. */
+            /** @description The names of the tools whose definitions were accepted, sorted. */
             accepted: string[];
             /**
              * Format: int32
-             * @description How many changes still wait.
+             * @description Number of changes that are still pending.
              */
             pending_count: number;
         };
-        /** @description One change of a connection's tools that its third party made. */
+        /** @description One change of a connection's tools by its upstream. */
         ToolChange: {
             /**
              * Format: date-time
-             * @description When it was seen, in UTC.
+             * @description When it was detected, in UTC.
              */
             changed_at: string;
-            /** @description The names of the tools that came, sorted. */
+            /** @description The names of the added tools, sorted. */
             added: string[];
-            /** @description The names of the tools that went, sorted. */
+            /** @description The names of the removed tools, sorted. */
             removed: string[];
-            /** @description The names of the tools that are there before and after, and are others, sorted. */
+            /** @description The names of the changed tools, sorted. */
             changed: string[];
         };
-        /** @description An integration of the catalog, with what a form needs to ask for a connection of its kind. */
+        /** @description An integration of the catalog, with what a form needs to create a connection. */
         Integration: {
-            /** @description The word for it on the wire. */
+            /** @description The type of the integration. */
             server_type: string;
-            /** @description The name people know it by; a new connection's default name. */
+            /** @description The display name, and the default name of new connections. */
             title: string;
-            /** @description What one can do with it, in a sentence. */
+            /** @description What it offers, in one sentence. */
             description: string;
-            /** @description What kind of product it is, such as `hr`. Absent when it is of no kind. */
+            /** @description The product category, such as `hr`. Absent if it has none. */
             category?: string;
-            /** @description Where people read about its API. Absent when there is no such place. */
+            /** @description The address of its API documentation. Absent if there is none. */
             documentation_url?: string;
-            /** @description JSON Schema (Draft 7) of a connection's `configuration`. Secrets carry `writeOnly`. */
+            /** @description JSON Schema (Draft 7) of a connection's `configuration`. Secrets are marked `writeOnly`. */
             configuration_schema: {
                 [key: string]: unknown;
             };
-            /** @description The secret of the configuration that `api_key` replaces. Absent for an integration without a credential. */
+            /** @description The configuration field that `api_key` replaces. Absent for an integration without credentials. */
             credential_property?: string;
             /**
              * Format: int32
-             * @description How many tools a connection has. Absent when each connection's third party decides.
+             * @description Number of tools of a connection. Absent if it depends on the upstream.
              */
             tool_count?: number;
-            /** @description The ways to authenticate to it. */
+            /** @description The supported authentication methods. */
             auth_methods: ("none" | "api_key" | "oauth2")[];
         };
         /** @description The catalog. */
@@ -1467,14 +1466,14 @@ export interface components {
             success: true;
             data: components["schemas"]["Integration"];
         };
-        /** @description What to try. */
+        /** @description The configuration to check. */
         ValidateConfigurationRequest: {
-            /** @description The configuration, secrets included, as a connection would be created with. */
+            /** @description The configuration with its secrets, as for creating a connection. */
             configuration?: {
                 [key: string]: unknown;
             } | null;
         };
-        /** @description What was seen. */
+        /** @description The result of the check. */
         ValidateConfigurationResponse: {
             /**
              * @description Always true.
@@ -1483,45 +1482,45 @@ export interface components {
             success: true;
             data: components["schemas"]["ConfigurationReport"];
         };
-        /** @description What is known of a configuration. */
+        /** @description The result of checking a configuration. */
         ConfigurationReport: {
             /** @description Whether a connection can be created with it. */
             valid: boolean;
-            /** @description What is wrong with it. Empty when it is valid. */
+            /** @description The problems found. Empty if it is valid. */
             errors: components["schemas"]["ConfigurationError"][];
             verification?: components["schemas"]["VerificationReport"];
         };
-        /** @description One thing that is wrong with a configuration. */
+        /** @description One problem of a configuration. */
         ConfigurationError: {
-            /** @description The property at fault, or `configuration`. */
+            /** @description The invalid property, or `configuration`. */
             field: string;
-            /** @description What is wrong, in a sentence. */
+            /** @description A description of the problem. */
             message: string;
         };
-        /** @description What one real call to the third party told. Absent when nothing was sent because of errors. */
+        /** @description The result of one request to the upstream. Absent if nothing was sent because of errors. */
         VerificationReport: {
             /**
-             * @description `failed`: the credential was refused; `needs_authorization`: the owner has to log in there; `inconclusive`: the answer says nothing about it; `skipped`: no credential was given.
+             * @description `failed`: the credential was rejected; `needs_authorization`: the owner must log in at the vendor; `inconclusive`: the response does not tell; `skipped`: no credential was supplied.
              * @enum {string}
              */
             outcome: "verified" | "failed" | "needs_authorization" | "inconclusive" | "skipped";
-            /** @description Why, in a sentence. Absent when it is verified. */
+            /** @description The reason. Absent if verified. */
             reason?: string;
         };
-        /** @description Whose tools to list and which part of them. */
+        /** @description The connection and page of the tools to list. */
         PreviewToolsRequest: {
-            /** @description The configuration, secrets included. May be left out where the tools do not depend on it. */
+            /** @description The configuration with its secrets. May be omitted if the tools do not depend on it. */
             configuration?: {
                 [key: string]: unknown;
             } | null;
             /**
              * Format: int32
-             * @description How many to return. Left out means 100.
+             * @description Page size. Default: 100.
              */
             limit?: number | null;
             /**
              * Format: int32
-             * @description How many to skip. Left out means none.
+             * @description Number of items to skip. Default: 0.
              */
             offset?: number | null;
         };
@@ -1540,17 +1539,17 @@ export interface components {
             tools: components["schemas"]["PreviewedTool"][];
             /**
              * Format: int32
-             * @description How many tools there are on all pages.
+             * @description Total number of tools on all pages.
              */
             total_count: number;
             /**
              * Format: int32
-             * @description How many tools a page holds.
+             * @description Page size.
              */
             limit: number;
             /**
              * Format: int32
-             * @description How many tools precede this page.
+             * @description Number of tools before this page.
              */
             offset: number;
             /** @description Whether more tools follow. */
@@ -1560,80 +1559,80 @@ export interface components {
         PreviewedTool: {
             /** @description The name, unique within the connection. */
             name: string;
-            /** @description What the tool does, for a person or a model. */
+            /** @description The description for people and models. */
             description: string;
             /** @description JSON Schema (Draft 7) of the input. Its `type` is `object`. */
             inputSchema: {
                 [key: string]: unknown;
             };
             annotations: components["schemas"]["ToolAnnotations"];
-            /** @description Whether the tool only reads. A tool without such a mark writes. */
+            /** @description Whether the tool is read-only. A tool without this mark counts as writing. */
             read_only: boolean;
-            /** @description JSON Schema of a result's `structuredContent`. Absent when the tool does not say. */
+            /** @description JSON Schema of a result's `structuredContent`. Absent if the tool declares none. */
             outputSchema?: {
                 [key: string]: unknown;
             };
         };
-        /** @description A call in the history. It never holds the arguments, and never the result; those that are kept are at `/api/v1/mcp-servers/{server_id}/calls/{call_id}`. */
+        /** @description A call in the call history, without its arguments and result. If those are kept, they are at `/api/v1/mcp-servers/{server_id}/calls/{call_id}`. */
         Call: {
-            /** @description The number of the call in decimal, unique within the account. */
+            /** @description The id of the call, a decimal number unique within the account. */
             id: string;
             /**
              * Format: int32
-             * @description The connection that it went through.
+             * @description The connection the call went through.
              */
             mcp_server_id: number;
-            /** @description The tool, as the third party calls it. */
+            /** @description The tool's name at the upstream. */
             tool: string;
-            /** @description The client on whose behalf it was made, as the token's `client_id`. */
+            /** @description The client that made the call: the `client_id` of its token. */
             client_id: string;
             /**
              * Format: date-time
-             * @description When it began, in UTC.
+             * @description When the call started, in UTC.
              */
             started_at: string;
             /**
              * Format: int32
-             * @description How long it took, in milliseconds.
+             * @description Duration in milliseconds.
              */
             duration_ms: number;
             /**
-             * @description How it ended. `tool_error`: the tool said that it failed; `upstream_error`: the third party did not answer, failed or refused the key; `refused`: nothing was sent; `cancelled`: the caller gave up.
+             * @description The outcome. `tool_error`: the tool reported a failure; `upstream_error`: the upstream did not answer, failed or rejected the key; `refused`: nothing was sent; `cancelled`: the caller canceled it.
              * @enum {string}
              */
             outcome: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
             /**
              * Format: int32
-             * @description The size of the arguments as JSON, in bytes, approximately.
+             * @description Approximate size of the arguments as JSON, in bytes.
              */
             request_bytes: number;
             /**
              * Format: int32
-             * @description The size of the result as JSON, in bytes, approximately.
+             * @description Approximate size of the result as JSON, in bytes.
              */
             response_bytes: number;
-            /** @description Whether its arguments and its result are kept. */
+            /** @description Whether the arguments and the result are kept. */
             contents_kept: boolean;
         };
-        /** @description A call with its arguments and its result. The secrets of its connection are replaced by `[redacted]`. */
+        /** @description A call with its arguments and result. The secrets of its connection are replaced by `[redacted]`. */
         CallContents: {
             call: components["schemas"]["Call"];
-            /** @description The arguments, as the caller gave them. */
+            /** @description The arguments the caller sent. */
             arguments: {
                 [key: string]: unknown;
             };
-            /** @description Whether the arguments were larger than the 64 KiB that are kept, about. Then texts end in `… [cut]`, and the rest is left out. */
+            /** @description Whether the arguments exceeded the limit of about 64 KiB. Truncated texts end in `… [cut]`; the rest is dropped. */
             arguments_cut: boolean;
             result?: components["schemas"]["KeptResult"];
-            /** @description Whether the result was larger than the 64 KiB that are kept, about. An image that is larger is named in its place. */
+            /** @description Whether the result exceeded the limit of about 64 KiB. A larger image is replaced by a description. */
             result_cut: boolean;
             /**
              * Format: date-time
-             * @description Until when it is kept at most, in UTC.
+             * @description The latest time it is kept until, in UTC.
              */
             kept_until: string;
         };
-        /** @description What a tool answered, in MCP's terms. Absent when the caller gave up, and when the service failed. */
+        /** @description A tool's result as MCP defines it. Absent if the caller canceled the call or the service failed. */
         KeptResult: {
             /** @description Content blocks as MCP defines them: text, image, audio, resource, resource link. */
             content: {
@@ -1641,12 +1640,12 @@ export interface components {
             }[];
             /** @description Whether the tool failed. */
             isError: boolean;
-            /** @description The result as data. Absent when the tool gave none. */
+            /** @description The structured result. Absent if the tool returned none. */
             structuredContent?: {
                 [key: string]: unknown;
             };
         };
-        /** @description A call with what was said in it. */
+        /** @description A call with its contents. */
         GetCallResponse: {
             /**
              * @description Always true.
@@ -1655,7 +1654,7 @@ export interface components {
             success: true;
             data: components["schemas"]["CallContents"];
         };
-        /** @description When a connection was last used, and how that went in the last 24 hours. */
+        /** @description The last use of a connection, and its calls in the last 24 hours. */
         ConnectionUsage: {
             /**
              * Format: int32
@@ -1664,46 +1663,46 @@ export interface components {
             mcp_server_id: number;
             /**
              * Format: date-time
-             * @description When the latest call began, in UTC. Absent when the history knows of none.
+             * @description When the latest call started, in UTC. Absent if the call history has none.
              */
             last_called_at?: string;
             /**
              * Format: int32
-             * @description How many calls began in the last 24 hours.
+             * @description Number of calls started in the last 24 hours.
              */
             calls: number;
             /**
              * Format: int32
-             * @description How many of them ended in an error of the tool or the third party.
+             * @description Number of them that ended in an error of the tool or the upstream.
              */
             errors: number;
-            /** @description The share of these errors among the calls. */
+            /** @description The fraction of calls that ended in these errors. */
             error_rate: number;
         };
-        /** @description The connections in view, oldest first. */
+        /** @description The visible connections, oldest first. */
         ListConnectionUsageResponse: {
             /**
              * @description Always true.
              * @constant
              */
             success: true;
-            /** @description One for each connection, used or not. */
+            /** @description One entry per connection, used or not. */
             data: components["schemas"]["ConnectionUsage"][];
         };
         /** @description A tool of one of the caller's connections. */
         FoundTool: {
             /**
              * Format: int32
-             * @description The number of the connection that offers it.
+             * @description The id of the connection that has the tool.
              */
             mcp_server_id: number;
-            /** @description The name of that connection. */
+            /** @description The name of the connection. */
             mcp_server_name: string;
-            /** @description The kind of integration it connects to, such as `bamboohr`. */
+            /** @description The integration's type, such as `bamboohr`. */
             server_type: string;
             tool: components["schemas"]["Tool"];
         };
-        /** @description What was found, best first. */
+        /** @description The matching tools, best match first. */
         SearchToolsResponse: {
             /**
              * @description Always true.
@@ -1714,17 +1713,17 @@ export interface components {
             data: components["schemas"]["FoundTool"][];
             /**
              * Format: int32
-             * @description How many tools were found on all pages.
+             * @description Total number of tools found on all pages.
              */
             total_count: number;
             /**
              * Format: int32
-             * @description How many tools a page holds.
+             * @description Page size.
              */
             limit: number;
             /**
              * Format: int32
-             * @description How many tools precede this page.
+             * @description Number of tools before this page.
              */
             offset: number;
             /** @description Whether more tools follow. */
@@ -1732,7 +1731,7 @@ export interface components {
         };
         /** @description The settings of one account. */
         AccountSettings: {
-            /** @description Whether agents that would see more than 100 tools are listed two instead: one that finds tools by words and one that calls a tool by its name. These are `find_tools` and `call_tool`; every tool can still be called by its own name. Off unless switched on. */
+            /** @description Whether agents with more than 100 tools receive two tools that find and call the others, instead of the full list. The two tools are `find_tools` and `call_tool`; every tool can still be called by its own name. Off by default. */
             tool_search: boolean;
         };
         /** @description The settings of the account. */
@@ -1744,9 +1743,9 @@ export interface components {
             success: true;
             data: components["schemas"]["AccountSettings"];
         };
-        /** @description What to change. What is left out stays. */
+        /** @description The settings to change. Omitted settings keep their values. */
         UpdateAccountSettingsRequest: {
-            /** @description Whether agents that would see more than 100 tools are given two tools that find and call them instead. */
+            /** @description Whether agents with more than 100 tools receive two tools that find and call the others, instead of the full list. */
             tool_search?: boolean | null;
         };
         /** @description A page of calls, newest first. */
@@ -1758,78 +1757,78 @@ export interface components {
             success: true;
             /** @description The calls of this page. */
             data: components["schemas"]["Call"][];
-            /** @description Where the next page begins. Absent on the last page. */
+            /** @description The cursor of the next page. Absent on the last page. */
             next_cursor?: string;
         };
-        /** @description How much a connection, a tool or a day was used. The fields that one grouped by say whose numbers these are. */
+        /** @description Call counts and durations of one group. The grouping fields identify the group. */
         Usage: {
             /**
              * Format: int32
-             * @description The connection. Absent unless grouped by connection.
+             * @description The connection. Absent if not grouped by connection.
              */
             mcp_server_id?: number;
-            /** @description The tool, as the third party calls it. Absent unless grouped by tool. */
+            /** @description The tool's name at the upstream. Absent if not grouped by tool. */
             tool?: string;
-            /** @description The day in UTC. Absent unless grouped by day. */
+            /** @description The day in UTC. Absent if not grouped by day. */
             day?: string;
             /**
              * Format: int32
-             * @description How many calls began.
+             * @description Number of calls started.
              */
             calls: number;
             /**
              * Format: int32
-             * @description How many of them ended `ok`.
+             * @description Number of calls with the outcome `ok`.
              */
             ok: number;
             /**
              * Format: int32
-             * @description How many of them ended `tool_error`.
+             * @description Number of calls with the outcome `tool_error`.
              */
             tool_errors: number;
             /**
              * Format: int32
-             * @description How many of them ended `upstream_error`.
+             * @description Number of calls with the outcome `upstream_error`.
              */
             upstream_errors: number;
             /**
              * Format: int32
-             * @description How many of them ended `refused`.
+             * @description Number of calls with the outcome `refused`.
              */
             refused: number;
             /**
              * Format: int32
-             * @description How many of them ended `cancelled`.
+             * @description Number of calls with the outcome `cancelled`.
              */
             cancelled: number;
-            /** @description The share of calls that ended `tool_error` or `upstream_error`. */
+            /** @description The fraction of calls that ended in an error of the tool or the upstream. */
             error_rate: number;
             /**
              * Format: int32
-             * @description Half of the calls that were sent took at most this many milliseconds. Absent when none was sent.
+             * @description Median duration of the calls that were sent, in milliseconds. Absent if none was sent.
              */
             p50_ms?: number;
             /**
              * Format: int32
-             * @description 95 of 100 calls that were sent took at most this many milliseconds. Absent when none was sent.
+             * @description 95th percentile of the duration of the calls that were sent, in milliseconds. Absent if none was sent.
              */
             p95_ms?: number;
             /**
              * Format: int32
-             * @description 99 of 100 calls that were sent took at most this many milliseconds. Absent when none was sent.
+             * @description 99th percentile of the duration of the calls that were sent, in milliseconds. Absent if none was sent.
              */
             p99_ms?: number;
         };
-        /** @description How much was used. */
+        /** @description Usage by group. */
         GetUsageResponse: {
             /**
              * @description Always true.
              * @constant
              */
             success: true;
-            /** @description The groups, by day, connection and tool; the busiest where there are more than 1,000. */
+            /** @description The groups, by day, connection and tool; at most 1,000, those with the most calls. */
             data: components["schemas"]["Usage"][];
-            /** @description Whether there are more groups than came. */
+            /** @description Whether there are more groups than returned. */
             has_more: boolean;
         };
         /** @description One event of a watch. */
@@ -1839,12 +1838,12 @@ export interface components {
              * @enum {string}
              */
             event: "snapshot" | "updated" | "deleted" | "heartbeat";
-            /** @description The watched connections in a snapshot, the one that changed in an update, none otherwise. */
+            /** @description All watched connections in a snapshot, the changed one in an update, otherwise empty. */
             connections: components["schemas"]["Connection"][];
-            /** @description The number of the deleted connection in decimal. Only in `deleted`. */
+            /** @description The id of the deleted connection, a decimal number. Only in `deleted`. */
             server_id?: string;
         };
-        /** @description Name and version of one side of a session. */
+        /** @description Name and version of the client or the service. */
         Peer: {
             /** @description The name. */
             name: string;
@@ -1858,11 +1857,11 @@ export interface components {
             /** @description The version, at most 255 characters. */
             version?: string | null;
         };
-        /** @description How the client introduces itself. */
+        /** @description The client's protocol revision, capabilities and name. */
         InitializeRequest: {
-            /** @description The MCP revision the client speaks, such as `2025-03-26`. An unknown one is answered with our newest. */
+            /** @description The MCP revision the client speaks, such as `2025-03-26`. For an unknown revision the service returns its newest one. */
             protocolVersion?: string | null;
-            /** @description What the client can do, as MCP defines it. Left out means nothing. */
+            /** @description The client's capabilities as MCP defines them. Default: none. */
             capabilities?: {
                 [key: string]: unknown;
             } | null;
@@ -1870,62 +1869,62 @@ export interface components {
         };
         /** @description The opened session. */
         InitializeResponse: {
-            /** @description The id to send with every further call. A secret between the client and the service. */
+            /** @description The id to send with every further call. Treat it as a secret. */
             sessionId: string;
-            /** @description The MCP revision that the session speaks. */
+            /** @description The MCP revision of the session. */
             protocolVersion: string;
-            /** @description What the service can do, as MCP defines it. */
+            /** @description The service's capabilities as MCP defines them. */
             capabilities: {
                 [key: string]: unknown;
             };
             serverInfo: components["schemas"]["Peer"];
         };
-        /** @description Which page of the tools is wanted. */
+        /** @description The page of tools to list. */
         ListToolsRequest: {
-            /** @description The `nextCursor` of the page before. Left out means the first page. */
+            /** @description The `nextCursor` of the previous page. Default: the first page. */
             cursor?: string | null;
         };
         /** @description A page of tools, by name. */
         ListToolsResponse: {
             /** @description The tools of this page. */
             tools: components["schemas"]["RuntimeTool"][];
-            /** @description Where the next page begins. Absent on the last page. */
+            /** @description The cursor of the next page. Absent on the last page. */
             nextCursor?: string;
         };
-        /** @description A tool as an agent sees it. */
+        /** @description A tool as agents see it. */
         RuntimeTool: {
-            /** @description The name to call it by: bare while one connection in view offers it, `name__<connection id>` otherwise. */
+            /** @description The name to call it by: the bare name if only one visible connection has it, otherwise `name__<connection id>`. */
             name: string;
-            /** @description What the tool does, for a model. */
+            /** @description The description for models. */
             description: string;
             /** @description JSON Schema (Draft 7) of the arguments. Its `type` is `object`. */
             inputSchema: {
                 [key: string]: unknown;
             };
             annotations: components["schemas"]["ToolAnnotations"];
-            /** @description JSON Schema of `structuredContent`. Absent when the tool does not say. */
+            /** @description JSON Schema of `structuredContent`. Absent if the tool declares none. */
             outputSchema?: {
                 [key: string]: unknown;
             };
         };
-        /** @description Which tool to call, and with what. */
+        /** @description The tool to call, and its arguments. */
         CallToolRequest: {
             /** @description The name as listed, or the qualified form `name__<connection id>`. */
             name: string;
-            /** @description The arguments by the tool's input schema. Left out means none. */
+            /** @description The arguments, valid against the tool's input schema. Default: none. */
             arguments?: {
                 [key: string]: unknown;
             } | null;
         };
-        /** @description What the tool answered. */
+        /** @description The tool's result. */
         CallToolResponse: {
             /** @description Content blocks as MCP defines them: text, image, audio, resource, resource link. */
             content: {
                 [key: string]: unknown;
             }[];
-            /** @description Whether the tool failed. The content then says why and what to do. */
+            /** @description Whether the tool failed. The content then says why and what to do next. */
             isError: boolean;
-            /** @description The result as data. Absent when the tool gives none. */
+            /** @description The structured result. Absent if the tool returned none. */
             structuredContent?: {
                 [key: string]: unknown;
             };
@@ -1933,15 +1932,15 @@ export interface components {
         /** @description The form of the token endpoint. */
         TokenRequest: {
             /**
-             * @description The grant.
+             * @description The grant type.
              * @enum {string}
              */
             grant_type: "client_credentials";
-            /** @description The scopes asked for, separated by spaces. Left out means the client's own. */
+            /** @description The requested scopes, separated by spaces. Default: all scopes of the client. */
             scope?: string;
             /**
              * Format: uri
-             * @description The address the token is for (RFC 8707). Left out means the management API.
+             * @description The resource the token is valid for (RFC 8707). Default: the management API.
              */
             resource?: string;
         };
@@ -1950,11 +1949,11 @@ export interface components {
             /** @description A JWT. */
             access_token: string;
             /**
-             * @description How to send it.
+             * @description The token type.
              * @enum {string}
              */
             token_type: "Bearer";
-            /** @description How long it lives, in seconds. 3600 by default. */
+            /** @description The lifetime in seconds. 3600 by default. */
             expires_in: number;
             /** @description The granted scopes, separated by spaces. */
             scope: string;
@@ -1963,7 +1962,7 @@ export interface components {
         OAuthError: {
             /** @description The error's code. */
             error: string;
-            /** @description What went wrong, for a developer. */
+            /** @description A message for developers. */
             error_description?: string;
         };
         /** @description A set of public keys (RFC 7517). */
@@ -1978,54 +1977,54 @@ export interface components {
                 [key: string]: unknown;
             })[];
         };
-        /** @description Authorization server metadata (RFC 8414). More members may come. */
+        /** @description Authorization server metadata (RFC 8414). More members may be added. */
         AuthorizationServerMetadata: {
             /** @description The issuer, as in a token's `iss`. */
             issuer: string;
-            /** @description Where tokens are issued. */
+            /** @description The address of the token endpoint. */
             token_endpoint: string;
-            /** @description Where the keys are. */
+            /** @description The address of the key set. */
             jwks_uri: string;
-            /** @description The scopes there are. */
+            /** @description The supported scopes. */
             scopes_supported?: string[];
-            /** @description The grants there are. */
+            /** @description The supported grant types. */
             grant_types_supported?: string[];
         } & {
             [key: string]: unknown;
         };
-        /** @description An OAuth client: a program that gets tokens for the account. Its secret is shown once, when it is made or rotated, and kept nowhere. */
+        /** @description An OAuth client: a program that gets tokens for the account. Its secret is shown only when it is created or rotated. */
         OAuthClient: {
-            /** @description The id that the program presents. */
+            /** @description The `client_id`. */
             client_id: string;
-            /** @description What people call it. Empty when nobody named it. */
+            /** @description The name. Empty if it has none. */
             name: string;
-            /** @description The scopes that its tokens may have. */
+            /** @description The scopes its tokens may have. */
             scopes: string[];
-            /** @description Where people may be sent back to after they allowed it. Empty for a client without the code flow. */
+            /** @description The redirect URIs. Empty for a client without the authorization code flow. */
             redirect_uris: string[];
-            /** @description The ways of getting a token that it may use, among `client_credentials`, `authorization_code` and `refresh_token`. */
+            /** @description The grant types it may use, among `client_credentials`, `authorization_code` and `refresh_token`. */
             grant_types: ("client_credentials" | "authorization_code" | "refresh_token")[];
             /**
              * @description How it authenticates: `client_secret_basic`, `private_key_jwt` or `none`.
              * @enum {string}
              */
             token_endpoint_auth_method: "client_secret_basic" | "private_key_jwt" | "none";
-            /** @description Its public keys as a JWK set. Absent unless they were given. */
+            /** @description Its public keys as a JWK set. Absent if none were supplied. */
             jwks?: {
                 [key: string]: unknown;
             };
-            /** @description Where its public keys are. Absent unless it was given. */
+            /** @description The address of its public keys. Absent if none was supplied. */
             jwks_uri?: string;
             /**
              * Format: int32
-             * @description The connection whose own client it is; it is changed and deleted with the connection alone. Absent for others.
+             * @description The connection this client belongs to. It can only be changed and deleted through the connection. Absent for other clients.
              */
             mcp_server_id?: number;
             /** @description Whether it has a secret. */
             has_secret: boolean;
             /**
              * Format: date-time
-             * @description When it was made, ISO 8601 in UTC.
+             * @description When it was created, ISO 8601 in UTC.
              */
             created_at: string;
             /**
@@ -2035,31 +2034,31 @@ export interface components {
             secret_rotated_at?: string;
             /**
              * Format: date-time
-             * @description Until when the secret before that holds as well, ISO 8601 in UTC. Absent when it does not.
+             * @description When the previous secret expires, ISO 8601 in UTC. Absent if it is no longer valid.
              */
             previous_secret_expires_at?: string;
             /**
              * Format: date-time
-             * @description When it was revoked, ISO 8601 in UTC. Absent while it is in use.
+             * @description When it was revoked, ISO 8601 in UTC. Absent if it was not.
              */
             revoked_at?: string;
         };
-        /** @description What a new client is to be. */
+        /** @description The client to create. */
         CreateOAuthClientRequest: {
-            /** @description What people call it, at most 255 characters. Left out means no name. */
+            /** @description The name, at most 255 characters. Default: no name. */
             name?: string | null;
-            /** @description The scopes that its tokens may have, among `mgmt.read`, `mgmt.write`, `mgmt.admin`, `mcp.read` and `mcp.write`, each one that the caller holds. */
+            /** @description The scopes its tokens may have, among `mgmt.read`, `mgmt.write`, `mgmt.admin`, `mcp.read` and `mcp.write`. The caller must have each of them. */
             scopes: ("mgmt.read" | "mgmt.write" | "mgmt.admin" | "mcp.read" | "mcp.write")[];
-            /** @description Where people may be sent back to, at most 20: https, http on this machine, or of a scheme of the program's own such as com.example.app. Left out for a client without the code flow. */
+            /** @description The redirect URIs, at most 20: https, http on the loopback address, or a private scheme such as com.example.app. Omit for a client without the authorization code flow. */
             redirect_uris?: string[] | null;
-            /** @description The ways of getting a token that it may use, among `client_credentials`, `authorization_code` and `refresh_token`. Left out means the last two with redirect URIs, the first without. */
+            /** @description The grant types it may use, among `client_credentials`, `authorization_code` and `refresh_token`. Default: the last two if it has redirect URIs, otherwise the first. */
             grant_types?: ("client_credentials" | "authorization_code" | "refresh_token")[] | null;
             /**
-             * @description `client_secret_basic`, `private_key_jwt` or `none`. Left out means the first.
+             * @description `client_secret_basic`, `private_key_jwt` or `none`. Default: the first.
              * @enum {string|null}
              */
             token_endpoint_auth_method?: "client_secret_basic" | "private_key_jwt" | "none" | null;
-            /** @description The public keys of a client that signs its assertions, as a JWK set of at most 10 keys. Left out otherwise, or with jwks_uri. */
+            /** @description The public keys of a `private_key_jwt` client as a JWK set of at most 10 keys. Omit if jwks_uri is set. */
             jwks?: ({
                 /** @description The keys. */
                 keys: ({
@@ -2076,7 +2075,7 @@ export interface components {
             }) | null;
             /**
              * Format: uri
-             * @description The https address of such a set, at most 2000 characters. Left out otherwise, or with jwks.
+             * @description The https address of the JWK set, at most 2000 characters. Omit if jwks is set.
              */
             jwks_uri?: string | null;
         };
@@ -2088,7 +2087,7 @@ export interface components {
              */
             success: true;
             data: components["schemas"]["OAuthClient"];
-            /** @description The secret, shown only this once. Absent for a client that authenticates otherwise. */
+            /** @description The secret. Shown only once. Absent for other authentication methods. */
             client_secret?: string;
         };
         /** @description A page of clients, oldest first. */
@@ -2102,10 +2101,10 @@ export interface components {
             data: components["schemas"]["OAuthClient"][];
             /**
              * Format: int32
-             * @description How many clients there are on all pages.
+             * @description Total number of clients on all pages.
              */
             total_count: number;
-            /** @description Whether more follow. */
+            /** @description Whether more pages follow. */
             has_more: boolean;
         };
         /** @description One client. */
@@ -2117,11 +2116,11 @@ export interface components {
             success: true;
             data: components["schemas"]["OAuthClient"];
         };
-        /** @description What to change. Fields that are not supplied keep their values. */
+        /** @description The changes. Omitted fields keep their values. */
         UpdateOAuthClientRequest: {
-            /** @description What people call it, at most 255 characters. */
+            /** @description The name, at most 255 characters. */
             name?: string | null;
-            /** @description Where people may be sent back to, all of it, at most 20. Needs every scope of the client. Left out keeps them. */
+            /** @description The full list of redirect URIs, at most 20. Changing it requires every scope of the client. Default: unchanged. */
             redirect_uris?: string[] | null;
         };
         /** @description The changed client. */
@@ -2141,70 +2140,70 @@ export interface components {
              */
             success: true;
             data: components["schemas"]["OAuthClient"];
-            /** @description The new secret, shown only this once. */
+            /** @description The new secret. Shown only once. */
             client_secret: string;
         };
-        /** @description The outcome. */
+        /** @description The result. */
         RevokeOAuthClientResponse: {
             /**
              * @description Always true.
              * @constant
              */
             success: true;
-            /** @description A sentence about the outcome. */
+            /** @description A message for the user. */
             message: string;
         };
-        /** @description A personal access token: a bearer token that a person makes for a program. The token itself is shown once and kept nowhere. */
+        /** @description A personal access token: a bearer token that a person creates for a program. The token itself is shown only once. */
         PersonalAccessToken: {
-            /** @description The id of the token, its claim jti. */
+            /** @description The id of the token, its claim `jti`. */
             id: string;
-            /** @description Its claim client_id, by which calls and sessions are attributed. A token that replaces another has the same. */
+            /** @description The claim `client_id`, to which calls and sessions are attributed. A rotated token keeps it. */
             client_id: string;
-            /** @description What people call it. Empty when nobody named it. */
+            /** @description The name. Empty if it has none. */
             name: string;
-            /** @description What it allows. */
+            /** @description The scopes of the token. */
             scopes: string[];
             /**
              * Format: int32
-             * @description The one connection that it sees. Absent for all of the account.
+             * @description The only connection it gives access to. Absent if it gives access to all connections of the account.
              */
             mcp_server_id?: number;
             /**
              * Format: date-time
-             * @description When it was made, ISO 8601 in UTC.
+             * @description When it was created, ISO 8601 in UTC.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it ends, ISO 8601 in UTC. Absent for a token without an end.
+             * @description When it expires, ISO 8601 in UTC. Absent if it never expires.
              */
             expires_at?: string;
             /**
              * Format: date-time
-             * @description When it was last used, give or take five minutes, ISO 8601 in UTC. Absent before the first use.
+             * @description When it was last used, within five minutes, ISO 8601 in UTC. Absent before the first use.
              */
             last_used_at?: string;
             /**
              * Format: date-time
-             * @description When it was revoked, ISO 8601 in UTC. Absent while it is not.
+             * @description When it was revoked, ISO 8601 in UTC. Absent if it was not.
              */
             revoked_at?: string;
-            /** @description The id of the token that a rotation put in its place. Absent where there was none. */
+            /** @description The id of the token that replaced it. Absent if it was not rotated. */
             replaced_by?: string;
         };
-        /** @description What a new token is to be. */
+        /** @description The token to create. */
         CreatePersonalAccessTokenRequest: {
-            /** @description What people call it, at most 255 characters. Left out means no name. */
+            /** @description The name, at most 255 characters. Default: no name. */
             name?: string | null;
-            /** @description What it is to allow: any of `mgmt.read`, `mgmt.write`, `mgmt.admin`, `mcp.read` and `mcp.write` that the caller holds. */
+            /** @description The scopes of the token, among `mgmt.read`, `mgmt.write`, `mgmt.admin`, `mcp.read` and `mcp.write`. The caller must have each of them. */
             scopes: ("mgmt.read" | "mgmt.write" | "mgmt.admin" | "mcp.read" | "mcp.write")[];
-            /** @description The number of the one connection that it is to see, in decimal. Left out means all of the account. */
+            /** @description The id of the only connection the token gives access to, a decimal number. Default: all connections of the account. */
             server_id?: string | null;
-            /** @description When it is to end: an ISO 8601 date, or date and time with an offset. Left out means without an end, or by expires_in_days. */
+            /** @description The expiry time: an ISO 8601 date, or date and time with an offset. Default: no expiry, unless expires_in_days is set. */
             expires_at?: components["schemas"]["Moment"] | null;
             /**
              * Format: int32
-             * @description In how many days it is to end, 1 to 36500. Left out means without an end, or by expires_at.
+             * @description Number of days until it expires, 1 to 36500. Default: no expiry, unless expires_at is set.
              */
             expires_in_days?: number | null;
         };
@@ -2216,7 +2215,7 @@ export interface components {
              */
             success: true;
             data: components["schemas"]["PersonalAccessToken"];
-            /** @description The token itself, shown only this once. */
+            /** @description The token itself. Shown only once. */
             token: string;
         };
         /** @description A page of tokens, oldest first. */
@@ -2230,10 +2229,10 @@ export interface components {
             data: components["schemas"]["PersonalAccessToken"][];
             /**
              * Format: int32
-             * @description How many tokens there are on all pages.
+             * @description Total number of tokens on all pages.
              */
             total_count: number;
-            /** @description Whether more follow. */
+            /** @description Whether more pages follow. */
             has_more: boolean;
         };
         /** @description One token. */
@@ -2253,31 +2252,31 @@ export interface components {
              */
             success: true;
             data: components["schemas"]["PersonalAccessToken"];
-            /** @description The token itself, shown only this once. */
+            /** @description The token itself. Shown only once. */
             token: string;
         };
-        /** @description The outcome. */
+        /** @description The result. */
         RevokePersonalAccessTokenResponse: {
             /**
              * @description Always true.
              * @constant
              */
             success: true;
-            /** @description A sentence about the outcome. */
+            /** @description A message for the user. */
             message: string;
         };
-        /** @description One event of the audit log: who did what to which object, from where. It never holds a secret, and of a change the names of the fields alone. */
+        /** @description One event of the audit log: who did what to which object, and from where. It never contains secrets; for a change it contains only the field names. */
         AuditEvent: {
-            /** @description The number of the event in decimal. */
+            /** @description The id of the event, a decimal number. */
             id: string;
             /**
              * Format: date-time
              * @description When it happened, ISO 8601 in UTC.
              */
             occurred_at: string;
-            /** @description Whose log it is in: the owner of the object, or installation for what concerns no account. */
+            /** @description The account whose log contains the event, or `installation` for an event without an account. */
             account_id: string;
-            /** @description What was done: the kind of object, a dot, and a word, such as connection.update. */
+            /** @description The action: object type, dot and verb, such as connection.update. */
             action: string;
             /**
              * @description `ok` or `refused`.
@@ -2285,25 +2284,25 @@ export interface components {
              */
             outcome: "ok" | "refused";
             /**
-             * @description `account` (somebody with a token or a session), `operator` (at the command line) or `service` (by itself).
+             * @description `account` (a token or login session), `operator` (the command line) or `service` (the service itself).
              * @enum {string}
              */
             actor_kind: "account" | "operator" | "service";
-            /** @description The account that did it. Absent for other kinds, and for a login that named nobody. */
+            /** @description The account that acted. Absent for other actor types and for a failed login without a known account. */
             actor_account_id?: string;
-            /** @description The client it was done with: of OAuth, of a personal access token or of a login session. Absent where there was none. */
+            /** @description The client that was used: an OAuth client, personal access token or login session. Absent if there was none. */
             actor_client_id?: string;
-            /** @description The token it was done with, its claim jti. Absent where there was none. */
+            /** @description The `jti` of the token that was used. Absent if there was none. */
             actor_token_id?: string;
-            /** @description The network address it came from. Empty for what did not come over the network. */
+            /** @description The client's network address. Empty for actions that did not come over the network. */
             address: string;
-            /** @description What the program called itself, cut to 200 characters. Empty when it said nothing. */
+            /** @description The `User-Agent` of the client, cut to 200 characters. Empty if it sent none. */
             user_agent: string;
-            /** @description The kind of object, such as connection. */
+            /** @description The type of the object, such as connection. */
             object_type: string;
-            /** @description The id of the object. Empty where there was none. */
+            /** @description The id of the object. Empty if there is none. */
             object_id: string;
-            /** @description What people called it then. Empty where it had no name. */
+            /** @description The name of the object at that time. Empty if it had none. */
             object_name: string;
             /** @description The names of the fields that changed. */
             changed: string[];
@@ -2317,7 +2316,7 @@ export interface components {
             success: true;
             /** @description The events of this page. */
             data: components["schemas"]["AuditEvent"][];
-            /** @description Where the next page begins. Absent on the last page. */
+            /** @description The cursor of the next page. Absent on the last page. */
             next_cursor?: string;
         };
         /** @description A page of events, newest first. */
@@ -2329,35 +2328,35 @@ export interface components {
             success: true;
             /** @description The events of this page. */
             data: components["schemas"]["AuditEvent"][];
-            /** @description Where the next page begins. Absent on the last page. */
+            /** @description The cursor of the next page. Absent on the last page. */
             next_cursor?: string;
         };
-        /** @description What a person allowed a client: which scopes, at which resource, on which connections. Every token of the code flow comes from one. */
+        /** @description What a person allowed a client: scopes, resource and connections. Every token of the authorization code flow belongs to a grant. */
         Grant: {
-            /** @description The id of the grant, the claim grant_id of its tokens. */
+            /** @description The id of the grant; its tokens carry it in the claim `grant_id`. */
             id: string;
             /** @description The client. */
             client_id: string;
-            /** @description The client's name as the person saw it. */
+            /** @description The client's name at the time of consent. */
             client_name: string;
-            /** @description Where the person was sent back to. */
+            /** @description The redirect URI that was used. */
             redirect_uri: string;
-            /** @description What was allowed. */
+            /** @description The granted scopes. */
             scopes: string[];
-            /** @description The resource that its tokens are for. */
+            /** @description The resource its tokens are valid for. */
             resource: string;
-            /** @description Whether it covers all connections of the account, those to come as well. */
+            /** @description Whether it covers all current and future connections of the account. */
             all_connections: boolean;
-            /** @description The connections that were chosen. Empty when it covers all. */
+            /** @description The selected connections. Empty if it covers all. */
             mcp_server_ids: number[];
             /**
              * Format: date-time
-             * @description When it was given, ISO 8601 in UTC.
+             * @description When it was created, ISO 8601 in UTC.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When a token was last got with it, ISO 8601 in UTC. Absent before the first.
+             * @description When a token was last issued with it, ISO 8601 in UTC. Absent before the first one.
              */
             last_used_at?: string;
         };
@@ -2371,21 +2370,21 @@ export interface components {
             /** @description The grants. */
             data: components["schemas"]["Grant"][];
         };
-        /** @description The outcome. */
+        /** @description The result. */
         RevokeGrantResponse: {
             /**
              * @description Always true.
              * @constant
              */
             success: true;
-            /** @description A sentence about the outcome. */
+            /** @description A message for the user. */
             message: string;
         };
-        /** @description An account: the owner of connections, clients and tokens. */
+        /** @description An account owns connections, clients and tokens. */
         Account: {
-            /** @description The id of the account, the claim sub of its tokens. */
+            /** @description The id of the account; its tokens carry it in the claim `sub`. */
             id: string;
-            /** @description The e-mail address by which its owner logs in. */
+            /** @description The e-mail address its owner logs in with. */
             email: string;
             /** @description Whether its clients and tokens may have mgmt.admin. */
             is_admin: boolean;
@@ -2396,12 +2395,12 @@ export interface components {
             status: "active" | "disabled";
             /**
              * Format: int32
-             * @description How many connections it has.
+             * @description Number of connections.
              */
             connection_count: number;
             /**
              * Format: date-time
-             * @description When it was made, ISO 8601 in UTC.
+             * @description When it was created, ISO 8601 in UTC.
              */
             created_at: string;
             /**
@@ -2410,9 +2409,9 @@ export interface components {
              */
             disabled_at?: string;
         };
-        /** @description A key that signs tokens, without its private half. */
+        /** @description A token signing key without its private part. */
         SigningKey: {
-            /** @description The id of the key, the kid of tokens that it signed. */
+            /** @description The id of the key, the `kid` in the header of its tokens. */
             id: string;
             /**
              * @description `access_token` or `personal_access_token`.
@@ -2420,23 +2419,23 @@ export interface components {
              */
             purpose: "access_token" | "personal_access_token";
             /**
-             * @description `next` (published, does not sign yet), `current` or `retired` (still verifies).
+             * @description `next` (published, not signing yet), `current` or `retired` (only verifies).
              * @enum {string}
              */
             state: "next" | "current" | "retired";
             /**
              * Format: date-time
-             * @description When it was made, ISO 8601 in UTC.
+             * @description When it was created, ISO 8601 in UTC.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description From when it may sign, ISO 8601 in UTC.
+             * @description The earliest time it may sign, ISO 8601 in UTC.
              */
             ready_at: string;
             /**
              * Format: date-time
-             * @description Since when it signs or signed, ISO 8601 in UTC. Absent while it is next.
+             * @description When it started to sign, ISO 8601 in UTC. Absent while it is `next`.
              */
             current_since?: string;
             /**
@@ -2445,70 +2444,70 @@ export interface components {
              */
             retired_at?: string;
         };
-        /** @description How much work waits in a queue. */
+        /** @description The number of jobs in a queue. */
         QueueStatus: {
-            /** @description The queue. */
+            /** @description The name of the queue. */
             name: string;
             /**
              * Format: int32
-             * @description How many jobs wait or are tried again later.
+             * @description Number of jobs waiting for their first run or a retry.
              */
             waiting: number;
             /**
              * Format: int32
-             * @description How many jobs are being done.
+             * @description Number of running jobs.
              */
             active: number;
             /**
              * Format: int32
-             * @description How many jobs were given up and are still kept.
+             * @description Number of failed jobs that are still kept.
              */
             failed: number;
         };
-        /** @description How the installation stands, as this replica sees it. */
+        /** @description The state of the installation as this replica sees it. */
         SystemStatus: {
             /** @description The version of the service. */
             version: string;
             /**
              * Format: int32
-             * @description How many migrations the database has had.
+             * @description Number of migrations applied to the database.
              */
             migrations: number;
-            /** @description The name of the latest one. */
+            /** @description The name of the latest migration. */
             latest_migration: string;
             /** @description Whether notifications from the database reach this replica. */
             listener_healthy: boolean;
             /**
              * Format: int32
-             * @description How many accounts there are.
+             * @description Number of accounts.
              */
             accounts: number;
             /**
              * Format: int32
-             * @description How many of them are disabled.
+             * @description Number of disabled accounts.
              */
             disabled_accounts: number;
             /**
              * Format: int32
-             * @description How many connections there are.
+             * @description Number of connections.
              */
             connections: number;
             /**
              * Format: int32
-             * @description How many of them have a verified key.
+             * @description Number of connections with a verified key.
              */
             verified_connections: number;
             /**
              * Format: int32
-             * @description How many of them have a key that was refused.
+             * @description Number of connections with a rejected key.
              */
             failed_connections: number;
             /**
              * Format: int32
-             * @description How many MCP sessions are open.
+             * @description Number of open MCP sessions.
              */
             mcp_sessions: number;
-            /** @description The queues that have jobs, by name. */
+            /** @description The job queues that are not empty, by name. */
             queues: components["schemas"]["QueueStatus"][];
         };
         /** @description A page of accounts, oldest first. */
@@ -2522,17 +2521,17 @@ export interface components {
             data: components["schemas"]["Account"][];
             /**
              * Format: int32
-             * @description How many accounts there are on all pages.
+             * @description Total number of accounts on all pages.
              */
             total_count: number;
-            /** @description Whether more follow. */
+            /** @description Whether more pages follow. */
             has_more: boolean;
         };
-        /** @description What a new account is to be. */
+        /** @description The account to create. */
         CreateAccountRequest: {
-            /** @description The e-mail address by which its owner logs in, unlike that of any other account. */
+            /** @description The e-mail address its owner logs in with. Must be unique. */
             email: string;
-            /** @description Whether its clients and tokens may have mgmt.admin. Left out means no. */
+            /** @description Whether its clients and tokens may have mgmt.admin. Default: false. */
             is_admin?: boolean | null;
         };
         /** @description The new account and its password. */
@@ -2543,7 +2542,7 @@ export interface components {
              */
             success: true;
             data: components["schemas"]["Account"];
-            /** @description The password, shown only this once. */
+            /** @description The password. Shown only once. */
             password: string;
         };
         /** @description One account. */
@@ -2573,24 +2572,24 @@ export interface components {
             success: true;
             data: components["schemas"]["Account"];
         };
-        /** @description The outcome. */
+        /** @description The result. */
         EndAccountSessionsResponse: {
             /**
              * @description Always true.
              * @constant
              */
             success: true;
-            /** @description A sentence about the outcome. */
+            /** @description A message for the user. */
             message: string;
         };
-        /** @description The outcome. */
+        /** @description The result. */
         PurgeAccountResponse: {
             /**
              * @description Always true.
              * @constant
              */
             success: true;
-            /** @description A sentence about the outcome. */
+            /** @description A message for the user. */
             message: string;
         };
         /** @description The keys. */
@@ -2613,7 +2612,7 @@ export interface components {
             /** @description The keys, by state. */
             data: components["schemas"]["SigningKey"][];
         };
-        /** @description The status. */
+        /** @description The status of the installation. */
         GetSystemStatusResponse: {
             /**
              * @description Always true.
@@ -2622,14 +2621,14 @@ export interface components {
             success: true;
             data: components["schemas"]["SystemStatus"];
         };
-        /** @description A sign of life. */
+        /** @description The health state. */
         Health: {
             /** @description `ok`. */
             status: string;
         };
     };
     responses: {
-        /** @description What the `If-None-Match` names still stands; there is no body. */
+        /** @description The content that `If-None-Match` names is unchanged; there is no body. */
         NotModified: {
             headers: {
                 ETag: components["headers"]["ETag"];
@@ -2637,7 +2636,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description The connection has changed since the version that the `If-Match` names. Nothing was done. */
+        /** @description The connection has changed since the version that `If-Match` names. Nothing was done. */
         PreconditionFailed: {
             headers: {
                 [name: string]: unknown;
@@ -2646,7 +2645,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The events, for as long as the token holds. */
+        /** @description The events, until the token expires. */
         Events: {
             headers: {
                 [name: string]: unknown;
@@ -2655,7 +2654,7 @@ export interface components {
                 "text/event-stream": string;
             };
         };
-        /** @description No token came, or one that is wrong, expired or revoked, or that lacks the `Bearer` prefix. */
+        /** @description The token is missing, invalid, expired or revoked, or lacks the `Bearer` prefix. */
         Unauthenticated: {
             headers: {
                 "WWW-Authenticate": components["headers"]["BearerChallenge"];
@@ -2695,7 +2694,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The token lacks the scope, or does not reach all connections. */
+        /** @description The token lacks the scope, or is limited to some connections. */
         ForbiddenToTry: {
             headers: {
                 "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -2705,7 +2704,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The catalog has no such integration. The detail names the nearest one. */
+        /** @description The catalog has no such integration. The detail suggests the closest one. */
         IntegrationNotFound: {
             headers: {
                 [name: string]: unknown;
@@ -2714,7 +2713,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+        /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
         InvalidTrial: {
             headers: {
                 [name: string]: unknown;
@@ -2723,7 +2722,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Too many requests, or more trials than an account may make in a minute. */
+        /** @description Too many requests, or too many checks by the account in one minute. */
         TooManyTrials: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -2735,7 +2734,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The connection does not exist, or not for the caller. */
+        /** @description The connection does not exist or belongs to another account. */
         ConnectionNotFound: {
             headers: {
                 [name: string]: unknown;
@@ -2744,7 +2743,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description A query parameter is wrong. */
+        /** @description A query parameter is invalid. */
         InvalidView: {
             headers: {
                 [name: string]: unknown;
@@ -2753,7 +2752,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description There is a query parameter that the operation does not have. */
+        /** @description The operation does not have this query parameter. */
         InvalidQuery: {
             headers: {
                 [name: string]: unknown;
@@ -2762,7 +2761,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description A query parameter is wrong. */
+        /** @description A query parameter is invalid. */
         InvalidPage: {
             headers: {
                 [name: string]: unknown;
@@ -2771,7 +2770,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description A query parameter is wrong. */
+        /** @description A query parameter is invalid. */
         InvalidHistoryQuery: {
             headers: {
                 [name: string]: unknown;
@@ -2780,7 +2779,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Another change came in between. Nothing changed; try again. */
+        /** @description A concurrent change interfered. Nothing changed; retry. */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -2802,7 +2801,7 @@ export interface components {
         UnsupportedMediaType: {
             headers: {
                 /**
-                 * @description What the body may be.
+                 * @description The accepted media types.
                  * @example application/json
                  */
                 Accept?: string;
@@ -2824,7 +2823,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The service cannot answer now; trying again may help. */
+        /** @description The service is temporarily unavailable. Retry later. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -2852,7 +2851,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description There is no `X-Session-ID`, the body is not JSON, or a field is missing or of the wrong type. */
+        /** @description The `X-Session-ID` is missing, the body is not JSON, or a field is missing or of the wrong type. */
         InvalidRuntimeRequest: {
             headers: {
                 [name: string]: unknown;
@@ -2864,51 +2863,51 @@ export interface components {
     };
     parameters: {
         /**
-         * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+         * @description The id of the connection, a decimal number. Any other value returns "not found".
          * @example 1
          */
         ServerId: string;
         /**
-         * @description The kind of integration, such as `bamboohr`.
+         * @description The integration's type, such as `bamboohr`.
          * @example bamboohr
          */
         ServerType: string;
-        /** @description The shape of the answer. Left out means `default`. */
+        /** @description The view of the response. Default: `default`. */
         View: "default" | "detailed";
-        /** @description How many to return. Left out means 100. */
+        /** @description Page size. Default: 100. */
         Limit: number;
-        /** @description How many to return. Left out with an `offset` means 100; without one see the operation. */
+        /** @description Page size. Default with an `offset`: 100; for the default without one see the operation. */
         LimitOfList: number;
-        /** @description How many to skip. Left out means none. */
+        /** @description Number of items to skip. Default: 0. */
         Offset: number;
         /**
-         * @description The number of a connection in decimal. Left out means every connection in view.
+         * @description The id of a connection, a decimal number. Default: all visible connections.
          * @example 1
          */
         CallsOf: string;
-        /** @description The name of a tool, as the third party calls it. Left out means every tool. */
+        /** @description The tool's name at the upstream. Default: all tools. */
         CalledTool: string;
         /**
-         * @description Names this request, so that it can be sent again without being done twice: 1 to 255 visible ASCII characters that no other request of the account has, such as a UUID. Left out means that every request is a new one.
+         * @description Makes retries of this request safe: 1 to 255 visible ASCII characters, unique among the requests of the account, such as a UUID. Without it every request is processed as a new one.
          * @example 8f14e45f-ceea-467f-a7d4-1b0e2c5d9a30
          */
         IdempotencyKey: string;
         /**
-         * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+         * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
          * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
          */
         IfNoneMatch: string;
         /**
-         * @description The `ETag` of the connection as it was read. Where it has changed meanwhile, be it that its key was verified, the answer is a 412 and nothing is done. Left out, or `*`, means whatever it is by now.
+         * @description The `ETag` of the connection when it was read. If it has changed since, even by the verification of its key, the response is 412 and nothing is done. Without it, or with `*`, the request applies to any version.
          * @example "mr1r5zb4"
          */
         IfMatch: string;
-        /** @description Only this action. Left out means all of them. */
+        /** @description Only events with this action. Default: all actions. */
         AuditAction: "account.create" | "account.disable" | "account.enable" | "account.end_sessions" | "account.purge" | "account.change_password" | "account.change_settings" | "account.link_identity" | "connection.create" | "connection.update" | "connection.delete" | "connection.authorize" | "connection.accept_tool_changes" | "connection.keep_contents" | "connection.stop_keeping_contents" | "oauth_client.create" | "oauth_client.update" | "oauth_client.rotate_secret" | "oauth_client.revoke" | "personal_access_token.create" | "personal_access_token.rotate" | "personal_access_token.revoke" | "grant.create" | "grant.revoke" | "session.login" | "session.logout" | "token.issue" | "signing_key.rotate" | "master_key.rewrap";
-        /** @description Only objects of this kind. Left out means all kinds. */
+        /** @description Only events about objects of this type. Default: all types. */
         AuditObjectType: "account" | "connection" | "oauth_client" | "personal_access_token" | "grant" | "session" | "signing_key" | "master_key";
         /**
-         * @description The `sessionId` that initialize answered.
+         * @description The `sessionId` that initialize returned.
          * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
          */
         SessionId: string;
@@ -2916,27 +2915,27 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Stands for this version of the connection, in either view. Send it back as `If-None-Match` to hear whether it still stands, or as `If-Match` to change the connection only if it does.
+         * @description Identifies this version of the connection, in both views. Send it as `If-None-Match` to check for changes, or as `If-Match` to change the connection only if it is unchanged.
          * @example "mr1r5zb4"
          */
         ConnectionETag: string;
         /**
-         * @description Stands for this answer. Send it back as `If-None-Match` to hear whether it still stands.
+         * @description Identifies this response. Send it as `If-None-Match` to check for changes.
          * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
          */
         ETag: string;
         /**
-         * @description How many requests are left (`r`) and after how many seconds the whole quota is there again (`t`), under the name of the policy. Absent where requests are not limited.
+         * @description The remaining requests (`r`) and the seconds until the full quota is available again (`t`), by policy name. Absent if requests are not limited.
          * @example "account";r=5999;t=1
          */
         RateLimit: string;
         /**
-         * @description The quota (`q`) and its window in seconds (`w`), by name. Absent where requests are not limited.
+         * @description The quota (`q`) and its window in seconds (`w`), by policy name. Absent if requests are not limited.
          * @example "account";q=6000;w=60
          */
         RateLimitPolicy: string;
         /**
-         * @description Seconds after which trying again may help. Absent where time does not help.
+         * @description Seconds to wait before a retry. Absent if waiting does not help.
          * @example 1
          */
         RetryAfter: number;
@@ -2946,7 +2945,7 @@ export interface components {
          */
         BearerChallenge: string;
         /**
-         * @description The scopes of which one is needed, as in RFC 6750. Absent where another scope would not help.
+         * @description The accepted scopes, as in RFC 6750. Absent if another scope would not help.
          * @example Bearer realm="patchbay", error="insufficient_scope", scope="mgmt.write"
          */
         ScopeChallenge: string;
@@ -2958,16 +2957,16 @@ export interface operations {
     listConnections: {
         parameters: {
             query?: {
-                /** @description How many to return. Left out with an `offset` means 100; without one see the operation. */
+                /** @description Page size. Default with an `offset`: 100; for the default without one see the operation. */
                 limit?: components["parameters"]["LimitOfList"];
-                /** @description How many to skip. Left out means none. */
+                /** @description Number of items to skip. Default: 0. */
                 offset?: components["parameters"]["Offset"];
-                /** @description The shape of the answer. Left out means `default`. */
+                /** @description The view of the response. Default: `default`. */
                 view?: components["parameters"]["View"];
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -3011,7 +3010,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Names this request, so that it can be sent again without being done twice: 1 to 255 visible ASCII characters that no other request of the account has, such as a UUID. Left out means that every request is a new one.
+                 * @description Makes retries of this request safe: 1 to 255 visible ASCII characters, unique among the requests of the account, such as a UUID. Without it every request is processed as a new one.
                  * @example 8f14e45f-ceea-467f-a7d4-1b0e2c5d9a30
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -3025,7 +3024,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The connection exists. */
+            /** @description The connection was created. */
             201: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -3036,7 +3035,7 @@ export interface operations {
                      */
                     Location: string;
                     /**
-                     * @description `true` where an earlier request under the same `Idempotency-Key` created the connection. Absent otherwise.
+                     * @description `true` if an earlier request with the same `Idempotency-Key` created the connection. Otherwise absent.
                      * @example true
                      */
                     "Idempotency-Replayed"?: "true";
@@ -3046,7 +3045,7 @@ export interface operations {
                     "application/json": components["schemas"]["CreateConnectionResponse"];
                 };
             };
-            /** @description A field is missing, unknown, of the wrong type or against a rule. The detail names it. */
+            /** @description A field is missing, unknown, of the wrong type or invalid. The detail names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3056,7 +3055,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or does not reach all connections. */
+            /** @description The token lacks the scope, or is limited to some connections. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -3066,7 +3065,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The `Idempotency-Key` stands for another request, or another change came in between. Nothing was created. */
+            /** @description The `Idempotency-Key` was used for a different request, or a concurrent change interfered. Nothing was created. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3077,7 +3076,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Too many requests, or as many connections as an account may have. */
+            /** @description Too many requests, or the account reached its limit of connections. */
             429: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -3104,19 +3103,19 @@ export interface operations {
     getConnection: {
         parameters: {
             query?: {
-                /** @description The shape of the answer. Left out means `default`. */
+                /** @description The view of the response. Default: `default`. */
                 view?: components["parameters"]["View"];
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -3125,7 +3124,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The connection, in the shape that `view` names. */
+            /** @description The connection, in the view that `view` selects. */
             200: {
                 headers: {
                     ETag: components["headers"]["ConnectionETag"];
@@ -3158,19 +3157,19 @@ export interface operations {
     updateConnection: {
         parameters: {
             query?: {
-                /** @description The shape of the answer. Left out means `default`. */
+                /** @description The view of the response. Default: `default`. */
                 view?: components["parameters"]["View"];
             };
             header?: {
                 /**
-                 * @description The `ETag` of the connection as it was read. Where it has changed meanwhile, be it that its key was verified, the answer is a 412 and nothing is done. Left out, or `*`, means whatever it is by now.
+                 * @description The `ETag` of the connection when it was read. If it has changed since, even by the verification of its key, the response is 412 and nothing is done. Without it, or with `*`, the request applies to any version.
                  * @example "mr1r5zb4"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -3183,7 +3182,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The changed connection, in the shape that `view` or the body asks for. */
+            /** @description The changed connection, in the view that `view` or the body selects. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -3194,7 +3193,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpdateConnectionResponse"];
                 };
             };
-            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. Nothing changed. */
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. Nothing changed. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3235,19 +3234,19 @@ export interface operations {
     deleteConnection: {
         parameters: {
             query?: {
-                /** @description The shape of the answer. Left out means `default`. */
+                /** @description The view of the response. Default: `default`. */
                 view?: components["parameters"]["View"];
             };
             header?: {
                 /**
-                 * @description The `ETag` of the connection as it was read. Where it has changed meanwhile, be it that its key was verified, the answer is a 412 and nothing is done. Left out, or `*`, means whatever it is by now.
+                 * @description The `ETag` of the connection when it was read. If it has changed since, even by the verification of its key, the response is 412 and nothing is done. Without it, or with `*`, the request applies to any version.
                  * @example "mr1r5zb4"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -3256,7 +3255,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The connection is gone. */
+            /** @description The connection was deleted. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -3301,7 +3300,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -3310,7 +3309,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Where the owner goes with a browser in which they are logged in here. */
+            /** @description The address for the owner's browser. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -3321,7 +3320,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuthorizeConnectionResponse"];
                 };
             };
-            /** @description The connection cannot be authorised by OAuth, or needs no login for it. */
+            /** @description The connection does not support OAuth, or needs no login. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3358,23 +3357,23 @@ export interface operations {
     listConnectionTools: {
         parameters: {
             query?: {
-                /** @description How many to return. Left out with an `offset` means 100; without one see the operation. */
+                /** @description Page size. Default with an `offset`: 100; for the default without one see the operation. */
                 limit?: components["parameters"]["LimitOfList"];
-                /** @description How many to skip. Left out means none. */
+                /** @description Number of items to skip. Default: 0. */
                 offset?: components["parameters"]["Offset"];
-                /** @description Whether to list every tool, switched off or out of reach included. Needs `mgmt.write` besides. Left out means no. */
+                /** @description Whether to include tools that are disabled or beyond the access level. Requires the scope `mgmt.write` as well. Default: false. */
                 include_disabled?: boolean;
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -3399,7 +3398,7 @@ export interface operations {
             400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenToAccess"];
-            /** @description The connection does not exist, or not for the caller. */
+            /** @description The connection does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3425,35 +3424,35 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Which changes to list. Left out means both.
+                 * @description The changes to list. Default: both.
                  * @example pending
                  */
                 status?: "pending" | "past";
                 /**
-                 * @description The name of a tool. Left out means all.
+                 * @description The name of a tool whose changes to list. Default: all tools.
                  * @example create_page
                  */
                 tool?: string;
                 /**
-                 * @description A part of the definition, for changes that wait and concern it. Left out means all.
+                 * @description Only pending changes of this part of the definition. Default: all parts.
                  * @example description
                  */
                 part?: "description" | "input_schema" | "output_schema" | "read_only" | "hints" | "annotations" | "request" | "listing";
-                /** @description How many to return. Left out means 100. */
+                /** @description Page size. Default: 100. */
                 limit?: components["parameters"]["Limit"];
-                /** @description How many to skip. Left out means none. */
+                /** @description Number of items to skip. Default: 0. */
                 offset?: components["parameters"]["Offset"];
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -3498,7 +3497,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -3511,7 +3510,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What is in force now. */
+            /** @description The definitions that are now current. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -3522,7 +3521,7 @@ export interface operations {
                     "application/json": components["schemas"]["AcceptToolChangesResponse"];
                 };
             };
-            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. Nothing changed. */
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. Nothing changed. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3544,7 +3543,7 @@ export interface operations {
             };
             404: components["responses"]["ConnectionNotFound"];
             409: components["responses"]["Conflict"];
-            /** @description The third party offers other definitions than those seen. Nothing changed. */
+            /** @description The proposed definitions differ from those reviewed. Nothing changed. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -3592,7 +3591,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
@@ -3616,7 +3615,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -3660,14 +3659,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The kind of integration, such as `bamboohr`.
+                 * @description The integration's type, such as `bamboohr`.
                  * @example bamboohr
                  */
                 server_type: components["parameters"]["ServerType"];
@@ -3712,7 +3711,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The kind of integration, such as `bamboohr`.
+                 * @description The integration's type, such as `bamboohr`.
                  * @example bamboohr
                  */
                 server_type: components["parameters"]["ServerType"];
@@ -3725,7 +3724,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was seen. */
+            /** @description The result of the check. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -3761,7 +3760,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The kind of integration, such as `bamboohr`.
+                 * @description The integration's type, such as `bamboohr`.
                  * @example bamboohr
                  */
                 server_type: components["parameters"]["ServerType"];
@@ -3801,7 +3800,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The third party cannot be asked for its tools now, or the service cannot answer now. */
+            /** @description The upstream did not return its tools, or the service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -3817,26 +3816,26 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The number of a connection in decimal. Left out means every connection in view.
+                 * @description The id of a connection, a decimal number. Default: all visible connections.
                  * @example 1
                  */
                 server_id?: components["parameters"]["CallsOf"];
-                /** @description The name of a tool, as the third party calls it. Left out means every tool. */
+                /** @description The tool's name at the upstream. Default: all tools. */
                 tool?: components["parameters"]["CalledTool"];
-                /** @description Only calls that ended so. Left out means all of them. */
+                /** @description Only calls with this outcome. Default: all. */
                 outcome?: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
-                /** @description Only calls that began at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                /** @description Only calls that started at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit. */
                 from?: components["schemas"]["Moment"];
-                /** @description Only calls that began before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                /** @description Only calls that started before this time: an ISO 8601 date, or date and time with an offset. Default: no limit. */
                 to?: components["schemas"]["Moment"];
-                /** @description How many to return. Left out means 100. */
+                /** @description Page size. Default: 100. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The `next_cursor` of the page before. Left out means the first page. */
+                /** @description The `next_cursor` of the previous page. Default: the first page. */
                 cursor?: string;
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -3846,7 +3845,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of calls. Without `limit` it holds at most 100. */
+            /** @description A page of calls, by default at most 100. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -3890,19 +3889,19 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The number of the connection in decimal. Anything that is no such number is answered as not found.
+                 * @description The id of the connection, a decimal number. Any other value returns "not found".
                  * @example 1
                  */
                 server_id: components["parameters"]["ServerId"];
                 /**
-                 * @description The `id` of the call, as the history lists it.
+                 * @description The `id` of the call in the call history.
                  * @example 812
                  */
                 call_id: string;
@@ -3911,7 +3910,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The call with its arguments and its result. */
+            /** @description The call with its arguments and result. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -3936,7 +3935,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The connection does not exist, or not for the caller; or the call's contents are not kept. */
+            /** @description The connection does not exist or belongs to another account, or the contents of the call are not kept. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3962,25 +3961,25 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The number of a connection in decimal. Left out means every connection in view.
+                 * @description The id of a connection, a decimal number. Default: all visible connections.
                  * @example 1
                  */
                 server_id?: components["parameters"]["CallsOf"];
-                /** @description The name of a tool, as the third party calls it. Left out means every tool. */
+                /** @description The tool's name at the upstream. Default: all tools. */
                 tool?: components["parameters"]["CalledTool"];
-                /** @description Calls that began at this time or later: an ISO 8601 date, or date and time with an offset. Left out means 7 days before `to`. */
+                /** @description Calls that started at this time or later: an ISO 8601 date, or date and time with an offset. Default: 7 days before `to`. */
                 from?: components["schemas"]["Moment"];
-                /** @description Calls that began before this time, at most 31 days after `from`: an ISO 8601 date, or date and time with an offset. Left out means now. */
+                /** @description Calls that started before this time, at most 31 days after `from`: an ISO 8601 date, or date and time with an offset. Default: now. */
                 to?: components["schemas"]["Moment"];
                 /**
-                 * @description Any of connection, tool and day, each once, separated by commas. Left out means all three.
+                 * @description Any of connection, tool and day, each at most once, separated by commas. Default: all three.
                  * @example tool,day
                  */
                 group_by?: string;
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4034,7 +4033,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4086,23 +4085,23 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description What the tool should do, in words.
+                 * @description What the tool should do.
                  * @example time off requests
                  */
                 q: string;
                 /**
-                 * @description The number of a connection in decimal. Left out means every connection in view.
+                 * @description The id of a connection, a decimal number. Default: all visible connections.
                  * @example 1
                  */
                 server_id?: string;
-                /** @description How many to return. Left out means 20. */
+                /** @description Page size. Default: 20. */
                 limit?: number;
-                /** @description How many to skip. Left out means none. */
+                /** @description Number of items to skip. Default: 0. */
                 offset?: number;
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4164,7 +4163,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4197,7 +4196,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or does not reach all connections. */
+            /** @description The token lacks the scope, or is limited to some connections. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -4233,7 +4232,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The settings as they are now. */
+            /** @description The settings after the change. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -4254,7 +4253,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or does not reach all connections. */
+            /** @description The token lacks the scope, or is limited to some connections. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -4282,16 +4281,16 @@ export interface operations {
     listOAuthClients: {
         parameters: {
             query?: {
-                /** @description How many to return. Left out means 100. */
+                /** @description Page size. Default: 100. */
                 limit?: components["parameters"]["Limit"];
-                /** @description How many to skip. Left out means none. */
+                /** @description Number of items to skip. Default: 0. */
                 offset?: components["parameters"]["Offset"];
-                /** @description Whether those that are revoked are meant too. Left out means no. */
+                /** @description Whether to include revoked clients. Default: false. */
                 include_revoked?: boolean;
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4358,7 +4357,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     /**
-                     * @description Where to read it.
+                     * @description The path of the new object.
                      * @example /api/v1/oauth-clients/client_Zk3vQ0cYwq8mV1xR5tN7Lg
                      */
                     Location: string;
@@ -4368,7 +4367,7 @@ export interface operations {
                     "application/json": components["schemas"]["CreateOAuthClientResponse"];
                 };
             };
-            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4378,7 +4377,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or may not do this with what it has. */
+            /** @description The token lacks the scope, or may not perform this operation. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -4390,7 +4389,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Too many requests, or more of them than an account may have. */
+            /** @description Too many requests, or the account reached its limit. */
             429: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -4419,7 +4418,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4460,7 +4459,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4512,7 +4511,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpdateOAuthClientResponse"];
                 };
             };
-            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4522,7 +4521,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or may not do this with what it has. */
+            /** @description The token lacks the scope, or may not perform this operation. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -4532,7 +4531,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4541,7 +4540,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The state of things does not allow it. Nothing changed. */
+            /** @description The request conflicts with the current state. Nothing changed. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4580,7 +4579,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The outcome. */
+            /** @description The result. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -4603,7 +4602,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4612,7 +4611,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The state of things does not allow it. Nothing changed. */
+            /** @description The request conflicts with the current state. Nothing changed. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4637,7 +4636,7 @@ export interface operations {
     rotateOAuthClientSecret: {
         parameters: {
             query?: {
-                /** @description For how long the old secret still holds, 0 to 604800 seconds. Left out means a day. */
+                /** @description The grace period of the old secret, 0 to 604800 seconds. Default: one day. */
                 grace_seconds?: number;
             };
             header?: never;
@@ -4663,7 +4662,7 @@ export interface operations {
                     "application/json": components["schemas"]["RotateOAuthClientSecretResponse"];
                 };
             };
-            /** @description A query parameter is unknown or wrong. The detail names it. */
+            /** @description A query parameter is unknown or invalid. The detail names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4673,7 +4672,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or may not do this with what it has. */
+            /** @description The token lacks the scope, or may not perform this operation. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -4683,7 +4682,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4692,7 +4691,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The state of things does not allow it. Nothing changed. */
+            /** @description The request conflicts with the current state. Nothing changed. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4717,16 +4716,16 @@ export interface operations {
     listPersonalAccessTokens: {
         parameters: {
             query?: {
-                /** @description How many to return. Left out means 100. */
+                /** @description Page size. Default: 100. */
                 limit?: components["parameters"]["Limit"];
-                /** @description How many to skip. Left out means none. */
+                /** @description Number of items to skip. Default: 0. */
                 offset?: components["parameters"]["Offset"];
-                /** @description Whether those that are revoked or have ended are meant too. Left out means no. */
+                /** @description Whether to include revoked and expired tokens. Default: false. */
                 include_ended?: boolean;
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4793,7 +4792,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     /**
-                     * @description Where to read it.
+                     * @description The path of the new object.
                      * @example /api/v1/personal-access-tokens/pat_01970f3c5a7b7c3e9f2d4b6a8c0e1f23
                      */
                     Location: string;
@@ -4803,7 +4802,7 @@ export interface operations {
                     "application/json": components["schemas"]["CreatePersonalAccessTokenResponse"];
                 };
             };
-            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4813,7 +4812,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or may not do this with what it has. */
+            /** @description The token lacks the scope, or may not perform this operation. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -4823,7 +4822,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4834,7 +4833,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Too many requests, or more of them than an account may have. */
+            /** @description Too many requests, or the account reached its limit. */
             429: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -4863,14 +4862,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The id of the token, its claim jti.
+                 * @description The id of the token, its claim `jti`.
                  * @example pat_01970f3c5a7b7c3e9f2d4b6a8c0e1f23
                  */
                 token_id: string;
@@ -4904,7 +4903,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4932,7 +4931,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The id of the token, its claim jti.
+                 * @description The id of the token, its claim `jti`.
                  * @example pat_01970f3c5a7b7c3e9f2d4b6a8c0e1f23
                  */
                 token_id: string;
@@ -4941,7 +4940,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The outcome. */
+            /** @description The result. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -4964,7 +4963,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4989,13 +4988,13 @@ export interface operations {
     rotatePersonalAccessToken: {
         parameters: {
             query?: {
-                /** @description For how long the old token still holds, 0 to 604800 seconds. Left out means a day. */
+                /** @description The grace period of the old token, 0 to 604800 seconds. Default: one day. */
                 grace_seconds?: number;
             };
             header?: never;
             path: {
                 /**
-                 * @description The id of the token, its claim jti.
+                 * @description The id of the token, its claim `jti`.
                  * @example pat_01970f3c5a7b7c3e9f2d4b6a8c0e1f23
                  */
                 token_id: string;
@@ -5015,7 +5014,7 @@ export interface operations {
                     "application/json": components["schemas"]["RotatePersonalAccessTokenResponse"];
                 };
             };
-            /** @description A query parameter is unknown or wrong. The detail names it. */
+            /** @description A query parameter is unknown or invalid. The detail names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5025,7 +5024,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description The token lacks the scope, or may not do this with what it has. */
+            /** @description The token lacks the scope, or may not perform this operation. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -5035,7 +5034,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5060,28 +5059,28 @@ export interface operations {
     listAuditEvents: {
         parameters: {
             query?: {
-                /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit. */
                 from?: components["schemas"]["Moment"];
-                /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Default: no limit. */
                 to?: components["schemas"]["Moment"];
-                /** @description Only this action. Left out means all of them. */
+                /** @description Only events with this action. Default: all actions. */
                 action?: components["parameters"]["AuditAction"];
-                /** @description `ok` or `refused`. Left out means both. */
+                /** @description `ok` or `refused`. Default: both. */
                 outcome?: "ok" | "refused";
-                /** @description Only what this account or client did, by its id. Left out means everybody. */
+                /** @description Only events caused by the account or client with this id. Default: all actors. */
                 actor?: string;
-                /** @description Only objects of this kind. Left out means all kinds. */
+                /** @description Only events about objects of this type. Default: all types. */
                 object_type?: components["parameters"]["AuditObjectType"];
-                /** @description Only the object with this id. Left out means all objects. */
+                /** @description Only events about the object with this id. Default: all objects. */
                 object_id?: string;
-                /** @description How many to return. Left out means 100. */
+                /** @description Page size. Default: 100. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The next_cursor of the page before. Left out means the first page. */
+                /** @description The `next_cursor` of the previous page. Default: the first page. */
                 cursor?: string;
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -5132,30 +5131,30 @@ export interface operations {
     listAllAuditEvents: {
         parameters: {
             query?: {
-                /** @description Only the log of this account, or installation. Left out means all of them. */
+                /** @description Only the log of this account, or of `installation`. Default: all. */
                 account_id?: string;
-                /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit. */
                 from?: components["schemas"]["Moment"];
-                /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Left out means no bound. */
+                /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Default: no limit. */
                 to?: components["schemas"]["Moment"];
-                /** @description Only this action. Left out means all of them. */
+                /** @description Only events with this action. Default: all actions. */
                 action?: components["parameters"]["AuditAction"];
-                /** @description `ok` or `refused`. Left out means both. */
+                /** @description `ok` or `refused`. Default: both. */
                 outcome?: "ok" | "refused";
-                /** @description Only what this account or client did, by its id. Left out means everybody. */
+                /** @description Only events caused by the account or client with this id. Default: all actors. */
                 actor?: string;
-                /** @description Only objects of this kind. Left out means all kinds. */
+                /** @description Only events about objects of this type. Default: all types. */
                 object_type?: components["parameters"]["AuditObjectType"];
-                /** @description Only the object with this id. Left out means all objects. */
+                /** @description Only events about the object with this id. Default: all objects. */
                 object_id?: string;
-                /** @description How many to return. Left out means 100. */
+                /** @description Page size. Default: 100. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The next_cursor of the page before. Left out means the first page. */
+                /** @description The `next_cursor` of the previous page. Default: the first page. */
                 cursor?: string;
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -5208,7 +5207,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -5271,7 +5270,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The outcome. */
+            /** @description The result. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -5294,7 +5293,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5319,18 +5318,18 @@ export interface operations {
     listAccounts: {
         parameters: {
             query?: {
-                /** @description Only accounts whose e-mail address holds this text, or whose id it is. Left out means all of them. */
+                /** @description Only accounts whose e-mail address contains this text or whose id equals it. Default: all. */
                 query?: string;
-                /** @description `active` or `disabled`. Left out means both. */
+                /** @description `active` or `disabled`. Default: both. */
                 status?: "active" | "disabled";
-                /** @description How many to return. Left out means 100. */
+                /** @description Page size. Default: 100. */
                 limit?: components["parameters"]["Limit"];
-                /** @description How many to skip. Left out means none. */
+                /** @description Number of items to skip. Default: 0. */
                 offset?: components["parameters"]["Offset"];
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -5397,7 +5396,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     /**
-                     * @description Where to read it.
+                     * @description The path of the new object.
                      * @example /api/v1/admin/accounts/acc_Zk3vQ0cYwq8mV1xR5tN7Lg
                      */
                     Location: string;
@@ -5407,7 +5406,7 @@ export interface operations {
                     "application/json": components["schemas"]["CreateAccountResponse"];
                 };
             };
-            /** @description A field is unknown, of the wrong type or against a rule. The detail names it. */
+            /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5427,7 +5426,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The state of things does not allow it. Nothing changed. */
+            /** @description The request conflicts with the current state. Nothing changed. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5456,7 +5455,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -5497,7 +5496,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5534,7 +5533,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The outcome. */
+            /** @description The result. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -5557,7 +5556,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5566,7 +5565,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The state of things does not allow it. Nothing changed. */
+            /** @description The request conflicts with the current state. Nothing changed. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5626,7 +5625,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5635,7 +5634,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The state of things does not allow it. Nothing changed. */
+            /** @description The request conflicts with the current state. Nothing changed. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5695,7 +5694,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5732,7 +5731,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The outcome. */
+            /** @description The result. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -5755,7 +5754,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such thing, or not for the caller. */
+            /** @description The object does not exist or belongs to another account. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5782,7 +5781,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -5833,9 +5832,9 @@ export interface operations {
     rotateSigningKeys: {
         parameters: {
             query?: {
-                /** @description `access_token` or `personal_access_token`. Left out means the first. */
+                /** @description `access_token` or `personal_access_token`. Default: the first. */
                 purpose?: "access_token" | "personal_access_token";
-                /** @description Also when the next key has not been published for long enough: who cached the published keys may refuse new tokens for a while. Left out means no. */
+                /** @description Rotate even if the next key was published only recently. Services with cached keys may then reject new tokens for a few minutes. Default: false. */
                 force?: boolean;
             };
             header?: never;
@@ -5855,7 +5854,7 @@ export interface operations {
                     "application/json": components["schemas"]["RotateSigningKeysResponse"];
                 };
             };
-            /** @description A query parameter is unknown or wrong. The detail names it. */
+            /** @description A query parameter is unknown or invalid. The detail names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5875,7 +5874,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The state of things does not allow it. Nothing changed. */
+            /** @description The request conflicts with the current state. Nothing changed. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5902,7 +5901,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer. While it still stands the answer is a 304 without a body.
+                 * @description The `ETag` of an earlier response. If the content is unchanged, the response is 304 without a body.
                  * @example W/"x6f1rGJ0k3mQvZ8tYb2LcA"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -5912,7 +5911,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The status. */
+            /** @description The status of the installation. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -5976,7 +5975,7 @@ export interface operations {
             };
             400: components["responses"]["MalformedRuntimeBody"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The token carries none of the scopes. */
+            /** @description The token has none of the accepted scopes. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -6007,7 +6006,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description The `sessionId` that initialize answered.
+                 * @description The `sessionId` that initialize returned.
                  * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
                  */
                 "X-Session-ID": components["parameters"]["SessionId"];
@@ -6034,7 +6033,7 @@ export interface operations {
             };
             400: components["responses"]["InvalidRuntimeRequest"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The token carries none of the scopes. */
+            /** @description The token has none of the accepted scopes. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -6044,7 +6043,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The session is unknown, has ended or is somebody else's. */
+            /** @description The session is unknown, has expired or belongs to another caller. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6073,7 +6072,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description The `sessionId` that initialize answered.
+                 * @description The `sessionId` that initialize returned.
                  * @example 3nq0cVQ8m1W5xkZr7uT2yAhJ6sEw9LbD
                  */
                 "X-Session-ID": components["parameters"]["SessionId"];
@@ -6087,7 +6086,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What the tool answered, or why it could not. */
+            /** @description The tool's result, or why it failed. */
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
@@ -6100,7 +6099,7 @@ export interface operations {
             };
             400: components["responses"]["InvalidRuntimeRequest"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The token carries none of the scopes. */
+            /** @description The token has none of the accepted scopes. */
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -6153,7 +6152,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     /**
-                     * @description A token is never cached.
+                     * @description Prevents caching of the token.
                      * @example no-store
                      */
                     "Cache-Control": string;
@@ -6163,7 +6162,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenResponse"];
                 };
             };
-            /** @description The request is malformed, or asks for a grant or scope that the client may not have. */
+            /** @description The request is malformed, or the client may not use this grant type or scope. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6172,7 +6171,7 @@ export interface operations {
                     "application/json": components["schemas"]["OAuthError"];
                 };
             };
-            /** @description The client is unknown, its secret is wrong, or no credentials came. */
+            /** @description The client is unknown, or its secret is wrong or missing. */
             401: {
                 headers: {
                     /**
@@ -6225,7 +6224,7 @@ export interface operations {
                     "application/json": components["schemas"]["OAuthError"];
                 };
             };
-            /** @description The service cannot answer now. */
+            /** @description The service is temporarily unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -6286,7 +6285,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It runs. */
+            /** @description The process runs. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6306,7 +6305,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It can. */
+            /** @description The service is ready. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6315,7 +6314,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description It cannot, for now. */
+            /** @description The service is not ready. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];

@@ -1,4 +1,4 @@
-// Generates what describes the RPC face to people and programs, from the proto files of the folder it runs in.
+// Generates the RPC descriptor and OpenAPI document from the proto files in the current directory.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRpcDocument } from "./rpc-document.ts";

@@ -13,41 +13,41 @@ import {
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 
-/** What messages of Google's own look like as JSON. */
+/** JSON schemas of Google's well-known messages. */
 const WELL_KNOWN: Readonly<Record<string, JsonObject>> = {
   "google.protobuf.Struct": { type: "object", additionalProperties: true },
   "google.protobuf.Value": {},
   "google.protobuf.ListValue": { type: "array", items: {} },
   "google.protobuf.Timestamp": { type: "string", format: "date-time" },
   "google.protobuf.Duration": { type: "string", examples: ["1.5s"] },
-  "google.protobuf.FieldMask": { type: "string", description: "Names of fields, comma separated." },
+  "google.protobuf.FieldMask": { type: "string", description: "Field names, separated by commas." },
 };
 
-const INTRODUCTION = `Every RPC of the service, as its \`.proto\` files and their comments say.
+const INTRODUCTION = `All RPCs of the service, generated from its \`.proto\` files.
 
-One port speaks **gRPC**, **gRPC-Web** and **Connect**, the latter also with JSON over plain HTTP/1.1, which is what this page
-shows and tries: \`POST\` the request as JSON to \`/{service}/{method}\`. Reflection is on, so \`buf curl\` and \`grpcurl\` need no
-schema; \`/descriptor.binpb\` is the same as a file, comments included.
+The service supports **gRPC**, **gRPC-Web** and **Connect** on one port. This page uses Connect with JSON over HTTP/1.1:
+\`POST\` the request as JSON to \`/{service}/{method}\`. Server reflection is enabled, so \`buf curl\` and \`grpcurl\` need no
+schema files. \`/descriptor.binpb\` contains the same schema with comments.
 
-Errors have a Connect code and a message; the message is the \`detail\` that REST answers with.`;
+Errors have a Connect code and a message. The message equals the \`detail\` of the REST error.`;
 
 const ERROR: JsonObject = {
   type: "object",
   required: ["code"],
   properties: {
-    code: { type: "string", description: "Connect's word for what went wrong.", examples: ["not_found"] },
-    message: { type: "string", description: "A sentence for the person who reads it." },
+    code: { type: "string", description: "The Connect error code.", examples: ["not_found"] },
+    message: { type: "string", description: "A message for the user." },
     details: {
       type: "array",
       items: { type: "object", additionalProperties: true },
-      description: "Messages of `google.rpc`, each with its type and its bytes in base64.",
+      description: "Messages of `google.rpc`, each with its type and its base64-encoded bytes.",
     },
   },
 };
 
 /**
- * The RPC face as an OpenAPI document: Connect's JSON form of every RPC, described by the comments of the proto files.
- * `image` is what `buf build` makes of them, with source information.
+ * Describes Connect's JSON form of every RPC as an OpenAPI document, with the comments of the proto files.
+ * `image` is the output of `buf build` with source information.
  */
 export function createRpcDocument(image: Uint8Array): JsonObject {
   const set = fromBinary(FileDescriptorSetSchema, image);
@@ -85,7 +85,7 @@ export function createRpcDocument(image: Uint8Array): JsonObject {
     if (message.typeName.startsWith("google.")) throw new Error(`no schema for ${message.typeName}`);
     const name = message.typeName.replace(/^patchbay\.v1\./, "");
     if (!(name in schemas)) {
-      // First the place, then the content: a message may hold itself.
+      // Set before the schema is built, because a message may contain itself.
       schemas[name] = {};
       schemas[name] = messageSchema(message);
     }
@@ -141,8 +141,8 @@ export function createRpcDocument(image: Uint8Array): JsonObject {
     const isStream = rpc.methodKind !== "unary";
     const notes = [
       said,
-      isStream && "A stream: call it with a client of Connect or gRPC. Its JSON form comes in enveloped messages.",
-      isPublic ? "Needs no token." : `Needs the scope ${scopes.map((scope) => `\`${scope}\``).join(" or ")}.`,
+      isStream && "A stream: call it with a Connect or gRPC client. Its JSON form uses enveloped messages.",
+      isPublic ? "Requires no token." : `Requires the scope ${scopes.map((scope) => `\`${scope}\``).join(" or ")}.`,
     ];
     const type = isStream ? "application/connect+json" : "application/json";
     return {
@@ -153,9 +153,9 @@ export function createRpcDocument(image: Uint8Array): JsonObject {
       security: isPublic ? [] : [{ bearer: [...scopes] }],
       requestBody: { required: true, content: { [type]: { schema: reference(rpc.input) } } },
       responses: {
-        "200": { description: "The answer.", content: { [type]: { schema: reference(rpc.output) } } },
+        "200": { description: "The response.", content: { [type]: { schema: reference(rpc.output) } } },
         default: {
-          description: "Refused or failed; the code says which.",
+          description: "An error; see its code.",
           content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
         },
       },
@@ -198,7 +198,7 @@ function scalarSchema(scalar: ScalarType | undefined): JsonObject {
       return { type: "boolean" };
     case ScalarType.INT32:
       return { type: "integer", format: "int32" };
-    // JSON has no 64 bits.
+    // JSON numbers do not have 64-bit precision.
     case ScalarType.INT64:
       return { type: "string", format: "int64" };
     case ScalarType.DOUBLE:

@@ -19,7 +19,7 @@ export const file_patchbay_v1_account_settings_service: GenFile = /*@__PURE__*/
   fileDesc("CipwYXRjaGJheS92MS9hY2NvdW50X3NldHRpbmdzX3NlcnZpY2UucHJvdG8SC3BhdGNoYmF5LnYxIhsKGUdldEFjY291bnRTZXR0aW5nc1JlcXVlc3QiWQoaR2V0QWNjb3VudFNldHRpbmdzUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIqCgRkYXRhGAIgASgLMhwucGF0Y2hiYXkudjEuQWNjb3VudFNldHRpbmdzIlUKHFVwZGF0ZUFjY291bnRTZXR0aW5nc1JlcXVlc3QSJQoLdG9vbF9zZWFyY2gYASABKAhIAFILdG9vbF9zZWFyY2iIAQFCDgoMX3Rvb2xfc2VhcmNoIlwKHVVwZGF0ZUFjY291bnRTZXR0aW5nc1Jlc3BvbnNlEg8KB3N1Y2Nlc3MYASABKAgSKgoEZGF0YRgCIAEoCzIcLnBhdGNoYmF5LnYxLkFjY291bnRTZXR0aW5nczKRBAoWQWNjb3VudFNldHRpbmdzU2VydmljZRLyAQoSR2V0QWNjb3VudFNldHRpbmdzEiYucGF0Y2hiYXkudjEuR2V0QWNjb3VudFNldHRpbmdzUmVxdWVzdBonLnBhdGNoYmF5LnYxLkdldEFjY291bnRTZXR0aW5nc1Jlc3BvbnNlIooBkAIBirUYCW1nbXQucmVhZJq1GFYKNFlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHZpZXcgYWNjb3VudCBzZXR0aW5ncy4SHkZhaWxlZCB0byBnZXQgYWNjb3VudCBzZXR0aW5nc4LT5JMCGhIYL2FwaS92MS9hY2NvdW50L3NldHRpbmdzEoECChVVcGRhdGVBY2NvdW50U2V0dGluZ3MSKS5wYXRjaGJheS52MS5VcGRhdGVBY2NvdW50U2V0dGluZ3NSZXF1ZXN0GioucGF0Y2hiYXkudjEuVXBkYXRlQWNjb3VudFNldHRpbmdzUmVzcG9uc2UikAGKtRgKbWdtdC53cml0ZZq1GFsKNllvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHVwZGF0ZSBhY2NvdW50IHNldHRpbmdzLhIhRmFpbGVkIHRvIHVwZGF0ZSBhY2NvdW50IHNldHRpbmdzgtPkkwIdOgEqGhgvYXBpL3YxL2FjY291bnQvc2V0dGluZ3NiBnByb3RvMw", [file_google_api_annotations, file_patchbay_v1_account_settings, file_patchbay_v1_options]);
 
 /**
- * There is nothing to choose.
+ * The request has no fields.
  *
  * @generated from message patchbay.v1.GetAccountSettingsRequest
  */
@@ -68,7 +68,8 @@ export const GetAccountSettingsResponseSchema: GenMessage<GetAccountSettingsResp
  */
 export type UpdateAccountSettingsRequest = Message<"patchbay.v1.UpdateAccountSettingsRequest"> & {
   /**
-   * Whether agents that would see more than 100 tools are given two tools that find and call them instead. Unset leaves it.
+   * Whether agents with more than 100 tools receive two tools that find and call the others, instead of the full list.
+   * Default: unchanged.
    *
    * @generated from field: optional bool tool_search = 1 [json_name = "tool_search"];
    */
@@ -83,7 +84,7 @@ export const UpdateAccountSettingsRequestSchema: GenMessage<UpdateAccountSetting
   messageDesc(file_patchbay_v1_account_settings_service, 2);
 
 /**
- * The settings as they are now.
+ * The settings after the change.
  *
  * @generated from message patchbay.v1.UpdateAccountSettingsResponse
  */
@@ -111,7 +112,7 @@ export const UpdateAccountSettingsResponseSchema: GenMessage<UpdateAccountSettin
   messageDesc(file_patchbay_v1_account_settings_service, 3);
 
 /**
- * Reads and changes the settings of the caller's own account. A token that does not reach all its connections does neither.
+ * Reads and changes the settings of the caller's own account. Requires a token for all connections of the account.
  *
  * @generated from service patchbay.v1.AccountSettingsService
  */
@@ -127,7 +128,7 @@ export const AccountSettingsService: GenService<{
     output: typeof GetAccountSettingsResponseSchema;
   },
   /**
-   * Changes the settings that are given and leaves the others. Agents that listen are told when their tools are others now.
+   * Updates the supplied settings and keeps the others. Connected agents are notified when their tool list changes.
    *
    * @generated from rpc patchbay.v1.AccountSettingsService.UpdateAccountSettings
    */

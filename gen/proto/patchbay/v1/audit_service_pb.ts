@@ -19,20 +19,20 @@ export const file_patchbay_v1_audit_service: GenFile = /*@__PURE__*/
   fileDesc("Ch9wYXRjaGJheS92MS9hdWRpdF9zZXJ2aWNlLnByb3RvEgtwYXRjaGJheS52MSLSAgoWTGlzdEF1ZGl0RXZlbnRzUmVxdWVzdBIRCgRmcm9tGAEgASgJSACIAQESDwoCdG8YAiABKAlIAYgBARITCgZhY3Rpb24YAyABKAlIAogBARIUCgdvdXRjb21lGAQgASgJSAOIAQESEgoFYWN0b3IYBSABKAlIBIgBARIlCgtvYmplY3RfdHlwZRgGIAEoCUgFUgtvYmplY3RfdHlwZYgBARIhCglvYmplY3RfaWQYByABKAlIBlIJb2JqZWN0X2lkiAEBEhIKBWxpbWl0GAggASgFSAeIAQESEwoGY3Vyc29yGAkgASgJSAiIAQFCBwoFX2Zyb21CBQoDX3RvQgkKB19hY3Rpb25CCgoIX291dGNvbWVCCAoGX2FjdG9yQg4KDF9vYmplY3RfdHlwZUIMCgpfb2JqZWN0X2lkQggKBl9saW1pdEIJCgdfY3Vyc29yIogBChdMaXN0QXVkaXRFdmVudHNSZXNwb25zZRIPCgdzdWNjZXNzGAEgASgIEiUKBGRhdGEYAiADKAsyFy5wYXRjaGJheS52MS5BdWRpdEV2ZW50EiUKC25leHRfY3Vyc29yGAMgASgJSABSC25leHRfY3Vyc29yiAEBQg4KDF9uZXh0X2N1cnNvciKJAwoZTGlzdEFsbEF1ZGl0RXZlbnRzUmVxdWVzdBIjCgphY2NvdW50X2lkGAEgASgJSABSCmFjY291bnRfaWSIAQESEQoEZnJvbRgCIAEoCUgBiAEBEg8KAnRvGAMgASgJSAKIAQESEwoGYWN0aW9uGAQgASgJSAOIAQESFAoHb3V0Y29tZRgFIAEoCUgEiAEBEhIKBWFjdG9yGAYgASgJSAWIAQESJQoLb2JqZWN0X3R5cGUYByABKAlIBlILb2JqZWN0X3R5cGWIAQESIQoJb2JqZWN0X2lkGAggASgJSAdSCW9iamVjdF9pZIgBARISCgVsaW1pdBgJIAEoBUgIiAEBEhMKBmN1cnNvchgKIAEoCUgJiAEBQg0KC19hY2NvdW50X2lkQgcKBV9mcm9tQgUKA190b0IJCgdfYWN0aW9uQgoKCF9vdXRjb21lQggKBl9hY3RvckIOCgxfb2JqZWN0X3R5cGVCDAoKX29iamVjdF9pZEIICgZfbGltaXRCCQoHX2N1cnNvciKLAQoaTGlzdEFsbEF1ZGl0RXZlbnRzUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIlCgRkYXRhGAIgAygLMhcucGF0Y2hiYXkudjEuQXVkaXRFdmVudBIlCgtuZXh0X2N1cnNvchgDIAEoCUgAUgtuZXh0X2N1cnNvcogBAUIOCgxfbmV4dF9jdXJzb3Iy9gMKDEF1ZGl0U2VydmljZRLfAQoPTGlzdEF1ZGl0RXZlbnRzEiMucGF0Y2hiYXkudjEuTGlzdEF1ZGl0RXZlbnRzUmVxdWVzdBokLnBhdGNoYmF5LnYxLkxpc3RBdWRpdEV2ZW50c1Jlc3BvbnNlIoABkAIBirUYCW1nbXQucmVhZJq1GFAKMVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHZpZXcgdGhlIGF1ZGl0IGxvZy4SG0ZhaWxlZCB0byBsaXN0IGF1ZGl0IGV2ZW50c4LT5JMCFhIUL2FwaS92MS9hdWRpdC1ldmVudHMSgwIKEkxpc3RBbGxBdWRpdEV2ZW50cxImLnBhdGNoYmF5LnYxLkxpc3RBbGxBdWRpdEV2ZW50c1JlcXVlc3QaJy5wYXRjaGJheS52MS5MaXN0QWxsQXVkaXRFdmVudHNSZXNwb25zZSKbAZACAYq1GAptZ210LmFkbWlumrUYZApBWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyB0aGUgYXVkaXQgbG9nIG9mIGFsbCBhY2NvdW50cy4SH0ZhaWxlZCB0byBsaXN0IGFsbCBhdWRpdCBldmVudHOC0+STAhwSGi9hcGkvdjEvYWRtaW4vYXVkaXQtZXZlbnRzYgZwcm90bzM", [file_google_api_annotations, file_patchbay_v1_audit_event, file_patchbay_v1_options]);
 
 /**
- * Which events to list.
+ * Filters and page of the events to list.
  *
  * @generated from message patchbay.v1.ListAuditEventsRequest
  */
 export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest"> & {
   /**
-   * Only events at this time or later: an ISO 8601 date, or date and time with an offset. Unset means no bound.
+   * Only events at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit.
    *
    * @generated from field: optional string from = 1;
    */
   from?: string | undefined;
 
   /**
-   * Only events before this time: an ISO 8601 date, or date and time with an offset. Unset means no bound.
+   * Only events before this time: an ISO 8601 date, or date and time with an offset. Default: no limit.
    *
    * @generated from field: optional string to = 2;
    */
@@ -42,25 +42,25 @@ export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest
    * `account.create`, `account.disable`, `account.enable`, `account.end_sessions`, `account.purge`,
    * `account.change_password`, `account.change_settings`, `account.link_identity`, `connection.create`,
    * `connection.update`, `connection.delete`, `connection.authorize`, `connection.accept_tool_changes`,
-   * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`,
-   * `oauth_client.update`, `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
+   * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`, `oauth_client.update`,
+   * `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
    * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
-   * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only this action. Unset means all of
-   * them.
+   * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only events with this action.
+   * Default: all actions.
    *
    * @generated from field: optional string action = 3;
    */
   action?: string | undefined;
 
   /**
-   * `ok` or `refused`. Unset means both.
+   * `ok` or `refused`. Default: both.
    *
    * @generated from field: optional string outcome = 4;
    */
   outcome?: string | undefined;
 
   /**
-   * Only what this account or client did, by its id. Unset means everybody.
+   * Only events caused by the account or client with this id. Default: all actors.
    *
    * @generated from field: optional string actor = 5;
    */
@@ -68,28 +68,28 @@ export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest
 
   /**
    * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `signing_key` or
-   * `master_key`: only objects of this kind. Unset means all kinds.
+   * `master_key`: only events about objects of this type. Default: all types.
    *
    * @generated from field: optional string object_type = 6 [json_name = "object_type"];
    */
   objectType?: string | undefined;
 
   /**
-   * Only the object with this id. Unset means all objects.
+   * Only events about the object with this id. Default: all objects.
    *
    * @generated from field: optional string object_id = 7 [json_name = "object_id"];
    */
   objectId?: string | undefined;
 
   /**
-   * How many to return, 1 to 500. Unset means 100.
+   * Page size, 1 to 500. Default: 100.
    *
    * @generated from field: optional int32 limit = 8;
    */
   limit?: number | undefined;
 
   /**
-   * The next_cursor of the page before. Unset means the first page.
+   * The `next_cursor` of the previous page. Default: the first page.
    *
    * @generated from field: optional string cursor = 9;
    */
@@ -124,7 +124,7 @@ export type ListAuditEventsResponse = Message<"patchbay.v1.ListAuditEventsRespon
   data: AuditEvent[];
 
   /**
-   * Where the next page begins. Unset on the last page.
+   * The cursor of the next page. Unset on the last page.
    *
    * @generated from field: optional string next_cursor = 3 [json_name = "next_cursor"];
    */
@@ -139,27 +139,27 @@ export const ListAuditEventsResponseSchema: GenMessage<ListAuditEventsResponse> 
   messageDesc(file_patchbay_v1_audit_service, 1);
 
 /**
- * Which events to list.
+ * Filters and page of the events to list.
  *
  * @generated from message patchbay.v1.ListAllAuditEventsRequest
  */
 export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsRequest"> & {
   /**
-   * Only the log of this account, or installation. Unset means all of them.
+   * Only the log of this account, or of `installation`. Default: all.
    *
    * @generated from field: optional string account_id = 1 [json_name = "account_id"];
    */
   accountId?: string | undefined;
 
   /**
-   * Only events at this time or later: an ISO 8601 date, or date and time with an offset. Unset means no bound.
+   * Only events at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit.
    *
    * @generated from field: optional string from = 2;
    */
   from?: string | undefined;
 
   /**
-   * Only events before this time: an ISO 8601 date, or date and time with an offset. Unset means no bound.
+   * Only events before this time: an ISO 8601 date, or date and time with an offset. Default: no limit.
    *
    * @generated from field: optional string to = 3;
    */
@@ -169,25 +169,25 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
    * `account.create`, `account.disable`, `account.enable`, `account.end_sessions`, `account.purge`,
    * `account.change_password`, `account.change_settings`, `account.link_identity`, `connection.create`,
    * `connection.update`, `connection.delete`, `connection.authorize`, `connection.accept_tool_changes`,
-   * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`,
-   * `oauth_client.update`, `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
+   * `connection.keep_contents`, `connection.stop_keeping_contents`, `oauth_client.create`, `oauth_client.update`,
+   * `oauth_client.rotate_secret`, `oauth_client.revoke`, `personal_access_token.create`,
    * `personal_access_token.rotate`, `personal_access_token.revoke`, `grant.create`, `grant.revoke`, `session.login`,
-   * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only this action. Unset means all of
-   * them.
+   * `session.logout`, `token.issue`, `signing_key.rotate` or `master_key.rewrap`: only events with this action.
+   * Default: all actions.
    *
    * @generated from field: optional string action = 4;
    */
   action?: string | undefined;
 
   /**
-   * `ok` or `refused`. Unset means both.
+   * `ok` or `refused`. Default: both.
    *
    * @generated from field: optional string outcome = 5;
    */
   outcome?: string | undefined;
 
   /**
-   * Only what this account or client did, by its id. Unset means everybody.
+   * Only events caused by the account or client with this id. Default: all actors.
    *
    * @generated from field: optional string actor = 6;
    */
@@ -195,28 +195,28 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
 
   /**
    * `account`, `connection`, `oauth_client`, `personal_access_token`, `grant`, `session`, `signing_key` or
-   * `master_key`: only objects of this kind. Unset means all kinds.
+   * `master_key`: only events about objects of this type. Default: all types.
    *
    * @generated from field: optional string object_type = 7 [json_name = "object_type"];
    */
   objectType?: string | undefined;
 
   /**
-   * Only the object with this id. Unset means all objects.
+   * Only events about the object with this id. Default: all objects.
    *
    * @generated from field: optional string object_id = 8 [json_name = "object_id"];
    */
   objectId?: string | undefined;
 
   /**
-   * How many to return, 1 to 500. Unset means 100.
+   * Page size, 1 to 500. Default: 100.
    *
    * @generated from field: optional int32 limit = 9;
    */
   limit?: number | undefined;
 
   /**
-   * The next_cursor of the page before. Unset means the first page.
+   * The `next_cursor` of the previous page. Default: the first page.
    *
    * @generated from field: optional string cursor = 10;
    */
@@ -251,7 +251,7 @@ export type ListAllAuditEventsResponse = Message<"patchbay.v1.ListAllAuditEvents
   data: AuditEvent[];
 
   /**
-   * Where the next page begins. Unset on the last page.
+   * The cursor of the next page. Unset on the last page.
    *
    * @generated from field: optional string next_cursor = 3 [json_name = "next_cursor"];
    */
@@ -266,14 +266,14 @@ export const ListAllAuditEventsResponseSchema: GenMessage<ListAllAuditEventsResp
   messageDesc(file_patchbay_v1_audit_service, 3);
 
 /**
- * Reads the audit log. It is appended to with every change and every sign-in, and goes with its account.
+ * Reads the audit log, which records every change and sign-in. It is deleted with its account.
  *
  * @generated from service patchbay.v1.AuditService
  */
 export const AuditService: GenService<{
   /**
-   * Lists what happened to the caller's account and its objects, newest first, in pages. A token that sees some
-   * connections alone sees what happened to those.
+   * Lists the audit events of the caller's account, newest first, in pages. A token limited to some connections sees
+   * only the events of those connections.
    *
    * @generated from rpc patchbay.v1.AuditService.ListAuditEvents
    */
@@ -283,7 +283,7 @@ export const AuditService: GenService<{
     output: typeof ListAuditEventsResponseSchema;
   },
   /**
-   * Lists what happened in all accounts and in the installation, newest first, in pages.
+   * Lists the audit events of all accounts and of the installation, newest first, in pages.
    *
    * @generated from rpc patchbay.v1.AuditService.ListAllAuditEvents
    */

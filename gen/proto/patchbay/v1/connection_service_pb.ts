@@ -25,58 +25,59 @@ export const file_patchbay_v1_connection_service: GenFile = /*@__PURE__*/
   fileDesc("CiRwYXRjaGJheS92MS9jb25uZWN0aW9uX3NlcnZpY2UucHJvdG8SC3BhdGNoYmF5LnYxIvMCChdDcmVhdGVDb25uZWN0aW9uUmVxdWVzdBIgCgtzZXJ2ZXJfdHlwZRgBIAEoCVILc2VydmVyX3R5cGUSEQoEbmFtZRgCIAEoCUgAiAEBEjMKDWNvbmZpZ3VyYXRpb24YAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgOAAQESGAoLZGVzY3JpcHRpb24YBCABKAlIAYgBARIlCgthY2Nlc3NfdHlwZRgFIAEoCUgCUgthY2Nlc3NfdHlwZYgBARI1ChNhY2NlcHRfdG9vbF9jaGFuZ2VzGAYgASgJSANSE2FjY2VwdF90b29sX2NoYW5nZXOIAQESJQoLYXV0aF9tZXRob2QYByABKAlIBFILYXV0aF9tZXRob2SIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQg4KDF9hY2Nlc3NfdHlwZUIWChRfYWNjZXB0X3Rvb2xfY2hhbmdlc0IOCgxfYXV0aF9tZXRob2Qi0AIKGENyZWF0ZUNvbm5lY3Rpb25SZXNwb25zZRIcCglzZXJ2ZXJfaWQYASABKAlSCXNlcnZlcl9pZBIOCgZzdGF0dXMYAiABKAkSIAoLc2VydmVyX3R5cGUYAyABKAlSC3NlcnZlcl90eXBlEgwKBG5hbWUYBCABKAkSHgoKY3JlYXRlZF9hdBgFIAEoCVIKY3JlYXRlZF9hdBI2ChFhdXRob3JpemF0aW9uX3VybBgGIAEoCUIDgAEBSABSEWF1dGhvcml6YXRpb25fdXJsiAEBEkcKHGF1dGhvcml6YXRpb25fdXJsX2V4cGlyZXNfYXQYByABKAlIAVIcYXV0aG9yaXphdGlvbl91cmxfZXhwaXJlc19hdIgBAUIUChJfYXV0aG9yaXphdGlvbl91cmxCHwodX2F1dGhvcml6YXRpb25fdXJsX2V4cGlyZXNfYXQicgoWTGlzdENvbm5lY3Rpb25zUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEhMKBm9mZnNldBgCIAEoBUgBiAEBEhEKBHZpZXcYAyABKAlIAogBAUIICgZfbGltaXRCCQoHX29mZnNldEIHCgVfdmlldyK2AQoXTGlzdENvbm5lY3Rpb25zUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIlCgRkYXRhGAIgAygLMhcucGF0Y2hiYXkudjEuQ29ubmVjdGlvbhIlCgt0b3RhbF9jb3VudBgDIAEoBUgAUgt0b3RhbF9jb3VudIgBARIfCghoYXNfbW9yZRgEIAEoCEgBUghoYXNfbW9yZYgBAUIOCgxfdG90YWxfY291bnRCCwoJX2hhc19tb3JlIlAKFEdldENvbm5lY3Rpb25SZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEhEKBHZpZXcYAiABKAlIAIgBAUIHCgVfdmlldyLYAQoVR2V0Q29ubmVjdGlvblJlc3BvbnNlEhQKB3N1Y2Nlc3MYASABKAhIAIgBARIqCgRkYXRhGAIgASgLMhcucGF0Y2hiYXkudjEuQ29ubmVjdGlvbkgBiAEBEhQKB21lc3NhZ2UYAyABKAlIAogBARI3Cgpjb25uZWN0aW9uGAQgASgLMh4ucGF0Y2hiYXkudjEuQ29ubmVjdGlvbkRldGFpbHNIA4gBAUIKCghfc3VjY2Vzc0IHCgVfZGF0YUIKCghfbWVzc2FnZUINCgtfY29ubmVjdGlvbiKMBgoXVXBkYXRlQ29ubmVjdGlvblJlcXVlc3QSHAoJc2VydmVyX2lkGAEgASgJUglzZXJ2ZXJfaWQSKQoNY29ubmVjdGlvbl9pZBgCIAEoCUgAUg1jb25uZWN0aW9uX2lkiAEBEikKDWFnZW50X2VuYWJsZWQYAyABKAhIAVINYWdlbnRfZW5hYmxlZIgBARIlCgthY2Nlc3NfdHlwZRgEIAEoCUgCUgthY2Nlc3NfdHlwZYgBARIiCgdhcGlfa2V5GAUgASgJQgOAAQFIA1IHYXBpX2tleYgBARIRCgRuYW1lGAYgASgJSASIAQESGAoLZGVzY3JpcHRpb24YByABKAlIBYgBARI8ChRvYXV0aDJfY2xpZW50X3NlY3JldBgIIAEoCUIDgAEBSAZSFG9hdXRoMl9jbGllbnRfc2VjcmV0iAEBEiwKBmNvbmZpZxgJIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCA4ABARImCg5kaXNhYmxlZF90b29scxgKIAMoBVIOZGlzYWJsZWRfdG9vbHMSQgoLdXBkYXRlX21hc2sYCyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgTYtRgCUgt1cGRhdGVfbWFzaxIXCgR2aWV3GAwgASgJQgTYtRgBSAeIAQESNQoTYWNjZXB0X3Rvb2xfY2hhbmdlcxgNIAEoCUgIUhNhY2NlcHRfdG9vbF9jaGFuZ2VziAEBEjMKEmtlZXBfY29udGVudHNfZGF5cxgOIAEoBUgJUhJrZWVwX2NvbnRlbnRzX2RheXOIAQFCEAoOX2Nvbm5lY3Rpb25faWRCEAoOX2FnZW50X2VuYWJsZWRCDgoMX2FjY2Vzc190eXBlQgoKCF9hcGlfa2V5QgcKBV9uYW1lQg4KDF9kZXNjcmlwdGlvbkIXChVfb2F1dGgyX2NsaWVudF9zZWNyZXRCBwoFX3ZpZXdCFgoUX2FjY2VwdF90b29sX2NoYW5nZXNCFQoTX2tlZXBfY29udGVudHNfZGF5cyLbAQoYVXBkYXRlQ29ubmVjdGlvblJlc3BvbnNlEhQKB3N1Y2Nlc3MYASABKAhIAIgBARIqCgRkYXRhGAIgASgLMhcucGF0Y2hiYXkudjEuQ29ubmVjdGlvbkgBiAEBEhQKB21lc3NhZ2UYAyABKAlIAogBARI3Cgpjb25uZWN0aW9uGAQgASgLMh4ucGF0Y2hiYXkudjEuQ29ubmVjdGlvbkRldGFpbHNIA4gBAUIKCghfc3VjY2Vzc0IHCgVfZGF0YUIKCghfbWVzc2FnZUINCgtfY29ubmVjdGlvbiI6ChpBdXRob3JpemVDb25uZWN0aW9uUmVxdWVzdBIcCglzZXJ2ZXJfaWQYASABKAlSCXNlcnZlcl9pZCJiChtBdXRob3JpemVDb25uZWN0aW9uUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIyCgRkYXRhGAIgASgLMiQucGF0Y2hiYXkudjEuQ29ubmVjdGlvbkF1dGhvcml6YXRpb24ikAEKF0Nvbm5lY3Rpb25BdXRob3JpemF0aW9uEjEKEWF1dGhvcml6YXRpb25fdXJsGAEgASgJQgOAAQFSEWF1dGhvcml6YXRpb25fdXJsEkIKHGF1dGhvcml6YXRpb25fdXJsX2V4cGlyZXNfYXQYAiABKAlSHGF1dGhvcml6YXRpb25fdXJsX2V4cGlyZXNfYXQiUwoXRGVsZXRlQ29ubmVjdGlvblJlcXVlc3QSHAoJc2VydmVyX2lkGAEgASgJUglzZXJ2ZXJfaWQSEQoEdmlldxgCIAEoCUgAiAEBQgcKBV92aWV3IpYBChhEZWxldGVDb25uZWN0aW9uUmVzcG9uc2USFAoHc3VjY2VzcxgBIAEoCEgAiAEBEi0KBGRhdGEYAiABKA4yGi5nb29nbGUucHJvdG9idWYuTnVsbFZhbHVlSAGIAQESFAoHbWVzc2FnZRgDIAEoCUgCiAEBQgoKCF9zdWNjZXNzQgcKBV9kYXRhQgoKCF9tZXNzYWdlIr4BChpMaXN0Q29ubmVjdGlvblRvb2xzUmVxdWVzdBIcCglzZXJ2ZXJfaWQYASABKAlSCXNlcnZlcl9pZBISCgVsaW1pdBgCIAEoBUgAiAEBEhMKBm9mZnNldBgDIAEoBUgBiAEBEi8KEGluY2x1ZGVfZGlzYWJsZWQYBCABKAhIAlIQaW5jbHVkZV9kaXNhYmxlZIgBAUIICgZfbGltaXRCCQoHX29mZnNldEITChFfaW5jbHVkZV9kaXNhYmxlZCJTChtMaXN0Q29ubmVjdGlvblRvb2xzUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIjCgRkYXRhGAIgASgLMhUucGF0Y2hiYXkudjEuVG9vbFBhZ2Ui4AEKCFRvb2xQYWdlEiAKBXRvb2xzGAEgAygLMhEucGF0Y2hiYXkudjEuVG9vbBIgCgt0b3RhbF9jb3VudBgCIAEoBVILdG90YWxfY291bnQSJAoNbWNwX3NlcnZlcl9pZBgDIAEoBVINbWNwX3NlcnZlcl9pZBISCgVsaW1pdBgEIAEoBUgAiAEBEhMKBm9mZnNldBgFIAEoBUgBiAEBEh8KCGhhc19tb3JlGAYgASgISAJSCGhhc19tb3JliAEBQggKBl9saW1pdEIJCgdfb2Zmc2V0QgsKCV9oYXNfbW9yZSLMAQoWTGlzdFRvb2xDaGFuZ2VzUmVxdWVzdBIcCglzZXJ2ZXJfaWQYASABKAlSCXNlcnZlcl9pZBITCgZzdGF0dXMYAiABKAlIAIgBARIRCgR0b29sGAMgASgJSAGIAQESEQoEcGFydBgEIAEoCUgCiAEBEhIKBWxpbWl0GAUgASgFSAOIAQESEwoGb2Zmc2V0GAYgASgFSASIAQFCCQoHX3N0YXR1c0IHCgVfdG9vbEIHCgVfcGFydEIICgZfbGltaXRCCQoHX29mZnNldCLUAQoXTGlzdFRvb2xDaGFuZ2VzUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIlCgRkYXRhGAIgAygLMhcucGF0Y2hiYXkudjEuVG9vbENoYW5nZRIvCgdwZW5kaW5nGAMgAygLMh4ucGF0Y2hiYXkudjEuUGVuZGluZ1Rvb2xDaGFuZ2USJAoNcGVuZGluZ19jb3VudBgEIAEoBVINcGVuZGluZ19jb3VudBIaCghoYXNfbW9yZRgFIAEoCFIIaGFzX21vcmUSDgoGZGlnZXN0GAYgASgJIl0KClRvb2xDaGFuZ2USHgoKY2hhbmdlZF9hdBgBIAEoCVIKY2hhbmdlZF9hdBINCgVhZGRlZBgCIAMoCRIPCgdyZW1vdmVkGAMgAygJEg8KB2NoYW5nZWQYBCADKAkiigEKGEFjY2VwdFRvb2xDaGFuZ2VzUmVxdWVzdBIcCglzZXJ2ZXJfaWQYASABKAlSCXNlcnZlcl9pZBIwCgdjaGFuZ2VzGAIgAygLMh8ucGF0Y2hiYXkudjEuQWNjZXB0ZWRUb29sQ2hhbmdlEhMKBmRpZ2VzdBgDIAEoCUgAiAEBQgkKB19kaWdlc3QiMgoSQWNjZXB0ZWRUb29sQ2hhbmdlEgwKBHRvb2wYASABKAkSDgoGZGlnZXN0GAIgASgJIl0KGUFjY2VwdFRvb2xDaGFuZ2VzUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIvCgRkYXRhGAIgASgLMiEucGF0Y2hiYXkudjEuVG9vbENoYW5nZUFjY2VwdGFuY2UiTgoUVG9vbENoYW5nZUFjY2VwdGFuY2USEAoIYWNjZXB0ZWQYASADKAkSJAoNcGVuZGluZ19jb3VudBgCIAEoBVINcGVuZGluZ19jb3VudCJKChdXYXRjaENvbm5lY3Rpb25zUmVxdWVzdBIhCglzZXJ2ZXJfaWQYASABKAlIAFIJc2VydmVyX2lkiAEBQgwKCl9zZXJ2ZXJfaWQiiAEKGFdhdGNoQ29ubmVjdGlvbnNSZXNwb25zZRINCgVldmVudBgBIAEoCRIsCgtjb25uZWN0aW9ucxgCIAMoCzIXLnBhdGNoYmF5LnYxLkNvbm5lY3Rpb24SIQoJc2VydmVyX2lkGAMgASgJSABSCXNlcnZlcl9pZIgBAUIMCgpfc2VydmVyX2lkMugTChFDb25uZWN0aW9uU2VydmljZRLnAQoQQ3JlYXRlQ29ubmVjdGlvbhIkLnBhdGNoYmF5LnYxLkNyZWF0ZUNvbm5lY3Rpb25SZXF1ZXN0GiUucGF0Y2hiYXkudjEuQ3JlYXRlQ29ubmVjdGlvblJlc3BvbnNlIoUBirUYCm1nbXQud3JpdGWatRhQCjFZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byBjcmVhdGUgY29ubmVjdGlvbnMuEhtGYWlsZWQgdG8gY3JlYXRlIE1DUCBzZXJ2ZXKgtRjJAYLT5JMCGDoBKiITL2FwaS92MS9tY3Atc2VydmVycxLZAQoPTGlzdENvbm5lY3Rpb25zEiMucGF0Y2hiYXkudjEuTGlzdENvbm5lY3Rpb25zUmVxdWVzdBokLnBhdGNoYmF5LnYxLkxpc3RDb25uZWN0aW9uc1Jlc3BvbnNlInuQAgGKtRgJbWdtdC5yZWFkmrUYTAovWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyBjb25uZWN0aW9ucy4SGUZhaWxlZCB0byBsaXN0IE1DUCBzZXJ2ZXKC0+STAhUSEy9hcGkvdjEvbWNwLXNlcnZlcnMS7QEKDUdldENvbm5lY3Rpb24SIS5wYXRjaGJheS52MS5HZXRDb25uZWN0aW9uUmVxdWVzdBoiLnBhdGNoYmF5LnYxLkdldENvbm5lY3Rpb25SZXNwb25zZSKUAZACAYq1GAltZ210LnJlYWSatRhZCjVZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byBhY2Nlc3MgdGhpcyBjb25uZWN0aW9uLhIgRmFpbGVkIHRvIGdldCBNQ1Agc2VydmVyIGRldGFpbHOC0+STAiESHy9hcGkvdjEvbWNwLXNlcnZlcnMve3NlcnZlcl9pZH0S8gEKEFVwZGF0ZUNvbm5lY3Rpb24SJC5wYXRjaGJheS52MS5VcGRhdGVDb25uZWN0aW9uUmVxdWVzdBolLnBhdGNoYmF5LnYxLlVwZGF0ZUNvbm5lY3Rpb25SZXNwb25zZSKQAYq1GAptZ210LndyaXRlmrUYVAo1WW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdXBkYXRlIHRoaXMgY29ubmVjdGlvbi4SG0ZhaWxlZCB0byB1cGRhdGUgTUNQIHNlcnZlcoLT5JMCJDoBKhofL2FwaS92MS9tY3Atc2VydmVycy97c2VydmVyX2lkfRKJAgoTQXV0aG9yaXplQ29ubmVjdGlvbhInLnBhdGNoYmF5LnYxLkF1dGhvcml6ZUNvbm5lY3Rpb25SZXF1ZXN0GigucGF0Y2hiYXkudjEuQXV0aG9yaXplQ29ubmVjdGlvblJlc3BvbnNlIp4BirUYCm1nbXQud3JpdGWatRhXCjVZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB1cGRhdGUgdGhpcyBjb25uZWN0aW9uLhIeRmFpbGVkIHRvIGF1dGhvcml6ZSBNQ1Agc2VydmVygtPkkwIvIi0vYXBpL3YxL21jcC1zZXJ2ZXJzL3tzZXJ2ZXJfaWR9L2F1dGhvcml6YXRpb24S7wEKEERlbGV0ZUNvbm5lY3Rpb24SJC5wYXRjaGJheS52MS5EZWxldGVDb25uZWN0aW9uUmVxdWVzdBolLnBhdGNoYmF5LnYxLkRlbGV0ZUNvbm5lY3Rpb25SZXNwb25zZSKNAYq1GAptZ210LndyaXRlmrUYVAo1WW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gZGVsZXRlIHRoaXMgY29ubmVjdGlvbi4SG0ZhaWxlZCB0byBkZWxldGUgTUNQIHNlcnZlcoLT5JMCISofL2FwaS92MS9tY3Atc2VydmVycy97c2VydmVyX2lkfRKEAgoTTGlzdENvbm5lY3Rpb25Ub29scxInLnBhdGNoYmF5LnYxLkxpc3RDb25uZWN0aW9uVG9vbHNSZXF1ZXN0GigucGF0Y2hiYXkudjEuTGlzdENvbm5lY3Rpb25Ub29sc1Jlc3BvbnNlIpkBkAIBirUYCW1nbXQucmVhZJq1GFgKNVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIGFjY2VzcyB0aGlzIGNvbm5lY3Rpb24uEh9GYWlsZWQgdG8gbGlzdCBNQ1Agc2VydmVyIHRvb2xzgtPkkwInEiUvYXBpL3YxL21jcC1zZXJ2ZXJzL3tzZXJ2ZXJfaWR9L3Rvb2xzEv8BCg9MaXN0VG9vbENoYW5nZXMSIy5wYXRjaGJheS52MS5MaXN0VG9vbENoYW5nZXNSZXF1ZXN0GiQucGF0Y2hiYXkudjEuTGlzdFRvb2xDaGFuZ2VzUmVzcG9uc2UioAGQAgGKtRgJbWdtdC5yZWFkmrUYWAo1WW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gYWNjZXNzIHRoaXMgY29ubmVjdGlvbi4SH0ZhaWxlZCB0byBsaXN0IGNoYW5nZXMgb2YgdG9vbHOC0+STAi4SLC9hcGkvdjEvbWNwLXNlcnZlcnMve3NlcnZlcl9pZH0vdG9vbC1jaGFuZ2VzEo8CChFBY2NlcHRUb29sQ2hhbmdlcxIlLnBhdGNoYmF5LnYxLkFjY2VwdFRvb2xDaGFuZ2VzUmVxdWVzdBomLnBhdGNoYmF5LnYxLkFjY2VwdFRvb2xDaGFuZ2VzUmVzcG9uc2UiqgGKtRgKbWdtdC53cml0ZZq1GFoKNVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHVwZGF0ZSB0aGlzIGNvbm5lY3Rpb24uEiFGYWlsZWQgdG8gYWNjZXB0IGNoYW5nZXMgb2YgdG9vbHOC0+STAjg6ASoiMy9hcGkvdjEvbWNwLXNlcnZlcnMve3NlcnZlcl9pZH0vdG9vbC1jaGFuZ2VzL2FjY2VwdBKOAgoQV2F0Y2hDb25uZWN0aW9ucxIkLnBhdGNoYmF5LnYxLldhdGNoQ29ubmVjdGlvbnNSZXF1ZXN0GiUucGF0Y2hiYXkudjEuV2F0Y2hDb25uZWN0aW9uc1Jlc3BvbnNlIqoBirUYCW1nbXQucmVhZJq1GE0KL1lvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHZpZXcgY29ubmVjdGlvbnMuEhpGYWlsZWQgdG8gd2F0Y2ggTUNQIHNlcnZlcoLT5JMCRlooEiYvYXBpL3YxL21jcC1zZXJ2ZXJzL3tzZXJ2ZXJfaWR9L2V2ZW50cxIaL2FwaS92MS9tY3Atc2VydmVycy9ldmVudHMwAWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_struct, file_patchbay_v1_connection, file_patchbay_v1_options, file_patchbay_v1_tool, file_patchbay_v1_tool_change]);
 
 /**
- * What a new connection needs.
+ * The connection to create.
  *
  * @generated from message patchbay.v1.CreateConnectionRequest
  */
 export type CreateConnectionRequest = Message<"patchbay.v1.CreateConnectionRequest"> & {
   /**
-   * The kind of integration, one of the catalog's, such as `mcp` or `bamboohr`. Required.
+   * The integration's type from the catalog, such as `mcp` or `bamboohr`. Required.
    *
    * @generated from field: string server_type = 1 [json_name = "server_type"];
    */
   serverType: string;
 
   /**
-   * The human-readable name, 1 to 255 characters. Unset means the integration's title.
+   * The human-readable name, 1 to 255 characters. Default: the integration's title.
    *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
 
   /**
-   * The configuration by the integration's JSON Schema, at most 32 KiB. It may hold secrets, which are sealed and never
-   * returned. An inline OpenAPI document may have 900 KiB besides. A secret may be left out; the key then stays `pending`.
+   * The configuration, valid against the integration's JSON Schema, at most 32 KiB. Secrets in it are encrypted and
+   * never returned. An inline OpenAPI document may have another 900 KiB. A secret may be omitted; the key then stays
+   * `pending`.
    *
    * @generated from field: google.protobuf.Struct configuration = 3;
    */
   configuration?: JsonObject | undefined;
 
   /**
-   * What the owner wants to remember, at most 2,000 characters. Unset means empty.
+   * The owner's description, at most 2,000 characters. Default: empty.
    *
    * @generated from field: optional string description = 4;
    */
   description?: string | undefined;
 
   /**
-   * `read`, `write` or `individual`. Unset means `write`.
+   * `read`, `write` or `individual`. Default: `write`.
    *
    * @generated from field: optional string access_type = 5 [json_name = "access_type"];
    */
   accessType?: string | undefined;
 
   /**
-   * Who accepts changes of tools that the third party makes: `manual` (the owner) or `automatic`. Unset means `manual`.
+   * How tool changes by the upstream are accepted: `manual` (by the owner) or `automatic`. Default: `manual`.
    *
    * @generated from field: optional string accept_tool_changes = 6 [json_name = "accept_tool_changes"];
    */
   acceptToolChanges?: string | undefined;
 
   /**
-   * `none`, `api_key` or `oauth2`, a way that the integration knows: how calls authenticate to the third party. With
-   * `oauth2` the owner logs in there, at the answer's `authorization_url`; where the answer has none, a client of this
-   * installation gets the tokens. Unset leaves it to the configuration.
+   * How calls authenticate to the upstream: `none`, `api_key` or `oauth2`. The integration must support the method.
+   * With `oauth2` the owner logs in at the returned `authorization_url`; if there is none, the installation's own
+   * client gets the tokens. By default the configuration decides.
    *
    * @generated from field: optional string auth_method = 7 [json_name = "auth_method"];
    */
@@ -97,21 +98,21 @@ export const CreateConnectionRequestSchema: GenMessage<CreateConnectionRequest> 
  */
 export type CreateConnectionResponse = Message<"patchbay.v1.CreateConnectionResponse"> & {
   /**
-   * The number of the new connection in decimal.
+   * The id of the new connection, a decimal number.
    *
    * @generated from field: string server_id = 1 [json_name = "server_id"];
    */
   serverId: string;
 
   /**
-   * `active`, or `needs_authorization` when its owner has to log in at the third party first.
+   * `active`, or `needs_authorization` if the owner must first log in at the vendor.
    *
    * @generated from field: string status = 2;
    */
   status: string;
 
   /**
-   * The kind of integration.
+   * The integration's type.
    *
    * @generated from field: string server_type = 3 [json_name = "server_type"];
    */
@@ -132,15 +133,15 @@ export type CreateConnectionResponse = Message<"patchbay.v1.CreateConnectionResp
   createdAt: string;
 
   /**
-   * Where the owner, logged in here, goes with a browser to authorise the connection. Works once. Set with the status
-   * `needs_authorization`; AuthorizeConnection gives another.
+   * The address the owner opens in a browser, logged in here, to authorize the connection. Valid for one use. Set with
+   * the status `needs_authorization`; AuthorizeConnection returns a new one.
    *
    * @generated from field: optional string authorization_url = 6 [json_name = "authorization_url"];
    */
   authorizationUrl?: string | undefined;
 
   /**
-   * Until when it works, ISO 8601 in UTC: ten minutes. Set together with it.
+   * When the address expires, ISO 8601 in UTC, ten minutes after the response. Set with the address.
    *
    * @generated from field: optional string authorization_url_expires_at = 7 [json_name = "authorization_url_expires_at"];
    */
@@ -155,27 +156,27 @@ export const CreateConnectionResponseSchema: GenMessage<CreateConnectionResponse
   messageDesc(file_patchbay_v1_connection_service, 1);
 
 /**
- * Which part of the list is wanted. Without `limit` and `offset`, all of it.
+ * The page to list. Without `limit` and `offset`, all connections.
  *
  * @generated from message patchbay.v1.ListConnectionsRequest
  */
 export type ListConnectionsRequest = Message<"patchbay.v1.ListConnectionsRequest"> & {
   /**
-   * How many to return, 1 to 500. Unset with an `offset` means 100.
+   * Page size, 1 to 500. Default with an `offset`: 100.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * How many to skip, 0 or more. Unset means 0.
+   * Number of items to skip, 0 or more. Default: 0.
    *
    * @generated from field: optional int32 offset = 2;
    */
   offset?: number | undefined;
 
   /**
-   * `default` or `detailed`. Unset means `default`.
+   * `default` or `detailed`. Default: `default`.
    *
    * @generated from field: optional string view = 3;
    */
@@ -210,14 +211,14 @@ export type ListConnectionsResponse = Message<"patchbay.v1.ListConnectionsRespon
   data: Connection[];
 
   /**
-   * How many there are in all. Set only when a page was asked for.
+   * Total number of connections. Set only for a paged request.
    *
    * @generated from field: optional int32 total_count = 3 [json_name = "total_count"];
    */
   totalCount?: number | undefined;
 
   /**
-   * Whether more follow. Set only when a page was asked for.
+   * Whether more connections follow. Set only for a paged request.
    *
    * @generated from field: optional bool has_more = 4 [json_name = "has_more"];
    */
@@ -232,20 +233,20 @@ export const ListConnectionsResponseSchema: GenMessage<ListConnectionsResponse> 
   messageDesc(file_patchbay_v1_connection_service, 3);
 
 /**
- * Which connection to read and in which shape.
+ * The connection to read, and the view.
  *
  * @generated from message patchbay.v1.GetConnectionRequest
  */
 export type GetConnectionRequest = Message<"patchbay.v1.GetConnectionRequest"> & {
   /**
-   * The number of the connection in decimal. Required.
+   * The id of the connection, a decimal number. Required.
    *
    * @generated from field: string server_id = 1 [json_name = "server_id"];
    */
   serverId: string;
 
   /**
-   * `default` or `detailed`. Unset means `default`.
+   * `default` or `detailed`. Default: `default`.
    *
    * @generated from field: optional string view = 2;
    */
@@ -260,7 +261,7 @@ export const GetConnectionRequestSchema: GenMessage<GetConnectionRequest> = /*@_
   messageDesc(file_patchbay_v1_connection_service, 4);
 
 /**
- * One connection: `success` and `data`, or in the detailed view `message` and `connection`.
+ * One connection: `success` and `data`, or `message` and `connection` in the detailed view.
  *
  * @generated from message patchbay.v1.GetConnectionResponse
  */
@@ -280,7 +281,7 @@ export type GetConnectionResponse = Message<"patchbay.v1.GetConnectionResponse">
   data?: Connection | undefined;
 
   /**
-   * A sentence about the outcome in the detailed view.
+   * A message for the user, in the detailed view.
    *
    * @generated from field: optional string message = 3;
    */
@@ -302,20 +303,20 @@ export const GetConnectionResponseSchema: GenMessage<GetConnectionResponse> = /*
   messageDesc(file_patchbay_v1_connection_service, 5);
 
 /**
- * What to change. Fields that are not supplied keep their values.
+ * The changes. Omitted fields keep their values.
  *
  * @generated from message patchbay.v1.UpdateConnectionRequest
  */
 export type UpdateConnectionRequest = Message<"patchbay.v1.UpdateConnectionRequest"> & {
   /**
-   * The number of the connection in decimal. Required.
+   * The id of the connection, a decimal number. Required.
    *
    * @generated from field: string server_id = 1 [json_name = "server_id"];
    */
   serverId: string;
 
   /**
-   * The same number again, as the alternate body shape has it; supplying it selects the alternate answer.
+   * The id of the connection again. Selects the detailed response.
    *
    * @generated from field: optional string connection_id = 2 [json_name = "connection_id"];
    */
@@ -329,14 +330,15 @@ export type UpdateConnectionRequest = Message<"patchbay.v1.UpdateConnectionReque
   agentEnabled?: boolean | undefined;
 
   /**
-   * `read`, `write` or `individual`. Narrowing ends the tokens and sessions of the connection's own client.
+   * `read`, `write` or `individual`. Narrowing it revokes the tokens and ends the sessions of the connection's own
+   * client.
    *
    * @generated from field: optional string access_type = 4 [json_name = "access_type"];
    */
   accessType?: string | undefined;
 
   /**
-   * The replacement key of the integration, 1 to 4,096 characters. The verification starts anew as `pending`.
+   * A new key for the integration, 1 to 4,096 characters. Resets the verification state to `pending`.
    *
    * @generated from field: optional string api_key = 5 [json_name = "api_key"];
    */
@@ -350,7 +352,7 @@ export type UpdateConnectionRequest = Message<"patchbay.v1.UpdateConnectionReque
   name?: string | undefined;
 
   /**
-   * What the owner wants to remember, at most 2,000 characters.
+   * The owner's description, at most 2,000 characters.
    *
    * @generated from field: optional string description = 7;
    */
@@ -364,45 +366,45 @@ export type UpdateConnectionRequest = Message<"patchbay.v1.UpdateConnectionReque
   oauth2ClientSecret?: string | undefined;
 
   /**
-   * Configuration keys to replace. Keys and secrets that are absent stay. Changing a key that decides the destination
-   * must bring the secret again.
+   * Configuration keys to replace. Omitted keys and secrets keep their values. A change of a key that determines the
+   * destination must include the secret again.
    *
    * @generated from field: google.protobuf.Struct config = 9;
    */
   config?: JsonObject | undefined;
 
   /**
-   * The ids of all tools that are switched off from now on.
+   * The ids of all disabled tools.
    *
    * @generated from field: repeated int32 disabled_tools = 10 [json_name = "disabled_tools"];
    */
   disabledTools: number[];
 
   /**
-   * Which fields to take from this message. Unset means those that are present.
+   * The fields of this message to apply. Default: all fields that are present.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 11 [json_name = "update_mask"];
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * `default` or `detailed`. Unset means `default`.
+   * `default` or `detailed`. Default: `default`.
    *
    * @generated from field: optional string view = 12;
    */
   view?: string | undefined;
 
   /**
-   * Who accepts changes of tools that the third party makes: `manual` (the owner) or `automatic`. With `automatic` all that
-   * wait are in force at once; with `manual` tools are held as they are listed next.
+   * How tool changes by the upstream are accepted: `manual` (by the owner) or `automatic`. `automatic` also accepts all
+   * pending changes; `manual` accepts the definitions that the next fetch returns.
    *
    * @generated from field: optional string accept_tool_changes = 13 [json_name = "accept_tool_changes"];
    */
   acceptToolChanges?: string | undefined;
 
   /**
-   * For how many days the arguments and results of calls are kept from now on, 0 to 30. 0 deletes what is kept; a lower
-   * number deletes what is older.
+   * How many days to keep the arguments and results of calls, 0 to 30. 0 deletes all kept contents; a lower number
+   * deletes older ones.
    *
    * @generated from field: optional int32 keep_contents_days = 14 [json_name = "keep_contents_days"];
    */
@@ -437,7 +439,7 @@ export type UpdateConnectionResponse = Message<"patchbay.v1.UpdateConnectionResp
   data?: Connection | undefined;
 
   /**
-   * A sentence about the outcome in the detailed view.
+   * A message for the user, in the detailed view.
    *
    * @generated from field: optional string message = 3;
    */
@@ -459,13 +461,13 @@ export const UpdateConnectionResponseSchema: GenMessage<UpdateConnectionResponse
   messageDesc(file_patchbay_v1_connection_service, 7);
 
 /**
- * Which connection to authorise.
+ * The connection to authorize.
  *
  * @generated from message patchbay.v1.AuthorizeConnectionRequest
  */
 export type AuthorizeConnectionRequest = Message<"patchbay.v1.AuthorizeConnectionRequest"> & {
   /**
-   * The number of the connection in decimal. Required.
+   * The id of the connection, a decimal number. Required.
    *
    * @generated from field: string server_id = 1 [json_name = "server_id"];
    */
@@ -480,7 +482,7 @@ export const AuthorizeConnectionRequestSchema: GenMessage<AuthorizeConnectionReq
   messageDesc(file_patchbay_v1_connection_service, 8);
 
 /**
- * Where to authorise it.
+ * The address for the owner's browser.
  *
  * @generated from message patchbay.v1.AuthorizeConnectionResponse
  */
@@ -508,20 +510,20 @@ export const AuthorizeConnectionResponseSchema: GenMessage<AuthorizeConnectionRe
   messageDesc(file_patchbay_v1_connection_service, 9);
 
 /**
- * Where the owner of a connection authorises it.
+ * The address where the owner authorizes a connection.
  *
  * @generated from message patchbay.v1.ConnectionAuthorization
  */
 export type ConnectionAuthorization = Message<"patchbay.v1.ConnectionAuthorization"> & {
   /**
-   * Where the owner, logged in here, goes with a browser. Works once.
+   * The address the owner opens in a browser, logged in here. Valid for one use.
    *
    * @generated from field: string authorization_url = 1 [json_name = "authorization_url"];
    */
   authorizationUrl: string;
 
   /**
-   * Until when it works, ISO 8601 in UTC: ten minutes.
+   * When the address expires, ISO 8601 in UTC, ten minutes after the response.
    *
    * @generated from field: string authorization_url_expires_at = 2 [json_name = "authorization_url_expires_at"];
    */
@@ -536,20 +538,20 @@ export const ConnectionAuthorizationSchema: GenMessage<ConnectionAuthorization> 
   messageDesc(file_patchbay_v1_connection_service, 10);
 
 /**
- * Which connection to delete.
+ * The connection to delete.
  *
  * @generated from message patchbay.v1.DeleteConnectionRequest
  */
 export type DeleteConnectionRequest = Message<"patchbay.v1.DeleteConnectionRequest"> & {
   /**
-   * The number of the connection in decimal. Required.
+   * The id of the connection, a decimal number. Required.
    *
    * @generated from field: string server_id = 1 [json_name = "server_id"];
    */
   serverId: string;
 
   /**
-   * `default` or `detailed`. Unset means `default`.
+   * `default` or `detailed`. Default: `default`.
    *
    * @generated from field: optional string view = 2;
    */
@@ -564,7 +566,7 @@ export const DeleteConnectionRequestSchema: GenMessage<DeleteConnectionRequest> 
   messageDesc(file_patchbay_v1_connection_service, 11);
 
 /**
- * The outcome: `success`, `data` (null) and `message`, or in the detailed view `message` alone.
+ * The result: `success`, `data` (null) and `message`, or only `message` in the detailed view.
  *
  * @generated from message patchbay.v1.DeleteConnectionResponse
  */
@@ -584,7 +586,7 @@ export type DeleteConnectionResponse = Message<"patchbay.v1.DeleteConnectionResp
   data?: NullValue | undefined;
 
   /**
-   * A sentence about the outcome.
+   * A message for the user.
    *
    * @generated from field: optional string message = 3;
    */
@@ -599,34 +601,35 @@ export const DeleteConnectionResponseSchema: GenMessage<DeleteConnectionResponse
   messageDesc(file_patchbay_v1_connection_service, 12);
 
 /**
- * Whose tools to list and which part of them.
+ * The connection and page of the tools to list.
  *
  * @generated from message patchbay.v1.ListConnectionToolsRequest
  */
 export type ListConnectionToolsRequest = Message<"patchbay.v1.ListConnectionToolsRequest"> & {
   /**
-   * The number of the connection in decimal. Required.
+   * The id of the connection, a decimal number. Required.
    *
    * @generated from field: string server_id = 1 [json_name = "server_id"];
    */
   serverId: string;
 
   /**
-   * How many to return, 1 to 500. Unset means up to 100.
+   * Page size, 1 to 500. Default: up to 100.
    *
    * @generated from field: optional int32 limit = 2;
    */
   limit?: number | undefined;
 
   /**
-   * How many to skip, 0 or more. Unset means 0.
+   * Number of items to skip, 0 or more. Default: 0.
    *
    * @generated from field: optional int32 offset = 3;
    */
   offset?: number | undefined;
 
   /**
-   * Whether to list every tool, switched off or out of reach included. Needs mgmt.write besides. Unset means no.
+   * Whether to include tools that are disabled or beyond the access level. Requires the scope mgmt.write as well.
+   * Default: false.
    *
    * @generated from field: optional bool include_disabled = 4 [json_name = "include_disabled"];
    */
@@ -682,28 +685,28 @@ export type ToolPage = Message<"patchbay.v1.ToolPage"> & {
   tools: Tool[];
 
   /**
-   * How many tools there are after filtering, on all pages.
+   * Total number of tools after filtering, on all pages.
    *
    * @generated from field: int32 total_count = 2 [json_name = "total_count"];
    */
   totalCount: number;
 
   /**
-   * The number of the connection.
+   * The id of the connection.
    *
    * @generated from field: int32 mcp_server_id = 3 [json_name = "mcp_server_id"];
    */
   mcpServerId: number;
 
   /**
-   * How many tools a page holds, 1 to 500. Set when a page was asked for or more than 100 tools exist.
+   * Page size, 1 to 500. Set for a paged request, and if there are more than 100 tools.
    *
    * @generated from field: optional int32 limit = 4;
    */
   limit?: number | undefined;
 
   /**
-   * How many tools precede this page. Set together with `limit`.
+   * Number of tools before this page. Set together with `limit`.
    *
    * @generated from field: optional int32 offset = 5;
    */
@@ -725,49 +728,49 @@ export const ToolPageSchema: GenMessage<ToolPage> = /*@__PURE__*/
   messageDesc(file_patchbay_v1_connection_service, 15);
 
 /**
- * Whose changes to list, and which.
+ * The connection, filters and page of the changes to list.
  *
  * @generated from message patchbay.v1.ListToolChangesRequest
  */
 export type ListToolChangesRequest = Message<"patchbay.v1.ListToolChangesRequest"> & {
   /**
-   * The number of the connection in decimal. Required.
+   * The id of the connection, a decimal number. Required.
    *
    * @generated from field: string server_id = 1 [json_name = "server_id"];
    */
   serverId: string;
 
   /**
-   * `pending` or `past`. Unset means both.
+   * `pending` or `past`. Default: both.
    *
    * @generated from field: optional string status = 2;
    */
   status?: string | undefined;
 
   /**
-   * The name of a tool: changes that concern it. Unset means all.
+   * The name of a tool whose changes to list. Default: all tools.
    *
    * @generated from field: optional string tool = 3;
    */
   tool?: string | undefined;
 
   /**
-   * `description`, `input_schema`, `output_schema`, `read_only`, `hints`, `annotations`, `request` or `listing`: changes that
-   * wait and concern that part of the definition. Unset means all.
+   * `description`, `input_schema`, `output_schema`, `read_only`, `hints`, `annotations`, `request` or `listing`:
+   * pending changes of this part of the definition. Default: all parts.
    *
    * @generated from field: optional string part = 4;
    */
   part?: string | undefined;
 
   /**
-   * How many pending changes to return, 1 to 500. Unset means 100.
+   * Page size of the pending changes, 1 to 500. Default: 100.
    *
    * @generated from field: optional int32 limit = 5;
    */
   limit?: number | undefined;
 
   /**
-   * How many of them to skip, 0 or more. Unset means 0.
+   * Number of pending changes to skip, 0 or more. Default: 0.
    *
    * @generated from field: optional int32 offset = 6;
    */
@@ -782,7 +785,7 @@ export const ListToolChangesRequestSchema: GenMessage<ListToolChangesRequest> = 
   messageDesc(file_patchbay_v1_connection_service, 16);
 
 /**
- * How the tools of a connection changed.
+ * Changes of a connection's tools.
  *
  * @generated from message patchbay.v1.ListToolChangesResponse
  */
@@ -795,35 +798,35 @@ export type ListToolChangesResponse = Message<"patchbay.v1.ListToolChangesRespon
   success: boolean;
 
   /**
-   * The latest 50 changes of 90 days, newest first. Empty where none was seen.
+   * The latest 50 changes within 90 days, newest first.
    *
    * @generated from field: repeated patchbay.v1.ToolChange data = 2;
    */
   data: ToolChange[];
 
   /**
-   * The changes that wait for the owner's word, by name; a page of them.
+   * A page of the changes that wait for the owner's review, by tool name.
    *
    * @generated from field: repeated patchbay.v1.PendingToolChange pending = 3;
    */
   pending: PendingToolChange[];
 
   /**
-   * How many of these there are after filtering, on all pages.
+   * Total number of pending changes after filtering, on all pages.
    *
    * @generated from field: int32 pending_count = 4 [json_name = "pending_count"];
    */
   pendingCount: number;
 
   /**
-   * Whether more of them follow.
+   * Whether more pending changes follow.
    *
    * @generated from field: bool has_more = 5 [json_name = "has_more"];
    */
   hasMore: boolean;
 
   /**
-   * Stands for all changes that wait, whatever the filters leave out. Accepting all of them takes it.
+   * Identifies the full list of pending changes, regardless of the filters. Send it to accept all of them.
    *
    * @generated from field: string digest = 6;
    */
@@ -838,34 +841,34 @@ export const ListToolChangesResponseSchema: GenMessage<ListToolChangesResponse> 
   messageDesc(file_patchbay_v1_connection_service, 17);
 
 /**
- * One change of a connection's tools that its third party made.
+ * One change of a connection's tools by its upstream.
  *
  * @generated from message patchbay.v1.ToolChange
  */
 export type ToolChange = Message<"patchbay.v1.ToolChange"> & {
   /**
-   * When it was seen, ISO 8601 in UTC.
+   * When it was detected, ISO 8601 in UTC.
    *
    * @generated from field: string changed_at = 1 [json_name = "changed_at"];
    */
   changedAt: string;
 
   /**
-   * The names of the tools that came, sorted.
+   * The names of the added tools, sorted.
    *
    * @generated from field: repeated string added = 2;
    */
   added: string[];
 
   /**
-   * The names of the tools that went, sorted.
+   * The names of the removed tools, sorted.
    *
    * @generated from field: repeated string removed = 3;
    */
   removed: string[];
 
   /**
-   * The names of the tools that are there before and after, and are others, sorted.
+   * The names of the changed tools, sorted.
    *
    * @generated from field: repeated string changed = 4;
    */
@@ -880,27 +883,27 @@ export const ToolChangeSchema: GenMessage<ToolChange> = /*@__PURE__*/
   messageDesc(file_patchbay_v1_connection_service, 18);
 
 /**
- * What the owner accepts: either `changes`, or `digest` for all of them.
+ * The changes to accept: either `changes`, or `digest` for all of them.
  *
  * @generated from message patchbay.v1.AcceptToolChangesRequest
  */
 export type AcceptToolChangesRequest = Message<"patchbay.v1.AcceptToolChangesRequest"> & {
   /**
-   * The number of the connection in decimal. Required.
+   * The id of the connection, a decimal number. Required.
    *
    * @generated from field: string server_id = 1 [json_name = "server_id"];
    */
   serverId: string;
 
   /**
-   * The changes to accept, one by one.
+   * The individual changes to accept.
    *
    * @generated from field: repeated patchbay.v1.AcceptedToolChange changes = 2;
    */
   changes: AcceptedToolChange[];
 
   /**
-   * The `digest` of the listed changes: accepts all that wait, if they are still those. Unset means `changes`.
+   * The `digest` of the list: accepts all pending changes if the list is still the same. Default: use `changes`.
    *
    * @generated from field: optional string digest = 3;
    */
@@ -915,7 +918,7 @@ export const AcceptToolChangesRequestSchema: GenMessage<AcceptToolChangesRequest
   messageDesc(file_patchbay_v1_connection_service, 19);
 
 /**
- * One change to accept, as its owner has seen it.
+ * One reviewed change to accept.
  *
  * @generated from message patchbay.v1.AcceptedToolChange
  */
@@ -928,7 +931,7 @@ export type AcceptedToolChange = Message<"patchbay.v1.AcceptedToolChange"> & {
   tool: string;
 
   /**
-   * The `digest` of its pending change. Required.
+   * The `digest` of the pending change. Required.
    *
    * @generated from field: string digest = 2;
    */
@@ -943,7 +946,7 @@ export const AcceptedToolChangeSchema: GenMessage<AcceptedToolChange> = /*@__PUR
   messageDesc(file_patchbay_v1_connection_service, 20);
 
 /**
- * What is in force now.
+ * The definitions that are now current.
  *
  * @generated from message patchbay.v1.AcceptToolChangesResponse
  */
@@ -956,7 +959,7 @@ export type AcceptToolChangesResponse = Message<"patchbay.v1.AcceptToolChangesRe
   success: boolean;
 
   /**
-   * What was accepted.
+   * The accepted changes.
    *
    * @generated from field: patchbay.v1.ToolChangeAcceptance data = 2;
    */
@@ -971,20 +974,20 @@ export const AcceptToolChangesResponseSchema: GenMessage<AcceptToolChangesRespon
   messageDesc(file_patchbay_v1_connection_service, 21);
 
 /**
- * The outcome of an acceptance.
+ * The result of accepting changes.
  *
  * @generated from message patchbay.v1.ToolChangeAcceptance
  */
 export type ToolChangeAcceptance = Message<"patchbay.v1.ToolChangeAcceptance"> & {
   /**
-   * The names of the tools whose definitions were put in force just now, sorted.
+   * The names of the tools whose definitions were accepted, sorted.
    *
    * @generated from field: repeated string accepted = 1;
    */
   accepted: string[];
 
   /**
-   * How many changes still wait.
+   * Number of changes that are still pending.
    *
    * @generated from field: int32 pending_count = 2 [json_name = "pending_count"];
    */
@@ -999,13 +1002,13 @@ export const ToolChangeAcceptanceSchema: GenMessage<ToolChangeAcceptance> = /*@_
   messageDesc(file_patchbay_v1_connection_service, 22);
 
 /**
- * What to watch.
+ * The connections to watch.
  *
  * @generated from message patchbay.v1.WatchConnectionsRequest
  */
 export type WatchConnectionsRequest = Message<"patchbay.v1.WatchConnectionsRequest"> & {
   /**
-   * The number of one connection in decimal. Unset means all of the account's.
+   * The id of one connection, a decimal number. Default: all connections of the account.
    *
    * @generated from field: optional string server_id = 1 [json_name = "server_id"];
    */
@@ -1033,14 +1036,14 @@ export type WatchConnectionsResponse = Message<"patchbay.v1.WatchConnectionsResp
   event: string;
 
   /**
-   * The watched connections in a snapshot, the one that changed in an update, none otherwise.
+   * All watched connections in a snapshot, the changed one in an update, otherwise empty.
    *
    * @generated from field: repeated patchbay.v1.Connection connections = 2;
    */
   connections: Connection[];
 
   /**
-   * The number of the deleted connection in decimal. Set only in `deleted`.
+   * The id of the deleted connection, a decimal number. Set only in `deleted`.
    *
    * @generated from field: optional string server_id = 3 [json_name = "server_id"];
    */
@@ -1055,19 +1058,19 @@ export const WatchConnectionsResponseSchema: GenMessage<WatchConnectionsResponse
   messageDesc(file_patchbay_v1_connection_service, 24);
 
 /**
- * Creates, reads, changes and deletes the caller's own connections. Somebody else's connection answers like a missing one.
+ * Creates, reads, updates and deletes the caller's own connections. Connections of other accounts return "not found".
  *
  * @generated from service patchbay.v1.ConnectionService
  */
 export const ConnectionService: GenService<{
   /**
-   * Creates a connection; its key is verified in the background.
+   * Creates a connection and verifies its key in the background.
    *
-   * With metadata `idempotency-key` (1 to 255 visible ASCII characters) the request can be sent again: within 24 hours the
-   * same request under the same key is answered as the first one was, with metadata `idempotency-replayed: true`, and
-   * creates nothing; an `authorization_url` is another one, and absent when none is needed any more. Sent while the first is
-   * at work, it waits for that one's outcome. Another request under the key is
-   * aborted. A key belongs to the account. A request that failed leaves its key free.
+   * Send metadata `idempotency-key` (1 to 255 visible ASCII characters) to make retries safe. Within 24 hours, the same
+   * request with the same key returns the first response with metadata `idempotency-replayed: true` and creates
+   * nothing. A replayed `authorization_url` is new, or absent if it is no longer needed. A retry during the first
+   * request waits for its result. A different request with the same key is aborted. Keys belong to the account. A
+   * failed request releases its key.
    *
    * @generated from rpc patchbay.v1.ConnectionService.CreateConnection
    */
@@ -1097,7 +1100,7 @@ export const ConnectionService: GenService<{
     output: typeof GetConnectionResponseSchema;
   },
   /**
-   * Changes what is supplied and leaves the rest as it is.
+   * Updates the supplied fields and keeps the others.
    *
    * @generated from rpc patchbay.v1.ConnectionService.UpdateConnection
    */
@@ -1107,9 +1110,9 @@ export const ConnectionService: GenService<{
     output: typeof UpdateConnectionResponseSchema;
   },
   /**
-   * Gives the address at which the owner authorises a connection by logging in at its third party: for the first time, again
-   * after an authorization was lost, for further scopes, or in the place of a key. The connection keeps its tools and
-   * settings, and what authorises it now stays in force until the new authorization is there.
+   * Returns the address where the owner authorizes a connection by logging in at the vendor. Use it for the first
+   * authorization, after an authorization was lost, for additional scopes, or to replace a key. The connection keeps
+   * its tools and settings, and its current credentials stay valid until the new authorization is complete.
    *
    * @generated from rpc patchbay.v1.ConnectionService.AuthorizeConnection
    */
@@ -1119,7 +1122,7 @@ export const ConnectionService: GenService<{
     output: typeof AuthorizeConnectionResponseSchema;
   },
   /**
-   * Deletes a connection for good: its secrets, its client and its tokens, its history and the sessions using it.
+   * Permanently deletes a connection with its secrets, client, tokens, call history and sessions.
    *
    * @generated from rpc patchbay.v1.ConnectionService.DeleteConnection
    */
@@ -1139,8 +1142,8 @@ export const ConnectionService: GenService<{
     output: typeof ListConnectionToolsResponseSchema;
   },
   /**
-   * Lists how the tools of a connection changed by themselves: what came, went and changed in its document, and the changes
-   * of definitions that wait for the owner's word.
+   * Lists the tool changes that the upstream made: tools added, removed and changed in its document, and the changed
+   * definitions that wait for the owner's review.
    *
    * @generated from rpc patchbay.v1.ConnectionService.ListToolChanges
    */
@@ -1150,8 +1153,8 @@ export const ConnectionService: GenService<{
     output: typeof ListToolChangesResponseSchema;
   },
   /**
-   * Puts definitions that a third party offers in force, as the owner has seen them. Accepting what is in force already
-   * does nothing.
+   * Accepts the proposed definitions that the owner reviewed. Accepting a definition that is already current has no
+   * effect.
    *
    * @generated from rpc patchbay.v1.ConnectionService.AcceptToolChanges
    */
@@ -1161,8 +1164,8 @@ export const ConnectionService: GenService<{
     output: typeof AcceptToolChangesResponseSchema;
   },
   /**
-   * Watches one connection or all of the account's: a snapshot first, then every change, a heartbeat every 15 seconds.
-   * Ends when the token expires or is revoked.
+   * Watches one connection or all connections of the account. Sends a snapshot, then every change, and a heartbeat
+   * every 15 seconds. The stream ends when the token expires or is revoked.
    *
    * @generated from rpc patchbay.v1.ConnectionService.WatchConnections
    */
