@@ -31,10 +31,10 @@ import { openFoundation } from "./foundation.ts";
 import type { Integration } from "../integrations/integration.ts";
 import { createSchemaValidator } from "../integrations/json-schema.ts";
 import { createCallSlots } from "../runtime/calls/call-slots.ts";
-import { createCircuits } from "../runtime/calls/circuit-breakers.ts";
+import { createCircuitBreakers } from "../runtime/calls/circuit-breakers.ts";
 import { createToolCaller } from "../runtime/calls/call-tool.ts";
-import { createInFlight } from "../runtime/sessions/active-requests.ts";
-import { createManyTools } from "../runtime/tools/tool-search-mode.ts";
+import { createActiveRequests } from "../runtime/sessions/active-requests.ts";
+import { createToolSearchMode } from "../runtime/tools/tool-search-mode.ts";
 import { createOpenStreams } from "../runtime/sessions/open-streams.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createSessions } from "../runtime/sessions/sessions.ts";
@@ -46,7 +46,7 @@ import { createJobs } from "../storage/jobs.ts";
 import { createListener } from "../storage/listener.ts";
 import { createCancellationFeed } from "../storage/stores/sessions/cancellation.ts";
 import { createChangeFeed } from "../storage/stores/connections/connection-event.ts";
-import { createOfferFeed } from "../storage/stores/sessions/offer-change.ts";
+import { createListingFeed } from "../storage/stores/sessions/offer-change.ts";
 import { createPurge } from "../storage/stores/connections/purge.ts";
 import { createVerificationQueue, hastenVerification } from "../storage/stores/connections/verification-queue.ts";
 import { createSessionStore } from "../storage/stores/sessions/session.ts";
@@ -94,7 +94,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const login = composeLogin(config, foundation, log);
   const auth = await composeAuth(config, foundation, listener, log);
   building.defer(() => auth.close());
-  const { revocations, verifier, isHonoured } = auth;
+  const { revocations, verifier, isTokenValid } = auth;
   const oauthRoutes = composeAuthorizationServer(config, foundation, login, auth, log);
   const store = composeConnectionStore(config, foundation, jobs);
   const grantedTokens = composeGrantedTokens(config, foundation, store);
@@ -127,15 +127,15 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   });
   const streamSlots = createStreamSlots();
   const callSlots = createCallSlots();
-  const watch = createWatch({ connections: store, feed, slots: streamSlots, isValid: isHonoured });
+  const watch = createWatch({ connections: store, feed, slots: streamSlots, isValid: isTokenValid });
 
   const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
   feed.onChange(({ accountId, event }) => {
-    if (event === "deleted" || event === "updated") sessions.forgetAccount(accountId);
+    if (event === "deleted" || event === "updated") sessions.invalidateAccount(accountId);
   });
   const onChange = ({ accountId, connectionId, event }: ConnectionEvent): void => {
     view.forget(accountId);
-    sessions.forgetAccount(accountId);
+    sessions.invalidateAccount(accountId);
     if (event === "deleted") revocations.add({ kind: "connection", subject: String(connectionId), before: undefined });
   };
   const authorization = composeConnectionAuthorization(config, foundation, login, {
@@ -164,7 +164,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     onError: (error) => log.warn({ err: error }, "a key that was refused could not be made due for verification"),
   });
   const toolUse = createToolUse({
-    manyTools: createManyTools({ settings: discovery.settingsView, ranking: discovery.ranking, validator }),
+    toolSearchMode: createToolSearchMode({ settings: discovery.settingsView, ranking: discovery.ranking, validator }),
     sessions,
     views: createToolViews({ connections: view, tools }),
     caller: createToolCaller({
@@ -173,7 +173,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       validator,
       history: history.history,
       contents: history.contents,
-      circuits: createCircuits(),
+      circuitBreakers: createCircuitBreakers(),
       slots: callSlots,
       onRefusedKey,
     }),
@@ -184,7 +184,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     toolChanges.close();
   });
   const callerOf = createCallerOf(config.trustProxy);
-  const offerFeed = await createOfferFeed(pool, listener);
+  const listingFeed = await createListingFeed(pool, listener);
   let ready = false;
   const transport = createTransport({
     implementations: {
@@ -197,7 +197,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         callerOf,
       }),
       integration: createIntegrationHandlers({ catalog, trials: createTrials({ catalog, validator }) }),
-      history: createHistoryHandlers(history.pastCalls),
+      history: createHistoryHandlers(history.callHistory),
       runtime: createRuntimeHandlers(runtime),
       tool: createToolHandlers(discovery.search),
       accountSettings: createAccountSettingsHandlers(discovery.settings, callerOf),
@@ -215,10 +215,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       connections: view,
       sessions,
       tools: toolUse,
-      inFlight: createInFlight({ feed: await createCancellationFeed(pool, listener), log }),
-      openStreams: createOpenStreams({ sessions, connections: view, slots: streamSlots, isHonoured, log }),
+      activeRequests: createActiveRequests({ feed: await createCancellationFeed(pool, listener), log }),
+      openStreams: createOpenStreams({ sessions, connections: view, slots: streamSlots, isTokenValid, log }),
       toolChanges,
-      features: createUpstreamFeatures({ connections: view, catalog, slots: callSlots, feed, offerFeed, log }),
+      features: createUpstreamFeatures({ connections: view, catalog, slots: callSlots, feed, listingFeed, log }),
       serverInfo,
     },
     verifier,

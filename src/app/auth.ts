@@ -13,7 +13,7 @@ export interface Auth {
   readonly revocations: Revocations;
   readonly verifier: TokenVerifier;
   /** Whether a principal's token still holds: neither expired nor revoked. */
-  readonly isHonoured: (principal: Principal) => Promise<boolean>;
+  readonly isTokenValid: (principal: Principal) => Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function composeAuth(
       personalAccessTokens: lastUse,
       grants: grantStore,
     }),
-    isHonoured: async (principal) =>
+    isTokenValid: async (principal) =>
       (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) &&
       !(await revocations.isRevoked(principal)),
     async close() {

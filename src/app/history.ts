@@ -4,8 +4,8 @@ import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
 import type { Catalog } from "../integrations/integration.ts";
 import { type CallHistory, createCallHistory } from "../runtime/calls/call-history.ts";
-import { type ContentsKeeper, createContentsKeeper } from "../runtime/calls/contents-recorder.ts";
-import { createPastCalls, type PastCalls } from "../runtime/calls/history-reader.ts";
+import { type ContentsRecorder, createContentsRecorder } from "../runtime/calls/contents-recorder.ts";
+import { createCallHistoryReader, type CallHistoryReader } from "../runtime/calls/history-reader.ts";
 import type { Sealer } from "../storage/sealing.ts";
 import { createCallContentsReader, createCallContentsStore } from "../storage/stores/calls/call-contents.ts";
 import { createCallPartitions } from "../storage/stores/calls/call-partitions.ts";
@@ -27,8 +27,8 @@ export interface HistoryDeps {
 /** The history of calls, with what was said in them where that is kept. */
 export interface History {
   readonly history: CallHistory;
-  readonly contents: ContentsKeeper;
-  readonly pastCalls: PastCalls;
+  readonly contents: ContentsRecorder;
+  readonly callHistory: CallHistoryReader;
   /** Makes the partitions that will be needed and drops those that are too old. */
   renew(): Promise<void>;
   /** Writes what waits. */
@@ -40,12 +40,12 @@ export function composeHistory(deps: HistoryDeps): History {
   const { pool, sealer, historyDays, connections, view, catalog, log } = deps;
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
   const store = createCallContentsStore({ pool, sealer, historyDays });
-  const contents = createContentsKeeper({ connections: view, catalog, store, history, log });
+  const contents = createContentsRecorder({ connections: view, catalog, store, history, log });
   const partitions = createCallPartitions(deps.maintenance, historyDays);
   return {
     history,
     contents,
-    pastCalls: createPastCalls({
+    callHistory: createCallHistoryReader({
       records: createCallRecordReader(pool),
       contents: createCallContentsReader(pool, sealer),
       connections,

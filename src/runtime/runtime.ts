@@ -1,7 +1,7 @@
 import type { Principal } from "../identity/principal.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
-import { following } from "./calls/deadline.ts";
+import { withLinkedController } from "./calls/deadline.ts";
 import type { ToolPage } from "./tools/list-tools.ts";
 import { RpcError } from "../integrations/rpc-error.ts";
 import { negotiateProtocolVersion, parseClientInfo, type Peer } from "./sessions/session.ts";
@@ -67,7 +67,9 @@ export function createRuntime({ sessions, tools, serverInfo }: RuntimeDeps): Run
       const found = sessions.require(principal, sessionId);
       const session = found instanceof Promise ? await found : found;
       try {
-        return await following(signal, (controller) => tools.call(principal, session, name, args, { controller }));
+        return await withLinkedController(signal, (controller) =>
+          tools.call(principal, session, name, args, { controller }),
+        );
       } catch (thrown) {
         // Only MCP clients know what to do with an upstream's own error.
         if (thrown instanceof RpcError) return errorResult(thrown.message);

@@ -16,11 +16,11 @@ import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
 import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { createCallHistory } from "../../src/runtime/calls/call-history.ts";
-import { createContentsKeeper } from "../../src/runtime/calls/contents-recorder.ts";
+import { createContentsRecorder } from "../../src/runtime/calls/contents-recorder.ts";
 import { createCallSlots } from "../../src/runtime/calls/call-slots.ts";
-import { createCircuits } from "../../src/runtime/calls/circuit-breakers.ts";
+import { createCircuitBreakers } from "../../src/runtime/calls/circuit-breakers.ts";
 import { createToolCaller } from "../../src/runtime/calls/call-tool.ts";
-import { createManyTools } from "../../src/runtime/tools/tool-search-mode.ts";
+import { createToolSearchMode } from "../../src/runtime/tools/tool-search-mode.ts";
 import { createRuntime } from "../../src/runtime/runtime.ts";
 import { createSessions } from "../../src/runtime/sessions/sessions.ts";
 import { createToolChanges } from "../../src/runtime/tools/tool-changes.ts";
@@ -193,7 +193,7 @@ export async function createWorld(
     const sessions = createSessions({ store: sessionStore, idleSeconds: options.idleSeconds ?? 86_400, log });
     const history = createCallHistory({ store: createCallRecordStore(pool), log });
     const contentsStore = createCallContentsStore({ pool, sealer, historyDays: 30 });
-    const contents = createContentsKeeper({ connections: view, catalog, store: contentsStore, history, log });
+    const contents = createContentsRecorder({ connections: view, catalog, store: contentsStore, history, log });
     const views = createToolViews({ connections: view, tools });
     const validator = createSchemaValidator();
     const settingsFeed = await createSettingsFeed(listener);
@@ -204,13 +204,13 @@ export async function createWorld(
       validator,
       history,
       contents,
-      circuits: createCircuits({ now: options.now ?? Date.now }),
+      circuitBreakers: createCircuitBreakers({ now: options.now ?? Date.now }),
       onRefusedKey: (connection) => void refusedKeys.push(connection.id),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
       slots: createCallSlots(options.maxInFlight, options.maxOfAccount),
     });
-    const manyTools = createManyTools({ settings, ranking: createToolRanking(), validator });
-    const toolUse = createToolUse({ sessions, views, caller, manyTools });
+    const toolSearchMode = createToolSearchMode({ settings, ranking: createToolRanking(), validator });
+    const toolUse = createToolUse({ sessions, views, caller, toolSearchMode });
     const toolChanges = createToolChanges({ tools: toolUse, feed, settingsFeed, log });
     const runtime = createRuntime({
       sessions,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CallFilter, CallPosition, KeptCall } from "../../src/runtime/calls/call-record.ts";
+import type { CallFilter, CallPosition, StoredCall } from "../../src/runtime/calls/call-record.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
 import { createCallRecordReader } from "../../src/storage/stores/calls/call-record-reader.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 async function page(filter: Partial<CallFilter>, before: CallPosition | undefined, limit: number) {
-  let calls: readonly KeptCall[] = [];
+  let calls: readonly StoredCall[] = [];
   const plans = await explain(database.pool, async (pool) => {
     calls = await createCallRecordReader(pool).page("a", { ...ALL, ...filter }, before, limit);
   });

@@ -1,7 +1,7 @@
 import type { Scrubber } from "../../integrations/scrub.ts";
 import type { CallResult } from "../../integrations/tool.ts";
 import { isJsonObject, parseJson, printJson, type JsonObject } from "../../json.ts";
-import type { CallRecord, KeptCall } from "./call-record.ts";
+import type { CallRecord, StoredCall } from "./call-record.ts";
 import { createJsonCutter, type JsonCutter } from "./cut-json.ts";
 
 /** How many characters of the arguments are kept, and of the result, about as JSON counts them. */
@@ -10,7 +10,7 @@ export const MAX_KEPT_CHARACTERS = 64 * 1024;
 const MAX_DEPTH = 64;
 
 /** What a tool answered, as it is kept. */
-export interface KeptResult {
+export interface StoredResult {
   readonly content: readonly JsonObject[];
   readonly isError: boolean;
   readonly structuredContent?: JsonObject;
@@ -21,7 +21,7 @@ export interface CallContents {
   readonly args: JsonObject;
   readonly areArgsCut: boolean;
   /** Undefined where there was none: the caller gave up, or we failed. */
-  readonly result: KeptResult | undefined;
+  readonly result: StoredResult | undefined;
   readonly isResultCut: boolean;
 }
 
@@ -38,8 +38,8 @@ export interface CallContentsStore {
 }
 
 /** A call with what was said in it, and until when that is kept at most. */
-export interface ReadCall {
-  readonly call: KeptCall;
+export interface StoredCallContents {
+  readonly call: StoredCall;
   readonly contents: CallContents;
   readonly keptUntil: Date;
 }
@@ -47,11 +47,11 @@ export interface ReadCall {
 /** The contents to read, of connections that exist and keep them. Throws DomainError `unavailable` when the database cannot be reached. */
 export interface CallContentsReader {
   /** Undefined for a call that is missing, of another connection or account, not kept or not kept any more. */
-  find(accountId: string, connectionId: number, callId: number): Promise<ReadCall | undefined>;
+  find(accountId: string, connectionId: number, callId: number): Promise<StoredCallContents | undefined>;
 }
 
 /** Prepares what was said in a call for keeping. Costs what is kept, however large the call was. */
-export function contentsOf(args: JsonObject, result: CallResult | undefined, scrubber: Scrubber): CallContents {
+export function prepareContents(args: JsonObject, result: CallResult | undefined, scrubber: Scrubber): CallContents {
   const argsCutter = createJsonCutter(MAX_KEPT_CHARACTERS, (text) => scrubber.text(text));
   const resultCutter = createJsonCutter(MAX_KEPT_CHARACTERS, (text) => scrubber.text(text));
   return {
@@ -66,7 +66,7 @@ function copyResult(
   { content, isError, structuredContent }: CallResult,
   cutter: JsonCutter,
   scrubber: Scrubber,
-): KeptResult {
+): StoredResult {
   const blocks: JsonObject[] = [];
   for (const block of content) {
     if (cutter.left() > 0) blocks.push(copyBlock(block, cutter, scrubber));
@@ -100,7 +100,7 @@ export function printContents({ args, areArgsCut, result, isResultCut }: CallCon
   });
 }
 
-function toJson({ content, isError, structuredContent }: KeptResult): JsonObject {
+function toJson({ content, isError, structuredContent }: StoredResult): JsonObject {
   return {
     content: [...content],
     isError,
@@ -122,7 +122,7 @@ export function parseContents(text: string): CallContents {
   };
 }
 
-function parseResult({ content, isError, structuredContent }: JsonObject): KeptResult {
+function parseResult({ content, isError, structuredContent }: JsonObject): StoredResult {
   return {
     content: Array.isArray(content) ? content.filter((block): block is JsonObject => isJsonObject(block)) : [],
     isError: isError === true,

@@ -57,13 +57,13 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
       try {
         await store.append(batch);
       } catch (error) {
-        const isPassing = error instanceof DomainError && (error.kind === "unavailable" || error.kind === "conflict");
-        if (isPassing) waiting = [...batch, ...waiting];
+        const isTemporary = error instanceof DomainError && (error.kind === "unavailable" || error.kind === "conflict");
+        if (isTemporary) waiting = [...batch, ...waiting];
         // What the database refuses today it refuses tomorrow; kept, it would block everything behind it.
         else dropped += batch.length;
         log.warn({ err: error, waiting: waiting.length, dropped }, "the history of calls could not be written");
         dropped = 0;
-        if (isPassing) {
+        if (isTemporary) {
           schedule();
           return;
         }

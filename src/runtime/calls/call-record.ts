@@ -24,7 +24,7 @@ export interface CallRecord {
 }
 
 /** A record at rest, with the number it was given. */
-export interface KeptCall extends CallRecord {
+export interface StoredCall extends CallRecord {
   /** Unique within the account; of two records of the same moment the later has the higher one. */
   readonly id: number;
   /** Whether its arguments and result can be read. */
@@ -88,7 +88,7 @@ export interface CallRecordStore {
 /** The history to read: of connections that exist alone. Throws DomainError `unavailable` when the database cannot be reached. */
 export interface CallRecordReader {
   /** Records before a position, or the newest, newest first. */
-  page(accountId: string, filter: CallFilter, before: CallPosition | undefined, limit: number): Promise<KeptCall[]>;
+  page(accountId: string, filter: CallFilter, before: CallPosition | undefined, limit: number): Promise<StoredCall[]>;
   /** The groups with the most calls, by day, connection and tool, and how many there are in all. */
   usage(
     accountId: string,

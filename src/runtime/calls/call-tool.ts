@@ -10,21 +10,21 @@ import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import { roundNumbers, type JsonObject } from "../../json.ts";
 import { createTimeLimit } from "../../time-limit.ts";
 import type { CallHistory } from "./call-history.ts";
-import type { ContentsKeeper } from "./contents-recorder.ts";
+import type { ContentsRecorder } from "./contents-recorder.ts";
 import type { CallOutcome, CallRecord } from "./call-record.ts";
 import type { CallSlots } from "./call-slots.ts";
-import type { Circuits, Ending } from "./circuit-breakers.ts";
+import type { CircuitBreakers, CallEnding } from "./circuit-breakers.ts";
 import { connectionRefusal } from "./connection-refusal.ts";
-import { withDeadline, type Outcome } from "./deadline.ts";
+import { withDeadline, type DeadlineOutcome } from "./deadline.ts";
 import { jsonSize } from "./json-size.ts";
-import type { OfferedTool } from "../tools/tools-in-view.ts";
+import type { CallableTool } from "../tools/tools-in-view.ts";
 
 /** How long an upstream may take to answer a call, in milliseconds. */
 export const CALL_TIMEOUT_MS = 30_000;
 
 /** One call of a tool, everything about its name settled. */
 export interface ToolCall {
-  readonly offer: OfferedTool;
+  readonly callable: CallableTool;
   readonly args: JsonObject;
   /** The client on whose behalf it goes out. */
   readonly clientId: string;
@@ -37,7 +37,7 @@ export interface ToolCall {
 /** Dispatches calls to integrations. */
 export interface ToolCaller {
   /** Why a call would be refused before anything is sent, as a result a model can act on; undefined when it may go out. */
-  refusal(offer: OfferedTool, args: JsonObject): CallResult | undefined | Promise<CallResult | undefined>;
+  refusal(callable: CallableTool, args: JsonObject): CallResult | undefined | Promise<CallResult | undefined>;
   /** Records a call that was refused. */
   recordRefusal(call: ToolCall, result: CallResult): void;
   /** Sends the call and answers with what came back. Rejects when the caller went away and for faults of ours. */
@@ -51,8 +51,8 @@ export interface ToolCallerDeps {
   readonly validator: SchemaValidator;
   readonly history: CallHistory;
   /** For the connections whose owner wants arguments and results kept. */
-  readonly contents: ContentsKeeper;
-  readonly circuits: Circuits;
+  readonly contents: ContentsRecorder;
+  readonly circuitBreakers: CircuitBreakers;
   /** Told of every call whose upstream refused the connection's key. Must not throw. */
   readonly onRefusedKey: (connection: Connection) => void;
   readonly timeoutMs?: number;
@@ -67,7 +67,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
   const deadline = createTimeLimit(timeoutMs);
 
   function record(call: ToolCall, startedAt: number, outcome: CallOutcome, result: CallResult | undefined): void {
-    const { connection, tool } = call.offer;
+    const { connection, tool } = call.callable;
     const made: CallRecord = {
       accountId: connection.accountId,
       connectionId: connection.id,
@@ -83,7 +83,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     else deps.contents.record(connection, made, { args: call.args, result });
   }
 
-  function argumentProblem({ connection, tool }: OfferedTool, args: JsonObject): Problem | Promise<Problem> {
+  function argumentProblem({ connection, tool }: CallableTool, args: JsonObject): Problem | Promise<Problem> {
     const schema = tool.definition.inputSchema;
     const check = (value: JsonObject) => deps.validator.validate(schema, value, connection.accountId);
     const recheck = (problem: Problem): Problem | Promise<Problem> => {
@@ -96,15 +96,15 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
   }
 
   function send(integration: Integration, call: ToolCall, signal: AbortSignal): Promise<CallResult> {
-    const { offer, args, relay } = call;
+    const { callable, args, relay } = call;
     const sendTo = (target: Target): Promise<CallResult> =>
-      integration.callTool(target, offer.tool.definition, args, { ...relay, signal });
-    const target = deps.connections.target(offer.connection);
+      integration.callTool(target, callable.tool.definition, args, { ...relay, signal });
+    const target = deps.connections.target(callable.connection);
     return target instanceof Promise ? target.then(sendTo) : sendTo(target);
   }
 
-  function conclude(call: ToolCall, startedAt: number, outcome: Outcome<CallResult>): CallResult {
-    const { connection } = call.offer;
+  function conclude(call: ToolCall, startedAt: number, outcome: DeadlineOutcome<CallResult>): CallResult {
+    const { connection } = call.callable;
     switch (outcome.kind) {
       case "done":
         record(call, startedAt, outcomeOf(outcome.result), outcome.result);
@@ -120,7 +120,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       }
       case "cancelled":
         record(call, startedAt, "cancelled", undefined);
-        throw callCancelled(call.controller.signal.reason);
+        throw callCanceled(call.controller.signal.reason);
       case "failed":
         record(call, startedAt, "upstream_error", undefined);
         if (outcome.error instanceof DomainError) throw outcome.error;
@@ -135,10 +135,10 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
   }
 
   return {
-    refusal(offer, args) {
-      const reason = connectionRefusal(offer.connection);
+    refusal(callable, args) {
+      const reason = connectionRefusal(callable.connection);
       if (reason !== undefined) return errorResult(reason);
-      const problem = argumentProblem(offer, args);
+      const problem = argumentProblem(callable, args);
       return problem instanceof Promise ? problem.then(problemResult, checkRefusedResult) : problemResult(problem);
     },
 
@@ -147,24 +147,24 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     },
 
     async dispatch(call) {
-      const { connection } = call.offer;
+      const { connection } = call.callable;
       const integration = deps.catalog.get(connection.serverType);
       if (integration === undefined) {
         throw new DomainError("internal", `connections of type ${connection.serverType} are not served here.`);
       }
       const refusal = slots.take(connection);
       if (refusal !== undefined) return refuse(call, refusal);
-      const admission = deps.circuits.admit(connection);
-      let ending: Ending = "unknown";
+      const admission = deps.circuitBreakers.admit(connection);
+      let callEnding: CallEnding = "unknown";
       try {
         if (admission.kind === "open") return refuse(call, circuitRefusal(connection.name, admission.nextAttemptAt));
         const startedAt = Date.now();
         const outcome = await withDeadline(call.controller, deadline, (signal) => send(integration, call, signal));
-        ending = endingOf(outcome);
+        callEnding = callEndingOf(outcome);
         return conclude(call, startedAt, outcome);
       } finally {
         slots.release(connection);
-        if (admission.kind !== "open") deps.circuits.ended(connection, admission, ending);
+        if (admission.kind !== "open") deps.circuitBreakers.ended(connection, admission, callEnding);
       }
     },
   };
@@ -183,7 +183,7 @@ function checkRefusedResult(error: unknown): CallResult {
 }
 
 /** What a call tells of its upstream. What we failed at, and what a caller did not wait for, tells nothing. */
-function endingOf(outcome: Outcome<CallResult>): Ending {
+function callEndingOf(outcome: DeadlineOutcome<CallResult>): CallEnding {
   if (outcome.kind === "timed_out") return "failed";
   if (outcome.kind !== "done" || outcome.result.upstreamFault === "held_back") return "unknown";
   return outcome.result.upstreamFault === "down" ? "failed" : "answered";
@@ -208,7 +208,7 @@ function resultSize({ content, structuredContent }: CallResult): number {
 }
 
 /** The caller's own reason where it is an error, so that each face says its own. Nobody may be left to hear it. */
-function callCancelled(reason: unknown): Error {
+function callCanceled(reason: unknown): Error {
   return reason instanceof Error
     ? reason
     : new DomainError("unavailable", "The call was cancelled.", { cause: reason });

@@ -24,72 +24,72 @@ export type Admission =
   | { readonly kind: "open"; readonly nextAttemptAt: Date };
 
 /** How a call that was let through ended: `unknown` where it says nothing about the upstream. */
-export type Ending = "answered" | "failed" | "unknown";
+export type CallEnding = "answered" | "failed" | "unknown";
 
 /**
  * Circuits of this replica, one a connection: after five failures in a row within a minute nothing is sent for a while, then
  * one call as a trial; its success closes the circuit, its failure doubles the pause.
  */
-export interface Circuits {
+export interface CircuitBreakers {
   /** Asks whether a call may go out now. Whoever is let through must say how it ended. */
   admit(connection: CircuitKey): Admission;
   /** Tells how a call ended that `admit` let through. */
-  ended(connection: CircuitKey, admission: Admission, ending: Ending): void;
+  ended(connection: CircuitKey, admission: Admission, callEnding: CallEnding): void;
 }
 
-interface Trouble {
+interface FailureRecord {
   readonly keyVersion: number;
   /** When the failures since the last answer were, in milliseconds; at most five. */
   failedAt: number[];
   /** Undefined while the circuit is closed. */
-  open: { until: number; readonly pauseMs: number; isTried: boolean } | undefined;
+  open: { until: number; readonly pauseMs: number; isTrialRunning: boolean } | undefined;
 }
 
 /** Makes the circuits. `now` is milliseconds since 1970. */
-export function createCircuits({ now = Date.now }: { readonly now?: () => number } = {}): Circuits {
-  const troubles = new LRUCache<number, Trouble>(atMost(MAX_REMEMBERED));
+export function createCircuitBreakers({ now = Date.now }: { readonly now?: () => number } = {}): CircuitBreakers {
+  const records = new LRUCache<number, FailureRecord>(atMost(MAX_REMEMBERED));
 
-  function troubleOf({ id, keyVersion }: CircuitKey): Trouble | undefined {
-    const trouble = troubles.get(id);
-    return trouble?.keyVersion === keyVersion ? trouble : undefined;
+  function recordOf({ id, keyVersion }: CircuitKey): FailureRecord | undefined {
+    const record = records.get(id);
+    return record?.keyVersion === keyVersion ? record : undefined;
   }
 
-  function openFor(trouble: Trouble, pauseMs: number): void {
-    trouble.open = { until: now() + pauseMs, pauseMs, isTried: false };
+  function openFor(record: FailureRecord, pauseMs: number): void {
+    record.open = { until: now() + pauseMs, pauseMs, isTrialRunning: false };
   }
 
   function failed(connection: CircuitKey, isTrial: boolean): void {
-    const trouble = troubleOf(connection) ?? { keyVersion: connection.keyVersion, failedAt: [], open: undefined };
-    troubles.set(connection.id, trouble);
-    if (trouble.open !== undefined) {
+    const record = recordOf(connection) ?? { keyVersion: connection.keyVersion, failedAt: [], open: undefined };
+    records.set(connection.id, record);
+    if (record.open !== undefined) {
       // Calls that were under way when it opened say nothing new.
-      if (isTrial) openFor(trouble, Math.min(trouble.open.pauseMs * 2, LONGEST_PAUSE_MS));
+      if (isTrial) openFor(record, Math.min(record.open.pauseMs * 2, LONGEST_PAUSE_MS));
       return;
     }
-    trouble.failedAt = [...trouble.failedAt, now()].filter((at) => at > now() - WINDOW_MS);
-    if (trouble.failedAt.length >= FAILURES) openFor(trouble, FIRST_PAUSE_MS);
+    record.failedAt = [...record.failedAt, now()].filter((at) => at > now() - WINDOW_MS);
+    if (record.failedAt.length >= FAILURES) openFor(record, FIRST_PAUSE_MS);
   }
 
   return {
     admit(connection) {
-      const open = troubleOf(connection)?.open;
+      const open = recordOf(connection)?.open;
       if (open === undefined) return { kind: "closed" };
-      if (open.isTried || now() < open.until) return { kind: "open", nextAttemptAt: new Date(open.until) };
-      open.isTried = true;
+      if (open.isTrialRunning || now() < open.until) return { kind: "open", nextAttemptAt: new Date(open.until) };
+      open.isTrialRunning = true;
       return { kind: "trial" };
     },
 
-    ended(connection, admission, ending) {
+    ended(connection, admission, callEnding) {
       const isTrial = admission.kind === "trial";
-      if (ending === "failed") {
+      if (callEnding === "failed") {
         failed(connection, isTrial);
         return;
       }
-      const trouble = troubleOf(connection);
-      if (trouble === undefined) return;
-      if (ending === "answered") troubles.delete(connection.id);
+      const record = recordOf(connection);
+      if (record === undefined) return;
+      if (callEnding === "answered") records.delete(connection.id);
       // The next call is the trial then.
-      else if (isTrial && trouble.open !== undefined) trouble.open.isTried = false;
+      else if (isTrial && record.open !== undefined) record.open.isTrialRunning = false;
     },
   };
 }

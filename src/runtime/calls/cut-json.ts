@@ -5,7 +5,7 @@ export const CUT_MARK = "… [cut]";
 /** Deeper values are left out: nobody reads them, and what prints them has a stack. */
 const MAX_DEPTH = 32;
 /** Beyond what is kept, so much of a long text is looked at as well: no secret is longer, however it is written. */
-const MARGIN = 128 * 1024;
+const SECRET_MARGIN = 128 * 1024;
 
 /** A copy that fits its bounds. */
 export interface CutJson<T> {
@@ -36,10 +36,10 @@ export function createJsonCutter(maxCharacters: number, scrub: (text: string) =>
 
   function copyText(text: string): string {
     const room = Math.max(0, left);
-    const seen = text.length > room + MARGIN ? text.slice(0, room + MARGIN) : text;
+    const seen = text.length > room + SECRET_MARGIN ? text.slice(0, room + SECRET_MARGIN) : text;
     const clean = scrub(seen);
     // What was not seen whole may end within a secret.
-    const whole = seen === text ? clean.length : clean.length - MARGIN;
+    const whole = seen === text ? clean.length : clean.length - SECRET_MARGIN;
     if (seen === text && clean.length <= room) {
       left -= clean.length + 2;
       return clean;

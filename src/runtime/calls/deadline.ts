@@ -4,7 +4,7 @@ import type { TimeLimit } from "../../time-limit.ts";
 export type Interruption = "timed_out" | "cancelled";
 
 /** What came of work under a deadline. */
-export type Outcome<Result> =
+export type DeadlineOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: Interruption };
@@ -22,7 +22,7 @@ export function withDeadline<Result>(
   controller: AbortController,
   limit: TimeLimit,
   work: (signal: AbortSignal) => Promise<Result>,
-): Promise<Outcome<Result>> {
+): Promise<DeadlineOutcome<Result>> {
   const { signal } = controller;
   return new Promise((resolve) => {
     if (signal.aborted) {
@@ -30,7 +30,7 @@ export function withDeadline<Result>(
       return;
     }
     const stop = limit.start(() => controller.abort(TIMED_OUT));
-    const settle = (outcome: Outcome<Result>): void => {
+    const settle = (outcome: DeadlineOutcome<Result>): void => {
       stop();
       resolve(outcome);
     };
@@ -56,7 +56,7 @@ export function withDeadline<Result>(
 const ONCE = { once: true };
 
 /** Runs work with a controller of its own, which is aborted when the signal is. */
-export async function following<Result>(
+export async function withLinkedController<Result>(
   signal: AbortSignal | undefined,
   work: (controller: AbortController) => Promise<Result>,
 ): Promise<Result> {

@@ -2,7 +2,7 @@ import { type Principal, reaches } from "../../identity/principal.ts";
 import type { Connection } from "../../connections/connection.ts";
 import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 import { DomainError, invalid } from "../../domain-error.ts";
-import type { CallContentsReader, ReadCall } from "./call-contents.ts";
+import type { CallContentsReader, StoredCallContents } from "./call-contents.ts";
 import {
   CALL_OUTCOMES,
   USAGE_KEYS,
@@ -11,7 +11,7 @@ import {
   type CallPosition,
   type CallRecordReader,
   type ConnectionUsage,
-  type KeptCall,
+  type StoredCall,
   type UsageGroup,
   type UsageKey,
 } from "./call-record.ts";
@@ -53,17 +53,17 @@ export interface UsageQuery extends CallQuery {
  * What a principal can read of the calls through its own connections. A bound token sees those of its connection alone.
  * Throws `not_found` for a connection that is missing, deleted, somebody else's or outside a bound token.
  */
-export interface PastCalls {
-  list(principal: Principal, query: CallPageQuery): Promise<{ calls: KeptCall[]; nextCursor: string | undefined }>;
+export interface CallHistoryReader {
+  list(principal: Principal, query: CallPageQuery): Promise<{ calls: StoredCall[]; nextCursor: string | undefined }>;
   usage(principal: Principal, query: UsageQuery): Promise<{ groups: UsageGroup[]; hasMore: boolean }>;
   /** What was said in one call. Throws `not_found` as well when that is not kept. */
-  get(principal: Principal, serverId: string, callId: string): Promise<ReadCall>;
+  get(principal: Principal, serverId: string, callId: string): Promise<StoredCallContents>;
   /** Of every connection in view, oldest first, used or not; calls and errors of the last 24 hours. */
   usageOfConnections(principal: Principal): Promise<ConnectionUsage[]>;
 }
 
 /** What reading the history needs. */
-export interface PastCallsDeps {
+export interface CallHistoryReaderDeps {
   readonly records: CallRecordReader;
   readonly contents: CallContentsReader;
   readonly connections: { find(accountId: string, id: number): Promise<Connection | undefined> };
@@ -72,7 +72,12 @@ export interface PastCallsDeps {
 }
 
 /** Makes the use cases of the history. */
-export function createPastCalls({ records, contents, connections, now = Date.now }: PastCallsDeps): PastCalls {
+export function createCallHistoryReader({
+  records,
+  contents,
+  connections,
+  now = Date.now,
+}: CallHistoryReaderDeps): CallHistoryReader {
   async function connectionOf(principal: Principal, serverId: string | undefined): Promise<number | undefined> {
     if (serverId === undefined) return principal.connectionId;
     const id = reachableId(principal, serverId);

@@ -5,18 +5,24 @@ import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ToolCaller } from "./call-tool.ts";
 import { createToolPages, type ToolPage } from "../tools/list-tools.ts";
-import { foundResult, type ManyTools } from "../tools/tool-search-mode.ts";
+import { foundResult, type ToolSearchMode } from "../tools/tool-search-mode.ts";
 import { FIND_TOOLS, isMetaToolName, META_TOOLS } from "../tools/meta-tools.ts";
 import { ambiguousResult, resolveTool, UnknownTool, unknownTool } from "../tools/resolve-tool.ts";
 import type { Session } from "../sessions/session.ts";
-import { createSessionTools, isBare, type ListedTool, type NameMemory, NO_MEMORY } from "../tools/session-tools.ts";
+import {
+  createSessionTools,
+  isBare,
+  type ListedTool,
+  type NameOwners,
+  NO_NAME_OWNERS,
+} from "../tools/session-tools.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { OfferedTool, ToolView, ToolViews } from "../tools/tools-in-view.ts";
+import type { CallableTool, ToolView, ToolViews } from "../tools/tools-in-view.ts";
 
 /** How long a listing waits for the very first tools of a connection, in milliseconds: without them it is incomplete. */
-const LISTING_PATIENCE_MS = 10_000;
+const LIST_WAIT_MS = 10_000;
 /** How long a call waits for those of connections it may not even mean, in milliseconds. */
-const CALLING_PATIENCE_MS = 2_000;
+const CALL_WAIT_MS = 2_000;
 
 /** How one call is made. */
 export interface UseOptions {
@@ -24,7 +30,7 @@ export interface UseOptions {
   readonly controller: AbortController;
   readonly relay?: Relay | undefined;
   /** Looks at the tool once the name is settled, before anything else; what it throws ends the call. */
-  readonly inspect?: ((offer: OfferedTool) => void) | undefined;
+  readonly inspect?: ((callable: CallableTool) => void) | undefined;
 }
 
 /**
@@ -51,18 +57,18 @@ export interface ToolUseDeps {
   readonly sessions: Sessions;
   readonly views: ToolViews;
   readonly caller: ToolCaller;
-  readonly manyTools: ManyTools;
+  readonly toolSearchMode: ToolSearchMode;
 }
 
 /** The use of tools. A warm call asks the database nothing: session, view and compiled schema are in memory. */
 export function createToolUse(deps: ToolUseDeps): ToolUse {
-  const { sessions, views, caller, manyTools } = deps;
+  const { sessions, views, caller, toolSearchMode } = deps;
   const sessionTools = createSessionTools();
   const pages = createToolPages();
 
   /** Has the session remember what it must before the call goes out; false when that came to nothing. */
-  async function remember(session: Session, offer: OfferedTool, bare: boolean, isSent: boolean): Promise<boolean> {
-    const { tool, connection } = offer;
+  async function remember(session: Session, callable: CallableTool, bare: boolean, isSent: boolean): Promise<boolean> {
+    const { tool, connection } = callable;
     // A bound session sees one connection and ends with it: there is nothing to remember.
     if (session.connectionId !== undefined) return true;
     const isNamed = !bare || session.bareNameOwners.get(tool.id) === connection.id;
@@ -81,8 +87,8 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     session: Session | undefined,
     view: ToolView,
   ): readonly ListedTool[] | Promise<readonly ListedTool[]> {
-    const { tools } = sessionTools.listing(session ?? NO_MEMORY, view);
-    const searched = manyTools.areSearched(principal, tools);
+    const { tools } = sessionTools.listing(session ?? NO_NAME_OWNERS, view);
+    const searched = toolSearchMode.isOnFor(principal, tools);
     if (searched instanceof Promise) return searched.then((are) => (are ? META_TOOLS : tools));
     return searched ? META_TOOLS : tools;
   }
@@ -91,9 +97,9 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
   async function rememberFound(
     session: Session | undefined,
     view: ToolView,
-    found: readonly OfferedTool[],
-  ): Promise<NameMemory> {
-    if (session === undefined || session.connectionId !== undefined) return session ?? NO_MEMORY;
+    found: readonly CallableTool[],
+  ): Promise<NameOwners> {
+    if (session === undefined || session.connectionId !== undefined) return session ?? NO_NAME_OWNERS;
     const { unclaimed } = sessionTools.listing(session, view);
     const fresh = found.filter(({ tool, connection }) => unclaimed.get(tool.id) === connection.id);
     if (fresh.length === 0) return session;
@@ -102,15 +108,15 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
   }
 
   async function find(session: Session | undefined, view: ToolView, args: JsonObject): Promise<CallResult> {
-    const wish = manyTools.readWish(args);
+    const wish = toolSearchMode.readFindTools(args);
     if (wish.kind === "refused") return wish.result;
-    const { tools } = sessionTools.listing(session ?? NO_MEMORY, view);
-    const { items, totalCount } = await manyTools.find(tools, wish);
-    const offers = items.map(({ offer }) => offer);
-    const memory = await rememberFound(session, view, offers);
-    const found = offers.map((offer) => {
-      const { bareName, qualifiedName } = offer;
-      return { offer, name: isBare(memory, view, offer) && !isMetaToolName(bareName) ? bareName : qualifiedName };
+    const { tools } = sessionTools.listing(session ?? NO_NAME_OWNERS, view);
+    const { items, totalCount } = await toolSearchMode.find(tools, wish);
+    const callables = items.map(({ callable }) => callable);
+    const memory = await rememberFound(session, view, callables);
+    const found = callables.map((callable) => {
+      const { bareName, qualifiedName } = callable;
+      return { callable, name: isBare(memory, view, callable) && !isMetaToolName(bareName) ? bareName : qualifiedName };
     });
     return foundResult(found, totalCount);
   }
@@ -122,7 +128,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     args: JsonObject,
     options: UseOptions,
   ): Promise<CallResult> {
-    const inner = manyTools.readInnerCall(args);
+    const inner = toolSearchMode.readCallTool(args);
     if (inner.kind === "refused") return inner.result;
     try {
       // `inspect` is about the tool that the client named, which is `call_tool`.
@@ -135,7 +141,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
 
   const use: ToolUse = {
     async list(principal, session, cursor) {
-      const view = await views.of(principal, LISTING_PATIENCE_MS);
+      const view = await views.of(principal, LIST_WAIT_MS);
       const now = listed(principal, session, view);
       const shown = now instanceof Promise ? await now : now;
       if (session === undefined || shown === META_TOOLS) return pages.page(shown, cursor);
@@ -151,7 +157,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     },
 
     all(principal, session) {
-      const seen = views.of(principal, LISTING_PATIENCE_MS);
+      const seen = views.of(principal, LIST_WAIT_MS);
       return seen instanceof Promise
         ? seen.then((view) => listed(principal, session, view))
         : listed(principal, session, seen);
@@ -160,27 +166,27 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     async call(principal, session, name, args, options) {
       const { controller, relay, inspect } = options;
       if (name === "") throw invalid("name", "name is required: the name of the tool to call.");
-      const seen = views.of(principal, CALLING_PATIENCE_MS);
+      const seen = views.of(principal, CALL_WAIT_MS);
       const view = seen instanceof Promise ? await seen : seen;
 
       if (isMetaToolName(name) && (await listed(principal, session, view)) === META_TOOLS) {
         return name === FIND_TOOLS.name ? find(session, view, args) : callInner(principal, session, args, options);
       }
 
-      const resolution = resolveTool(session ?? NO_MEMORY, view, name);
+      const resolution = resolveTool(session ?? NO_NAME_OWNERS, view, name);
       if (resolution.kind === "unknown") throw unknownTool(name);
       if (resolution.kind === "moved") throw unknownTool(name, resolution.candidates);
       if (resolution.kind === "ambiguous") return ambiguousResult(name, resolution.candidates);
 
-      const { offer, bare } = resolution;
-      inspect?.(offer);
-      const refused = caller.refusal(offer, args);
+      const { callable, bare } = resolution;
+      inspect?.(callable);
+      const refused = caller.refusal(callable, args);
       const refusal = refused instanceof Promise ? await refused : refused;
       if (session !== undefined) {
-        const isRemembered = await remember(session, offer, bare, refusal === undefined);
+        const isRemembered = await remember(session, callable, bare, refusal === undefined);
         if (!isRemembered) throw unknownTool(name);
       }
-      const call = { offer, args, clientId: principal.clientId, controller, relay };
+      const call = { callable, args, clientId: principal.clientId, controller, relay };
       if (refusal === undefined) return caller.dispatch(call);
       caller.recordRefusal(call, refusal);
       return refusal;

@@ -1,7 +1,7 @@
-import { setImmediate as breathe } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { Connection } from "../../connections/connection.ts";
-import { createWordReader, IN_NAME, weightOf } from "./tool-words.ts";
+import { createWordReader, NAME_WEIGHT, weightOf } from "./tool-words.ts";
 
 /** What can be found. */
 export interface Candidate {
@@ -37,7 +37,7 @@ const SLICE_MS = 5;
 const CANDIDATES_PER_LOOK = 64;
 
 /** Words that say nothing of a tool. */
-const FILLERS =
+const STOP_WORDS =
   "a an and any are as at be by can do does for from how i in into is it me my of on or our tell that the this to tool tools use want what which with you";
 
 /** What each word of the query counts in one place, and how much of a name they say. */
@@ -53,23 +53,23 @@ interface Match {
  */
 export function createToolRanking(): ToolRanking {
   const reader = createWordReader();
-  const fillers = new Set(reader.ofText(FILLERS));
+  const stopWords = new Set(reader.stemsOf(STOP_WORDS));
 
   function wordsOf(query: string): readonly string[] {
-    const all = [...new Set(reader.ofText(query))];
-    const telling = all.filter((word) => !fillers.has(word));
-    return (telling.length > 0 ? telling : all).slice(0, MAX_WORDS);
+    const all = [...new Set(reader.stemsOf(query))];
+    const significant = all.filter((word) => !stopWords.has(word));
+    return (significant.length > 0 ? significant : all).slice(0, MAX_WORDS);
   }
 
   function matchTool(definition: ToolDefinition, words: readonly string[]): Match {
-    const tool = reader.ofTool(definition);
+    const tool = reader.wordsOfTool(definition);
     const weights = words.map((word) => weightOf(tool, word));
-    const inName = weights.filter((weight) => weight === IN_NAME).length;
+    const inName = weights.filter((weight) => weight === NAME_WEIGHT).length;
     return { weights, nameShare: tool.nameLength === 0 ? 0 : inName / tool.nameLength };
   }
 
   function matchConnection({ name, serverType }: Connection, words: readonly string[]): readonly number[] {
-    const own = new Set(reader.ofText(`${name} ${serverType}`));
+    const own = new Set(reader.stemsOf(`${name} ${serverType}`));
     return words.map((word) => (own.has(word) ? CONNECTION_WEIGHT : 0));
   }
 
@@ -81,7 +81,7 @@ export function createToolRanking(): ToolRanking {
     ) {
       const words = wordsOf(query);
       if (words.length === 0) return { items: [], totalCount: 0 };
-      const slices = createSlices();
+      const slices = createTimeSlices();
       const ofTools = new Map<ToolDefinition, Match>();
       const ofConnections = new Map<Connection, readonly number[]>();
       const found: { readonly item: Item; readonly tool: Match; readonly connection: readonly number[] }[] = [];
@@ -92,11 +92,11 @@ export function createToolRanking(): ToolRanking {
         ofTools.set(definition, tool);
         const connection = ofConnections.get(item.connection) ?? matchConnection(item.connection, words);
         ofConnections.set(item.connection, connection);
-        if (tool.weights.some(isSome) || connection.some(isSome)) found.push({ item, tool, connection });
+        if (tool.weights.some(isMatch) || connection.some(isMatch)) found.push({ item, tool, connection });
       }
 
       const rarities = raritiesOf([...ofTools.values()], words.length);
-      const best = createBestFew(offset + limit, byName<Item>);
+      const best = createTopItems(offset + limit, byName<Item>);
       for (const { item, tool, connection } of found) {
         if (slices.isOver()) await slices.next();
         best.add(item, score(tool, connection, rarities));
@@ -106,27 +106,27 @@ export function createToolRanking(): ToolRanking {
   };
 }
 
-function isSome(weight: number): boolean {
+function isMatch(weight: number): boolean {
   return weight > 0;
 }
 
 /** How telling each word is: the fewer tools it fits, the more (the inverse document frequency of BM25). */
 function raritiesOf(matches: readonly Match[], wordCount: number): readonly number[] {
   return Array.from({ length: wordCount }, (_, at) => {
-    const count = matches.filter(({ weights }) => isSome(weights[at] ?? 0)).length;
+    const count = matches.filter(({ weights }) => isMatch(weights[at] ?? 0)).length;
     return Math.log(1 + (matches.length - count + 0.5) / (count + 0.5));
   });
 }
 
 function score({ weights, nameShare }: Match, connection: readonly number[], rarities: readonly number[]): number {
   let sum = 0;
-  let fitting = 0;
+  let matching = 0;
   for (const [at, rarity] of rarities.entries()) {
     const weight = Math.max(weights[at] ?? 0, connection[at] ?? 0);
-    if (weight > 0) fitting += 1;
+    if (weight > 0) matching += 1;
     sum += weight * rarity;
   }
-  return sum * (fitting / rarities.length) * (1 + NAME_BONUS * nameShare);
+  return sum * (matching / rarities.length) * (1 + NAME_BONUS * nameShare);
 }
 
 /** Of two that are worth the same: by name, then the older connection. */
@@ -136,30 +136,30 @@ function byName<Item extends Candidate>(a: Item, b: Item): number {
 }
 
 /** Cuts work into slices, between which others have their turn. */
-function createSlices(): { isOver(): boolean; next(): Promise<void> } {
-  let looked = 0;
+function createTimeSlices(): { isOver(): boolean; next(): Promise<void> } {
+  let checked = 0;
   let since = performance.now();
   return {
     isOver() {
-      looked += 1;
-      return looked % CANDIDATES_PER_LOOK === 0 && performance.now() - since > SLICE_MS;
+      checked += 1;
+      return checked % CANDIDATES_PER_LOOK === 0 && performance.now() - since > SLICE_MS;
     },
     async next() {
-      await breathe();
+      await yieldToEventLoop();
       since = performance.now();
     },
   };
 }
 
 /** Keeps the few best of many. */
-interface BestFew<Item> {
+interface TopItems<Item> {
   add(item: Item, score: number): void;
   /** Those kept, best first. */
   sorted(): readonly Item[];
 }
 
 /** At most `count` items by their score, ties by `compare`; holds twice as many at a time, however many are added. */
-function createBestFew<Item>(count: number, compare: (a: Item, b: Item) => number): BestFew<Item> {
+function createTopItems<Item>(count: number, compare: (a: Item, b: Item) => number): TopItems<Item> {
   let kept: { readonly item: Item; readonly score: number }[] = [];
 
   function shrink(): void {

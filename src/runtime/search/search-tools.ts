@@ -15,7 +15,7 @@ const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 const MAX_OFFSET = 10_000;
 /** How long a search waits for the very first tools of a connection, in milliseconds: it answers without them rather than late. */
-const PATIENCE_MS = 2_000;
+const LIST_WAIT_MS = 2_000;
 
 /** What is sought, as the request says it. */
 export interface ToolQuery {
@@ -62,14 +62,14 @@ export function createToolSearch({ connections, tools, ranking }: ToolSearchDeps
 
   return async (principal, { q, serverId, limit = DEFAULT_LIMIT, offset = 0 }) => {
     checkQuery(q, limit, offset);
-    const among = await inView(principal, serverId);
+    const connectionsToSearch = await inView(principal, serverId);
     const lists = await Promise.all(
-      among.map(async (connection) => {
+      connectionsToSearch.map(async (connection) => {
         const list = tools.of(connection);
-        return list instanceof Promise ? withinMs(PATIENCE_MS, list, []) : list;
+        return list instanceof Promise ? withinMs(LIST_WAIT_MS, list, []) : list;
       }),
     );
-    const page = await ranking.rank(q, visible(principal, among, lists), { limit, offset });
+    const page = await ranking.rank(q, visible(principal, connectionsToSearch, lists), { limit, offset });
     return { ...page, limit, offset, hasMore: offset + page.items.length < page.totalCount };
   };
 }

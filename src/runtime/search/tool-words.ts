@@ -5,11 +5,11 @@ import type { ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject } from "../../json.ts";
 
 /** What a word of the name counts: most. Elsewhere it counts less; the place where it counts most decides. */
-export const IN_NAME = 8;
-const IN_TITLE = 6;
-const IN_CATEGORY = 4;
-const IN_DESCRIPTION = 2;
-const IN_PARAMETER = 1;
+export const NAME_WEIGHT = 8;
+const TITLE_WEIGHT = 6;
+const CATEGORY_WEIGHT = 4;
+const DESCRIPTION_WEIGHT = 2;
+const PARAMETER_WEIGHT = 1;
 
 /** Texts of strangers are read so far, in UTF-16 units, and so many of their parameters. */
 const MAX_TEXT_LENGTH = 2_000;
@@ -31,16 +31,17 @@ export interface ToolWords {
 /** Reads words out of texts and tools. */
 export interface WordReader {
   /** The stems of a text in their order, each as often as it occurs. */
-  ofText(text: string): string[];
+  stemsOf(text: string): string[];
   /** The same object for the same definition, so that connections which share a list share its words. */
-  ofTool(definition: ToolDefinition): ToolWords;
+  wordsOfTool(definition: ToolDefinition): ToolWords;
 }
 
 const WORD = /[\p{L}\p{N}]+/gu;
 /** Where one word of `listOpenPRs2` ends and the next begins. */
-const CAMEL_SEAM = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
+const CAMEL_CASE_BOUNDARY = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
 /** Scripts that put no space between words. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+const SCRIPTS_WITHOUT_SPACES =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 
 /** A reader that remembers what it has read. English is stemmed; words of other languages are found as they are or begin. */
 export function createWordReader(): WordReader {
@@ -56,27 +57,29 @@ export function createWordReader(): WordReader {
     return stem;
   }
 
-  function ofText(text: string): string[] {
-    const spaced = text.slice(0, MAX_TEXT_LENGTH).normalize("NFKC").replace(CAMEL_SEAM, " ").toLowerCase();
+  function stemsOf(text: string): string[] {
+    const spaced = text.slice(0, MAX_TEXT_LENGTH).normalize("NFKC").replace(CAMEL_CASE_BOUNDARY, " ").toLowerCase();
     const words = spaced.match(WORD) ?? [];
     return words
-      .flatMap((word) => (UNSPACED.test(word) ? [...segmenter.segment(word)].map(({ segment }) => segment) : [word]))
+      .flatMap((word) =>
+        SCRIPTS_WITHOUT_SPACES.test(word) ? [...segmenter.segment(word)].map(({ segment }) => segment) : [word],
+      )
       .map(stemOf);
   }
 
   function readTool({ name, description, inputSchema, annotations, listed }: ToolDefinition): ToolWords {
     const weights = new Map<string, number>();
     const add = (text: string, weight: number): void => {
-      for (const stem of ofText(text)) if ((weights.get(stem) ?? 0) < weight) weights.set(stem, weight);
+      for (const stem of stemsOf(text)) if ((weights.get(stem) ?? 0) < weight) weights.set(stem, weight);
     };
-    add(name, IN_NAME);
+    add(name, NAME_WEIGHT);
     const nameLength = weights.size;
-    if (typeof listed?.title === "string") add(listed.title, IN_TITLE);
-    add(annotations.category ?? "", IN_CATEGORY);
-    add(description, IN_DESCRIPTION);
+    if (typeof listed?.title === "string") add(listed.title, TITLE_WEIGHT);
+    add(annotations.category ?? "", CATEGORY_WEIGHT);
+    add(description, DESCRIPTION_WEIGHT);
     const { properties } = inputSchema;
     const parameters = isJsonObject(properties) ? Object.keys(properties).slice(0, MAX_PARAMETERS) : [];
-    add(parameters.join(" "), IN_PARAMETER);
+    add(parameters.join(" "), PARAMETER_WEIGHT);
     const sorted = [...weights].sort(([a], [b]) => (a < b ? -1 : 1));
     return {
       stems: sorted.map(([stem]) => stem),
@@ -86,8 +89,8 @@ export function createWordReader(): WordReader {
   }
 
   return {
-    ofText,
-    ofTool(definition) {
+    stemsOf,
+    wordsOfTool(definition) {
       let words = known.get(definition);
       if (words === undefined) {
         words = readTool(definition);
@@ -109,13 +112,13 @@ export function weightOf({ stems, weights }: ToolWords, stem: string): number {
   }
   if (stems[low] === stem) return weights[low] ?? 0;
   let best = 0;
-  if (isTellingStart(stem)) {
+  if (isSpecificPrefix(stem)) {
     for (let at = low; stems[at]?.startsWith(stem) === true; at += 1) best = Math.max(best, (weights[at] ?? 0) / 2);
   }
   return best;
 }
 
 /** One or two letters begin half of all words; one character of other scripts says more. */
-function isTellingStart(stem: string): boolean {
+function isSpecificPrefix(stem: string): boolean {
   return stem.length > 2 || /\P{ASCII}/u.test(stem);
 }

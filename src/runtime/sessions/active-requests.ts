@@ -7,7 +7,7 @@ export interface CancellationFeed {
   /** Announces it to all replicas, this one included. */
   announce(cancellation: Cancellation): Promise<void>;
   /** Calls back for every announcement. */
-  onCancelled(callback: (cancellation: Cancellation) => void): void;
+  onCanceled(callback: (cancellation: Cancellation) => void): void;
 }
 
 /** A request as replicas tell one another of it: session ids are secrets, and ids of requests may be long. */
@@ -19,7 +19,7 @@ export interface Cancellation {
 }
 
 /** A client took back its request; there is nobody to answer. */
-export class RequestCancelled extends Error {
+export class RequestCanceled extends Error {
   constructor() {
     super("The client cancelled the request.");
     this.name = "RequestCancelled";
@@ -27,40 +27,40 @@ export class RequestCancelled extends Error {
 }
 
 /** The requests of sessions that are being answered on this replica. */
-export interface InFlight {
+export interface ActiveRequests {
   /** Notes a request; it is aborted when the session cancels it, on whichever replica. `requestId` is JSON. */
-  begin(sessionId: string, requestId: string): FlyingRequest;
+  start(sessionId: string, requestId: string): ActiveRequest;
   /** Cancels a request of the session here, or has the other replicas look for it. One that has ended is left alone. */
   cancel(sessionId: string, requestId: string): void;
   /** Ends every request of a session that is no more, on all replicas; whoever awaits one hears that it has ended. */
-  endSession(sessionId: string): void;
+  cancelSession(sessionId: string): void;
 }
 
 /** A request on its way. */
-export interface FlyingRequest {
+export interface ActiveRequest {
   readonly controller: AbortController;
   /** Must be called once when it is answered. */
   readonly end: () => void;
 }
 
-interface Flying {
+interface Entry {
   readonly sessionId: string;
   readonly requestId: string;
   readonly controller: AbortController;
 }
 
 /** Requests in flight, and word between replicas for those that are not in flight here. */
-export function createInFlight(deps: { readonly feed: CancellationFeed; readonly log: WarnLog }): InFlight {
-  const flying = new Set<Flying>();
+export function createActiveRequests(deps: { readonly feed: CancellationFeed; readonly log: WarnLog }): ActiveRequests {
+  const entries = new Set<Entry>();
 
-  deps.feed.onCancelled(({ session, request }) => {
+  deps.feed.onCanceled(({ session, request }) => {
     const digests = new Map<string, string>();
-    for (const { sessionId, requestId, controller } of [...flying]) {
+    for (const { sessionId, requestId, controller } of [...entries]) {
       const own = digests.get(sessionId) ?? digest(sessionId);
       digests.set(sessionId, own);
       if (own !== session) continue;
       if (request === undefined) controller.abort(new SessionNotFound());
-      else if (digest(requestId) === request) controller.abort(new RequestCancelled());
+      else if (digest(requestId) === request) controller.abort(new RequestCanceled());
     }
   });
 
@@ -71,22 +71,22 @@ export function createInFlight(deps: { readonly feed: CancellationFeed; readonly
   }
 
   return {
-    begin(sessionId, requestId) {
+    start(sessionId, requestId) {
       const controller = new AbortController();
       const one = { sessionId, requestId, controller };
-      flying.add(one);
-      return { controller, end: () => flying.delete(one) };
+      entries.add(one);
+      return { controller, end: () => entries.delete(one) };
     },
 
     cancel(sessionId, requestId) {
-      const here = [...flying].filter((one) => one.sessionId === sessionId && one.requestId === requestId);
-      for (const { controller } of here) controller.abort(new RequestCancelled());
+      const here = [...entries].filter((one) => one.sessionId === sessionId && one.requestId === requestId);
+      for (const { controller } of here) controller.abort(new RequestCanceled());
       if (here.length > 0) return;
       announce({ session: digest(sessionId), request: digest(requestId) });
     },
 
-    endSession(sessionId) {
-      for (const one of [...flying]) {
+    cancelSession(sessionId) {
+      for (const one of [...entries]) {
         if (one.sessionId === sessionId) one.controller.abort(new SessionNotFound());
       }
       announce({ session: digest(sessionId), request: undefined });

@@ -8,7 +8,7 @@ import type { Sessions } from "./sessions.ts";
 /** How often open streams are looked at, in milliseconds. */
 const SWEEP_MS = 1_000;
 /** Sweeps between two signs of life. */
-const SWEEPS_A_BEAT = 15;
+const SWEEPS_PER_HEARTBEAT = 15;
 
 /** A stream that has no end of its own. */
 export interface OpenStream {
@@ -19,39 +19,39 @@ export interface OpenStream {
   /** The session it belongs to; undefined in a protocol without sessions. */
   readonly session: Session | undefined;
   /** Keeps intermediaries from taking it for dead. */
-  readonly beat: () => void;
+  readonly sendHeartbeat: () => void;
   /** Ends it. */
   readonly end: () => void;
 }
 
 /** A stream that is being looked after. */
-export interface AttendedStream {
+export interface RegisteredStream {
   /** Its session as it was when last looked at. */
   session(): Session | undefined;
   /** To be called when the stream is over, whoever ended it. */
-  leave(): void;
+  unregister(): void;
 }
 
 /** The streams that are open on this replica. */
 export interface OpenStreams {
   /** Looks after a stream until it ends. Throws `exhausted` when the account has too many. */
-  attend(stream: OpenStream): AttendedStream;
+  register(stream: OpenStream): RegisteredStream;
   /** Ends all. */
   close(): void;
 }
 
 /** What looking after streams needs. */
 export interface OpenStreamsDeps {
-  readonly sessions: Pick<Sessions, "among">;
+  readonly sessions: Pick<Sessions, "findAll">;
   readonly connections: Pick<ConnectionView, "find">;
   /** Shared with the other streams of the account. */
   readonly slots: StreamSlots;
   /** Whether the token is still honoured. */
-  readonly isHonoured: (principal: Principal) => boolean | Promise<boolean>;
+  readonly isTokenValid: (principal: Principal) => boolean | Promise<boolean>;
   readonly log: WarnLog;
 }
 
-interface Attended {
+interface Entry {
   readonly stream: OpenStream;
   session: Session | undefined;
 }
@@ -61,29 +61,29 @@ interface Attended {
  * and a half later. One query a second looks at the sessions of all streams.
  */
 export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
-  const open = new Set<Attended>();
+  const open = new Set<Entry>();
   let timer: NodeJS.Timeout | undefined;
   let sweeps = 0;
 
-  async function isAllowed({ stream: { bearer, principal } }: Attended): Promise<boolean> {
-    if (!(await deps.isHonoured(bearer))) return false;
+  async function isAllowed({ stream: { bearer, principal } }: Entry): Promise<boolean> {
+    if (!(await deps.isTokenValid(bearer))) return false;
     const { accountId, connectionId } = principal;
     return connectionId === undefined || (await deps.connections.find(accountId, connectionId)) !== undefined;
   }
 
   async function sweep(): Promise<void> {
-    const looked = [...open];
-    const sessions = looked.flatMap(({ session }) => (session === undefined ? [] : [session]));
-    const present = sessions.length === 0 ? new Map<string, Session>() : await deps.sessions.among(sessions);
-    for (const attended of looked) {
-      const { session, stream } = attended;
+    const checked = [...open];
+    const sessions = checked.flatMap(({ session }) => (session === undefined ? [] : [session]));
+    const present = sessions.length === 0 ? new Map<string, Session>() : await deps.sessions.findAll(sessions);
+    for (const entry of checked) {
+      const { session, stream } = entry;
       const now = session && present.get(session.id);
-      const isOver = (session !== undefined && now === undefined) || !(await isAllowed(attended));
+      const isOver = (session !== undefined && now === undefined) || !(await isAllowed(entry));
       if (isOver) stream.end();
-      else attended.session = now;
+      else entry.session = now;
     }
     sweeps += 1;
-    if (sweeps % SWEEPS_A_BEAT === 0) for (const { stream } of open) stream.beat();
+    if (sweeps % SWEEPS_PER_HEARTBEAT === 0) for (const { stream } of open) stream.sendHeartbeat();
   }
 
   function schedule(): void {
@@ -100,15 +100,15 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
   }
 
   return {
-    attend(stream) {
-      const leaveSlot = deps.slots.take(stream.principal.accountId);
-      const attended: Attended = { stream, session: stream.session };
-      open.add(attended);
+    register(stream) {
+      const releaseSlot = deps.slots.take(stream.principal.accountId);
+      const entry: Entry = { stream, session: stream.session };
+      open.add(entry);
       schedule();
       return {
-        session: () => attended.session,
-        leave: () => {
-          if (open.delete(attended)) leaveSlot();
+        session: () => entry.session,
+        unregister: () => {
+          if (open.delete(entry)) releaseSlot();
         },
       };
     },

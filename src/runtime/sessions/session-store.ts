@@ -23,7 +23,7 @@ export interface SessionClaim {
 }
 
 /** What a client asks its session to remember; absent parts stay. */
-export interface SessionWish {
+export interface SessionChange {
   readonly logLevel?: LogLevel;
   readonly subscribe?: string;
   readonly unsubscribe?: string;
@@ -54,9 +54,9 @@ export interface SessionStore {
    */
   claim(accountId: string, id: string, claim: SessionClaim): Promise<Session | undefined>;
   /** Keeps what the client asked for. Undefined when the session has ended. */
-  keep(accountId: string, id: string, wish: SessionWish): Promise<Session | undefined>;
+  update(accountId: string, id: string, change: SessionChange): Promise<Session | undefined>;
   /** Those of many sessions that have not ended, by id. One that is unchanged is answered as the very object. */
-  among(sessions: readonly Session[]): Promise<ReadonlyMap<string, Session>>;
+  findAll(sessions: readonly Session[]): Promise<ReadonlyMap<string, Session>>;
   /** Ends a session. False when there was none. */
   end(accountId: string, id: string): Promise<boolean>;
   /** Ends up to `limit` sessions of any account that nobody used for `idleSeconds`; answers how many. */

@@ -13,7 +13,7 @@ import {
   type Peer,
   type Session,
 } from "./session.ts";
-import type { SessionClaim, SessionStore, SessionWish } from "./session-store.ts";
+import type { SessionClaim, SessionStore, SessionChange } from "./session-store.ts";
 
 /** From this age a session is read again behind the back of the call that uses it, in milliseconds. */
 const REREAD_AFTER_MS = 500;
@@ -24,7 +24,7 @@ const MAX_WEIGHT = 500_000;
 /** What a session weighs beside its names. */
 const SESSION_WEIGHT = 20;
 /** Accounts whose sessions were forgotten lately. */
-const MAX_FORGOTTEN = 10_000;
+const MAX_INVALIDATED = 10_000;
 /** Sessions ended by one statement of the sweep. */
 const SWEEP_BATCH = 500;
 
@@ -37,13 +37,13 @@ export interface Sessions {
   /** Makes the session remember, durably. Undefined when the connection to be called is gone; throws `not_found` when the session is. */
   claim(session: Session, claim: SessionClaim): Promise<Session | undefined>;
   /** Has the session remember what its client asked for. Throws `not_found` when the session has ended. */
-  keep(session: Session, wish: SessionWish): Promise<Session>;
+  update(session: Session, change: SessionChange): Promise<Session>;
   /** Those of many sessions that have not ended, by id, as they are now; all of them count as used. */
-  among(sessions: readonly Session[]): Promise<ReadonlyMap<string, Session>>;
+  findAll(sessions: readonly Session[]): Promise<ReadonlyMap<string, Session>>;
   /** Ends the principal's session. Throws like `require`. */
   end(principal: Principal, id: string | null | undefined): Promise<void>;
   /** Forgets what is in memory of an account's sessions: some of them may just have been ended. */
-  forgetAccount(accountId: string): void;
+  invalidateAccount(accountId: string): void;
   /** Ends all idle sessions, in batches; answers how many. */
   endIdle(): Promise<number>;
 }
@@ -65,7 +65,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     maxSize: MAX_WEIGHT,
     sizeCalculation: ({ session }) => SESSION_WEIGHT + session.bareNameOwners.size,
   });
-  const forgottenAt = new LRUCache<string, number>(atMost(MAX_FORGOTTEN));
+  const invalidatedAt = new LRUCache<string, number>(atMost(MAX_INVALIDATED));
 
   async function read(accountId: string, id: string, known: Entry | undefined): Promise<Entry | undefined> {
     const readAt = performance.now();
@@ -90,7 +90,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
   function fresh(accountId: string, id: string, now: number): Entry | undefined {
     const entry = entries.get(id);
     if (entry === undefined || now - entry.readAt > STALE_AFTER_MS) return undefined;
-    return entry.readAt > (forgottenAt.get(accountId) ?? 0) ? entry : undefined;
+    return entry.readAt > (invalidatedAt.get(accountId) ?? 0) ? entry : undefined;
   }
 
   function noteUse(entry: Entry, now: number): void {
@@ -161,8 +161,8 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       return claimed;
     },
 
-    async keep(session, wish) {
-      const kept = await store.keep(session.accountId, session.id, wish);
+    async update(session, change) {
+      const kept = await store.update(session.accountId, session.id, change);
       if (kept === undefined) {
         entries.delete(session.id);
         throw new SessionNotFound();
@@ -171,9 +171,9 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       return kept;
     },
 
-    async among(sessions) {
+    async findAll(sessions) {
       const readAt = performance.now();
-      const present = await store.among(sessions);
+      const present = await store.findAll(sessions);
       for (const session of present.values()) {
         const usedAt = entries.peek(session.id)?.usedAt ?? readAt - touchAfterMs;
         const entry = { session, readAt, usedAt, rereading: false };
@@ -189,12 +189,12 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       entries.delete(session.id);
       const isEnded = await store.end(session.accountId, session.id);
       // What a read that began before brings in meanwhile counts no more.
-      forgottenAt.set(session.accountId, performance.now());
+      invalidatedAt.set(session.accountId, performance.now());
       if (!isEnded) throw new SessionNotFound();
     },
 
-    forgetAccount(accountId) {
-      forgottenAt.set(accountId, performance.now());
+    invalidateAccount(accountId) {
+      invalidatedAt.set(accountId, performance.now());
     },
 
     async endIdle() {

@@ -2,10 +2,10 @@ import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { ListedTool } from "./session-tools.ts";
 
 /** From how many tools on agents are drowned in them. */
-export const MANY_TOOLS = 100;
+export const MAX_LISTED_TOOLS = 100;
 /** Tools that one finding brings unless told, and at most. */
-export const DEFAULT_FOUND = 10;
-const MAX_FOUND = 50;
+export const DEFAULT_FIND_LIMIT = 10;
+const MAX_FIND_LIMIT = 50;
 const MAX_QUERY_LENGTH = 200;
 
 /** The tool that finds tools. */
@@ -26,8 +26,8 @@ export const FIND_TOOLS: ToolDefinition = {
       limit: {
         type: "integer",
         minimum: 1,
-        maximum: MAX_FOUND,
-        description: `How many tools to return. Left out means ${DEFAULT_FOUND}.`,
+        maximum: MAX_FIND_LIMIT,
+        description: `How many tools to return. Left out means ${DEFAULT_FIND_LIMIT}.`,
       },
     },
     required: ["query"],

@@ -1,52 +1,54 @@
 import { DomainError } from "../../domain-error.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
-import { isBare, type NameMemory } from "./session-tools.ts";
+import { isBare, type NameOwners } from "./session-tools.ts";
 import { fitToolName, looksQualified, MAX_TOOL_NAME_LENGTH, printable, splitQualifiedName } from "./tool-name.ts";
-import type { OfferedTool, ToolView } from "./tools-in-view.ts";
+import type { CallableTool, ToolView } from "./tools-in-view.ts";
 
 /** How many other names an answer offers. */
 const MAX_CANDIDATES = 20;
 
 /** What a name means within a session. */
 export type Resolution =
-  | { readonly kind: "tool"; readonly offer: OfferedTool; readonly bare: boolean }
+  | { readonly kind: "tool"; readonly callable: CallableTool; readonly bare: boolean }
   /** Several connections offer the name, or it may only be called in its qualified form. */
-  | { readonly kind: "ambiguous"; readonly candidates: readonly OfferedTool[] }
+  | { readonly kind: "ambiguous"; readonly candidates: readonly CallableTool[] }
   /** The connection that the name meant no longer offers it; these others do. */
-  | { readonly kind: "moved"; readonly candidates: readonly OfferedTool[] }
+  | { readonly kind: "moved"; readonly candidates: readonly CallableTool[] }
   | { readonly kind: "unknown" };
 
 /** Finds the tool that a session means by a name. The qualified form always works, cut or in full. */
-export function resolveTool(memory: NameMemory, view: ToolView, name: string): Resolution {
-  const offers = view.byBareName.get(name);
-  const [only] = offers ?? [];
-  if (offers === undefined || only === undefined || looksQualified(name)) {
-    return resolveQualified(memory, view, name, offers);
+export function resolveTool(memory: NameOwners, view: ToolView, name: string): Resolution {
+  const callables = view.byBareName.get(name);
+  const [only] = callables ?? [];
+  if (callables === undefined || only === undefined || looksQualified(name)) {
+    return resolveQualified(memory, view, name, callables);
   }
-  if (offers.length > 1) return { kind: "ambiguous", candidates: offers };
-  return isBare(memory, view, only) ? { kind: "tool", offer: only, bare: true } : { kind: "moved", candidates: offers };
+  if (callables.length > 1) return { kind: "ambiguous", candidates: callables };
+  return isBare(memory, view, only)
+    ? { kind: "tool", callable: only, bare: true }
+    : { kind: "moved", candidates: callables };
 }
 
 function resolveQualified(
-  memory: NameMemory,
+  memory: NameOwners,
   view: ToolView,
   name: string,
-  bareOffers: readonly OfferedTool[] | undefined,
+  bareCallables: readonly CallableTool[] | undefined,
 ): Resolution {
-  const cut = view.byCutName.get(name);
-  if (cut !== undefined) return { kind: "tool", offer: cut, bare: false };
+  const cut = view.byTruncatedName.get(name);
+  if (cut !== undefined) return { kind: "tool", callable: cut, bare: false };
   const parts = splitQualifiedName(name);
   const own = parts && view.byConnection.get(parts.connectionId);
-  const offer = parts && (own?.get(parts.name) ?? own?.get(fitToolName(parts.name)));
-  if (offer !== undefined) return { kind: "tool", offer, bare: false };
-  if (bareOffers !== undefined) return { kind: "ambiguous", candidates: bareOffers };
+  const callable = parts && (own?.get(parts.name) ?? own?.get(fitToolName(parts.name)));
+  if (callable !== undefined) return { kind: "tool", callable, bare: false };
+  if (bareCallables !== undefined) return { kind: "ambiguous", candidates: bareCallables };
   // A name that only its upstream knows in full means the cut one.
   if (name.length > MAX_TOOL_NAME_LENGTH) return resolveTool(memory, view, fitToolName(name));
   return { kind: "unknown" };
 }
 
 /** The answer to a bare call that could mean several tools: which names to call instead. */
-export function ambiguousResult(name: string, candidates: readonly OfferedTool[]): CallResult {
+export function ambiguousResult(name: string, candidates: readonly CallableTool[]): CallResult {
   return errorResult(
     `The tool name "${printable(name)}" does not say which connection is meant. ` +
       `Call one of these instead: ${nameCandidates(candidates)}.`,
@@ -61,7 +63,7 @@ export class UnknownTool extends DomainError {
 }
 
 /** The refusal of a name that means nothing here; says what may have been meant, nothing of what the caller cannot see. */
-export function unknownTool(name: string, candidates: readonly OfferedTool[] = []): UnknownTool {
+export function unknownTool(name: string, candidates: readonly CallableTool[] = []): UnknownTool {
   const advice =
     candidates.length === 0
       ? "List the tools of this session to see which can be called."
@@ -69,7 +71,7 @@ export function unknownTool(name: string, candidates: readonly OfferedTool[] = [
   return new UnknownTool(`Unknown tool "${printable(name)}". ${advice}`);
 }
 
-function nameCandidates(candidates: readonly OfferedTool[]): string {
+function nameCandidates(candidates: readonly CallableTool[]): string {
   const names = candidates
     .slice(0, MAX_CANDIDATES)
     .map(({ qualifiedName, connection }) => `${qualifiedName} (connection "${connection.name}")`);

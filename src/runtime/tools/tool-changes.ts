@@ -9,9 +9,9 @@ import type { Session } from "../sessions/session.ts";
 import type { ListedTool } from "./session-tools.ts";
 
 /** How long changes are gathered before anybody is told, in milliseconds. */
-const GATHER_MS = 100;
+const DEBOUNCE_MS = 100;
 /** How often the lists of those who wait are asked for, so that stale ones are fetched again, in milliseconds. */
-const LOOK_MS = 30_000;
+const CHECK_EVERY_MS = 30_000;
 
 /** Somebody who wants to hear when the tools that it sees change. */
 export interface Watcher {
@@ -19,7 +19,7 @@ export interface Watcher {
   /** Its session as it is now; undefined in a protocol without sessions. */
   readonly session: () => Session | undefined;
   /** Hears the digest of the new list. Never throws. */
-  readonly hear: (digest: string) => void;
+  readonly onChange: (digest: string) => void;
 }
 
 /** Changes of what principals see, whichever replica made them. */
@@ -42,7 +42,7 @@ export function createToolChanges(deps: {
   readonly log: WarnLog;
 }): ToolChanges {
   const byAccount = new Map<string, Map<Watcher, string>>();
-  const gathering = new Map<string, NodeJS.Timeout>();
+  const scheduled = new Map<string, NodeJS.Timeout>();
   const digests = new WeakMap<readonly ListedTool[], string>();
   const definitionDigests = new WeakMap<ToolDefinition, string>();
 
@@ -68,36 +68,36 @@ export function createToolChanges(deps: {
     return known;
   }
 
-  async function look(watcher: Watcher, watchers: Map<Watcher, string>): Promise<void> {
+  async function check(watcher: Watcher, watchers: Map<Watcher, string>): Promise<void> {
     try {
       const now = await digest(watcher.principal, watcher.session());
       const before = watchers.get(watcher);
       if (before === undefined || before === now) return;
       watchers.set(watcher, now);
-      watcher.hear(now);
+      watcher.onChange(now);
     } catch (error) {
       deps.log.warn({ err: error }, "could not see whether tools have changed");
     }
   }
 
-  function lookSoon(accountId: string): void {
-    if (!byAccount.has(accountId) || gathering.has(accountId)) return;
+  function checkSoon(accountId: string): void {
+    if (!byAccount.has(accountId) || scheduled.has(accountId)) return;
     const timer = setTimeout(() => {
-      gathering.delete(accountId);
+      scheduled.delete(accountId);
       const watchers = byAccount.get(accountId);
-      if (watchers !== undefined) for (const watcher of watchers.keys()) void look(watcher, watchers);
-    }, GATHER_MS);
-    gathering.set(accountId, timer);
+      if (watchers !== undefined) for (const watcher of watchers.keys()) void check(watcher, watchers);
+    }, DEBOUNCE_MS);
+    scheduled.set(accountId, timer);
   }
 
-  function lookAtAll(): void {
-    for (const accountId of byAccount.keys()) lookSoon(accountId);
+  function checkAll(): void {
+    for (const accountId of byAccount.keys()) checkSoon(accountId);
   }
 
-  const stopChanges = deps.feed.onChange(({ accountId }) => lookSoon(accountId));
-  const stopSettings = deps.settingsFeed.onChange(lookSoon);
-  const stopGaps = deps.feed.onGap(lookAtAll);
-  const timer = setInterval(lookAtAll, LOOK_MS).unref();
+  const stopChanges = deps.feed.onChange(({ accountId }) => checkSoon(accountId));
+  const stopSettings = deps.settingsFeed.onChange(checkSoon);
+  const stopGaps = deps.feed.onGap(checkAll);
+  const timer = setInterval(checkAll, CHECK_EVERY_MS).unref();
 
   return {
     digest,
@@ -107,7 +107,7 @@ export function createToolChanges(deps: {
       byAccount.set(accountId, watchers);
       watchers.set(watcher, seen);
       // What changed between the digest and now.
-      lookSoon(accountId);
+      checkSoon(accountId);
       return () => {
         watchers.delete(watcher);
         if (watchers.size === 0 && byAccount.get(accountId) === watchers) byAccount.delete(accountId);
@@ -118,7 +118,7 @@ export function createToolChanges(deps: {
       stopSettings();
       stopGaps();
       clearInterval(timer);
-      for (const waiting of gathering.values()) clearTimeout(waiting);
+      for (const waiting of scheduled.values()) clearTimeout(waiting);
     },
   };
 }

@@ -6,9 +6,9 @@ import type { SchemaValidator } from "../../integrations/json-schema.ts";
 import { SchemaCheckRefused } from "../../integrations/schema-checks/check-refused.ts";
 import { errorResult, type CallResult, type ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import { CALL_TOOL, DEFAULT_FOUND, FIND_TOOLS, isMetaToolName, MANY_TOOLS } from "./meta-tools.ts";
-import type { ListedOffer, ListedTool } from "./session-tools.ts";
-import type { OfferedTool } from "./tools-in-view.ts";
+import { CALL_TOOL, DEFAULT_FIND_LIMIT, FIND_TOOLS, isMetaToolName, MAX_LISTED_TOOLS } from "./meta-tools.ts";
+import type { ListedCallable, ListedTool } from "./session-tools.ts";
+import type { CallableTool } from "./tools-in-view.ts";
 
 /** What is wrong with the arguments, in words that a model can act on. */
 export interface Refused {
@@ -17,7 +17,7 @@ export interface Refused {
 }
 
 /** What `find_tools` is asked for. */
-export interface ToolWish {
+export interface FindToolsRequest {
   readonly kind: "wish";
   readonly query: string;
   readonly limit: number;
@@ -31,21 +31,24 @@ export interface InnerCall {
 }
 
 /** What agents get in place of more tools than a model can choose from. */
-export interface ManyTools {
+export interface ToolSearchMode {
   /** Whether they do in place of these: there are many, and the account wants it. Without a promise when there are few. */
-  areSearched(principal: Principal, tools: readonly ListedTool[]): boolean | Promise<boolean>;
-  readWish(args: JsonObject): ToolWish | Refused;
-  readInnerCall(args: JsonObject): InnerCall | Refused;
+  isOnFor(principal: Principal, tools: readonly ListedTool[]): boolean | Promise<boolean>;
+  readFindTools(args: JsonObject): FindToolsRequest | Refused;
+  readCallTool(args: JsonObject): InnerCall | Refused;
   /** The offers among these that fit best. */
-  find(tools: readonly ListedOffer[], wish: ToolWish): Promise<RankedPage<{ readonly offer: OfferedTool }>>;
+  find(
+    tools: readonly ListedCallable[],
+    wish: FindToolsRequest,
+  ): Promise<RankedPage<{ readonly callable: CallableTool }>>;
 }
 
 /** Makes it over the account's settings and the ranking by which management searches. */
-export function createManyTools(deps: {
+export function createToolSearchMode(deps: {
   readonly settings: Pick<SettingsView, "of">;
   readonly ranking: ToolRanking;
   readonly validator: SchemaValidator;
-}): ManyTools {
+}): ToolSearchMode {
   function refusal({ inputSchema }: ToolDefinition, args: JsonObject): Refused | undefined {
     try {
       const problem = deps.validator.validateOwn(inputSchema, args);
@@ -57,21 +60,21 @@ export function createManyTools(deps: {
   }
 
   return {
-    areSearched({ accountId }, tools) {
-      if (tools.length <= MANY_TOOLS) return false;
+    isOnFor({ accountId }, tools) {
+      if (tools.length <= MAX_LISTED_TOOLS) return false;
       const settings = deps.settings.of(accountId);
       return settings instanceof Promise ? settings.then(wantsSearch) : wantsSearch(settings);
     },
 
-    readWish(args) {
-      const { query, limit = DEFAULT_FOUND } = args;
+    readFindTools(args) {
+      const { query, limit = DEFAULT_FIND_LIMIT } = args;
       const wrong = refusal(FIND_TOOLS, args);
       if (wrong !== undefined) return wrong;
       if (typeof query === "string" && typeof limit === "number") return { kind: "wish", query, limit };
       return refused("query must be text and limit a number.");
     },
 
-    readInnerCall(args) {
+    readCallTool(args) {
       const { name, arguments: inner = {} } = args;
       const wrong = refusal(CALL_TOOL, args);
       if (wrong !== undefined) return wrong;
@@ -85,8 +88,8 @@ export function createManyTools(deps: {
   };
 }
 
-function* candidates(tools: readonly ListedOffer[]) {
-  for (const { definition, offer } of tools) yield { connection: offer.connection, definition, offer };
+function* candidates(tools: readonly ListedCallable[]) {
+  for (const { definition, callable } of tools) yield { connection: callable.connection, definition, callable };
 }
 
 function refused(sentence: string): Refused {
@@ -98,13 +101,13 @@ function wantsSearch({ toolSearch }: AccountSettings): boolean {
 }
 
 /** A found offer under the name to call it by. */
-export interface NamedOffer {
+export interface NamedCallable {
   readonly name: string;
-  readonly offer: OfferedTool;
+  readonly callable: CallableTool;
 }
 
 /** What `find_tools` answers: everything that calling one of them takes. */
-export function foundResult(found: readonly NamedOffer[], totalCount: number): CallResult {
+export function foundResult(found: readonly NamedCallable[], totalCount: number): CallResult {
   const structuredContent = { tools: found.map(describe), total_count: totalCount };
   const text = found.length === 0 ? NOTHING_FOUND : JSON.stringify(structuredContent);
   return { content: [{ type: "text", text }], isError: false, structuredContent };
@@ -112,7 +115,7 @@ export function foundResult(found: readonly NamedOffer[], totalCount: number): C
 
 const NOTHING_FOUND = "No tool fits any of these words. Try other words for what it should do, or fewer.";
 
-function describe({ name, offer: { tool, connection } }: NamedOffer): JsonObject {
+function describe({ name, callable: { tool, connection } }: NamedCallable): JsonObject {
   const { description, inputSchema, readOnly } = tool.definition;
   return { name, description, inputSchema, readOnly, connection: connection.name };
 }

@@ -10,7 +10,7 @@ import { fitToolName, qualifyToolName } from "./tool-name.ts";
 const MAX_CACHED_TOOLS = 500_000;
 
 /** A visible tool of one connection in view. */
-export interface OfferedTool {
+export interface CallableTool {
   readonly connection: Connection;
   readonly tool: ConnectionTool;
   /** Its name when no other connection offers the same: the upstream's, cut to 64. */
@@ -22,11 +22,11 @@ export interface OfferedTool {
 /** The tools that a principal can reach, before any session has its say. */
 export interface ToolView {
   /** The offers of each bare name, by connection id. */
-  readonly byBareName: ReadonlyMap<string, readonly OfferedTool[]>;
+  readonly byBareName: ReadonlyMap<string, readonly CallableTool[]>;
   /** The offers of each connection, by bare name. */
-  readonly byConnection: ReadonlyMap<number, ReadonlyMap<string, OfferedTool>>;
+  readonly byConnection: ReadonlyMap<number, ReadonlyMap<string, CallableTool>>;
   /** Offers by qualified name, where cutting made it other than the bare name and a suffix. */
-  readonly byCutName: ReadonlyMap<string, OfferedTool>;
+  readonly byTruncatedName: ReadonlyMap<string, CallableTool>;
 }
 
 /** Which tools principals can reach. */
@@ -36,7 +36,7 @@ export interface ToolViews {
    * cached. Waits at most `patienceMs` for the very first list of a connection: one slow upstream must not hold up the
    * others for long, and it holds them up once.
    */
-  of(principal: Principal, patienceMs: number): ToolView | Promise<ToolView>;
+  of(principal: Principal, maxWaitMs: number): ToolView | Promise<ToolView>;
 }
 
 type ToolList = readonly ConnectionTool[];
@@ -49,7 +49,7 @@ interface CachedView {
 }
 
 /** A first list that is on its way. */
-interface AwaitedList {
+interface PendingList {
   /** Since when it is waited for, monotonic milliseconds. */
   readonly sinceMs: number;
   /** The list, while it is being asked for. */
@@ -70,7 +70,7 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
     sizeCalculation: ({ lists }) => lists.reduce((sum, list) => sum + list.length, 1),
   });
   const keys = new WeakMap<Principal, string>();
-  const awaited = new WeakMap<Connection, AwaitedList>();
+  const pendingLists = new WeakMap<Connection, PendingList>();
 
   function keyOf(principal: Principal): string {
     const known = keys.get(principal);
@@ -81,27 +81,27 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
   }
 
   /** The list of a connection, or an empty one while its upstream keeps everybody waiting longer than they would. */
-  function listOf(connection: Connection, patienceMs: number): ToolList | Promise<ToolList> {
-    const known = awaited.get(connection);
+  function listOf(connection: Connection, maxWaitMs: number): ToolList | Promise<ToolList> {
+    const known = pendingLists.get(connection);
     const list = known?.list ?? deps.tools.of(connection);
     if (!(list instanceof Promise)) {
-      awaited.delete(connection);
+      pendingLists.delete(connection);
       return list;
     }
-    const first: AwaitedList = known ?? { sinceMs: performance.now(), list: undefined };
+    const first: PendingList = known ?? { sinceMs: performance.now(), list: undefined };
     if (first.list === undefined) {
       first.list = list;
-      awaited.set(connection, first);
+      pendingLists.set(connection, first);
       list.then(
         ({ length }) => {
           first.list = undefined;
           // It is here: the next one is waited for in its own right. An empty one may be all that patience came to.
-          if (length > 0) awaited.delete(connection);
+          if (length > 0) pendingLists.delete(connection);
         },
-        () => awaited.delete(connection),
+        () => pendingLists.delete(connection),
       );
     }
-    const leftMs = first.sinceMs + patienceMs - performance.now();
+    const leftMs = first.sinceMs + maxWaitMs - performance.now();
     return leftMs > 0 ? withinMs(leftMs, list, NO_TOOLS) : NO_TOOLS;
   }
 
@@ -118,26 +118,26 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
 
   function fromConnections(
     principal: Principal,
-    patienceMs: number,
+    maxWaitMs: number,
     connections: readonly Connection[],
   ): ToolView | Promise<ToolView> {
     const cached = cache.get(keyOf(principal));
     const reachable =
       cached?.connections === connections ? cached.reachable : reachableConnections(principal, connections);
-    const lists = reachable.map((connection) => listOf(connection, patienceMs));
-    const see = (arrived: readonly ToolList[]): ToolView => {
-      const unchanged = cached?.reachable === reachable && arrived.every((list, index) => list === cached.lists[index]);
-      return unchanged ? cached.view : viewOf(principal, connections, reachable, arrived);
+    const lists = reachable.map((connection) => listOf(connection, maxWaitMs));
+    const viewFor = (loaded: readonly ToolList[]): ToolView => {
+      const unchanged = cached?.reachable === reachable && loaded.every((list, index) => list === cached.lists[index]);
+      return unchanged ? cached.view : viewOf(principal, connections, reachable, loaded);
     };
-    const here = lists.filter(isHere);
-    return here.length < lists.length ? Promise.all(lists.map(async (list) => list)).then(see) : see(here);
+    const ready = lists.filter(isReady);
+    return ready.length < lists.length ? Promise.all(lists.map(async (list) => list)).then(viewFor) : viewFor(ready);
   }
 
   return {
-    of(principal, patienceMs) {
+    of(principal, maxWaitMs) {
       const connections = deps.connections.ofAccount(principal.accountId);
-      if (!(connections instanceof Promise)) return fromConnections(principal, patienceMs, connections);
-      return connections.then((loaded) => fromConnections(principal, patienceMs, loaded));
+      if (!(connections instanceof Promise)) return fromConnections(principal, maxWaitMs, connections);
+      return connections.then((loaded) => fromConnections(principal, maxWaitMs, loaded));
     },
   };
 }
@@ -147,7 +147,7 @@ function printKey({ accountId, connectionId, connectionIds, grantId, scopes }: P
   return `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId} ${[...scopes].sort().join(" ")}`;
 }
 
-function isHere(list: ToolList | Promise<ToolList>): list is ToolList {
+function isReady(list: ToolList | Promise<ToolList>): list is ToolList {
   return !(list instanceof Promise);
 }
 
@@ -157,25 +157,25 @@ function reachableConnections(principal: Principal, connections: readonly Connec
 }
 
 function computeView(principal: Principal, reachable: readonly Connection[], lists: readonly ToolList[]): ToolView {
-  const byBareName = new Map<string, OfferedTool[]>();
-  const byConnection = new Map<number, ReadonlyMap<string, OfferedTool>>();
-  const byCutName = new Map<string, OfferedTool>();
+  const byBareName = new Map<string, CallableTool[]>();
+  const byConnection = new Map<number, ReadonlyMap<string, CallableTool>>();
+  const byTruncatedName = new Map<string, CallableTool>();
   for (const [index, connection] of reachable.entries()) {
-    const own = new Map<string, OfferedTool>();
+    const own = new Map<string, CallableTool>();
     for (const tool of lists[index] ?? NO_TOOLS) {
       const { name } = tool.definition;
       const bareName = fitToolName(name);
       // An upstream that lists a name twice offers it once.
       if (own.has(bareName) || !isVisible(principal, connection, tool)) continue;
       const qualifiedName = qualifyToolName(name, connection.id);
-      const offer = { connection, tool, bareName, qualifiedName };
-      own.set(bareName, offer);
-      if (qualifiedName !== `${bareName}__${connection.id}`) byCutName.set(qualifiedName, offer);
+      const callable = { connection, tool, bareName, qualifiedName };
+      own.set(bareName, callable);
+      if (qualifiedName !== `${bareName}__${connection.id}`) byTruncatedName.set(qualifiedName, callable);
       const others = byBareName.get(bareName);
-      if (others === undefined) byBareName.set(bareName, [offer]);
-      else others.push(offer);
+      if (others === undefined) byBareName.set(bareName, [callable]);
+      else others.push(callable);
     }
     byConnection.set(connection.id, own);
   }
-  return { byBareName, byConnection, byCutName };
+  return { byBareName, byConnection, byTruncatedName };
 }

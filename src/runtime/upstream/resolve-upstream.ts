@@ -8,88 +8,88 @@ import { qualifyPromptName, type Source, type UpstreamView } from "./upstream-vi
 const MAX_CANDIDATES = 20;
 
 /** What a name or URI means: whom to ask, and by what name. */
-export interface Meaning {
+export interface ResolvedName {
   readonly source: Source;
   /** As the upstream calls it. */
   readonly key: string;
 }
 
 /** A kind of thing that clients name. */
-interface Kind {
+interface FeatureKind {
   /** What a sentence calls it, and the request's field. */
   readonly noun: string;
   readonly field: string;
   /** Whether an upstream that offers such things at all may know more of them than it lists. */
-  readonly isOffered: (offer: Offer) => boolean;
-  readonly itemsOf: (offer: Offer) => readonly OfferedItem[];
+  readonly isSupported: (listing: Offer) => boolean;
+  readonly itemsOf: (listing: Offer) => readonly OfferedItem[];
   readonly qualify: (key: string, connectionId: number) => string;
 }
 
-const PROMPT: Kind = {
+const PROMPT: FeatureKind = {
   noun: "prompt",
   field: "name",
-  isOffered: ({ capabilities }) => capabilities.prompts,
+  isSupported: ({ capabilities }) => capabilities.prompts,
   itemsOf: ({ prompts }) => prompts,
   qualify: qualifyPromptName,
 };
-const RESOURCE: Kind = {
+const RESOURCE: FeatureKind = {
   noun: "resource",
   field: "uri",
-  isOffered: ({ capabilities }) => capabilities.resources,
+  isSupported: ({ capabilities }) => capabilities.resources,
   itemsOf: ({ resources }) => resources,
   qualify: qualifyUri,
 };
 
 /** Whom a prompt's name means. Throws `invalid` when several could be meant, `not_found`, or `unavailable` with why it cannot be asked. */
-export function resolvePrompt(view: UpstreamView, name: string): Meaning {
-  const offering = view.byPrompt.get(name) ?? [];
-  if (offering.length > 0 && !looksQualified(name)) return one(PROMPT, name, offering);
+export function resolvePrompt(view: UpstreamView, name: string): ResolvedName {
+  const candidates = view.byPrompt.get(name) ?? [];
+  if (candidates.length > 0 && !looksQualified(name)) return one(PROMPT, name, candidates);
   const parts = splitQualifiedName(name);
   const meant = parts && qualified(view, parts.connectionId, parts.name);
   if (meant !== undefined) return meant;
-  return unlisted(view, PROMPT, name, offering);
+  return unlisted(view, PROMPT, name, candidates);
 }
 
 /** Whom a resource's URI means. Throws as `resolvePrompt` does. */
-export function resolveResource(view: UpstreamView, uri: string): Meaning {
+export function resolveResource(view: UpstreamView, uri: string): ResolvedName {
   const parts = splitQualifiedUri(uri);
   const meant = parts && qualified(view, parts.connectionId, parts.uri);
   if (meant !== undefined) return meant;
-  const listing = view.byUri.get(uri) ?? [];
-  if (listing.length > 0) return one(RESOURCE, uri, listing);
-  const matching = view.sources.filter(({ offer }) =>
-    offer?.resourceTemplates.some(({ key }) => matchesTemplate(key, uri)),
+  const candidates = view.byUri.get(uri) ?? [];
+  if (candidates.length > 0) return one(RESOURCE, uri, candidates);
+  const matching = view.sources.filter(({ listing }) =>
+    listing?.resourceTemplates.some(({ key }) => matchesTemplate(key, uri)),
   );
   if (matching.length > 0) return one(RESOURCE, uri, matching);
   return unlisted(view, RESOURCE, uri, []);
 }
 
 /** Whom the URI or template of a completion's reference means. Throws as `resolvePrompt` does. */
-export function resolveTemplate(view: UpstreamView, template: string): Meaning {
-  const offering = view.byTemplate.get(template) ?? [];
-  if (offering.length > 0 && splitQualifiedUri(template) === undefined) return one(RESOURCE, template, offering);
+export function resolveTemplate(view: UpstreamView, template: string): ResolvedName {
+  const candidates = view.byTemplate.get(template) ?? [];
+  if (candidates.length > 0 && splitQualifiedUri(template) === undefined) return one(RESOURCE, template, candidates);
   return resolveResource(view, template);
 }
 
 /** The URI that clients know a resource of a source by: its own while that means no other. */
 export function clientUri(view: UpstreamView, source: Source, uri: string): string {
   try {
-    const meaning = resolveResource(view, uri);
-    if (meaning.source.connection.id === source.connection.id && meaning.key === uri) return uri;
+    const resolved = resolveResource(view, uri);
+    if (resolved.source.connection.id === source.connection.id && resolved.key === uri) return uri;
   } catch {
     // It means several, or none for sure.
   }
   return qualifyUri(uri, source.connection.id);
 }
 
-function one(kind: Kind, key: string, offering: readonly Source[]): Meaning {
-  const [only] = offering;
-  if (only !== undefined && offering.length === 1) return { source: only, key };
-  throw ambiguous(kind, key, offering);
+function one(kind: FeatureKind, key: string, candidates: readonly Source[]): ResolvedName {
+  const [only] = candidates;
+  if (only !== undefined && candidates.length === 1) return { source: only, key };
+  throw ambiguous(kind, key, candidates);
 }
 
-function ambiguous(kind: Kind, key: string, offering: readonly Source[]): DomainError {
-  const names = offering
+function ambiguous(kind: FeatureKind, key: string, candidates: readonly Source[]): DomainError {
+  const names = candidates
     .slice(0, MAX_CANDIDATES)
     .map(({ connection }) => `${kind.qualify(key, connection.id)} (connection "${connection.name}")`);
   return invalid(
@@ -99,27 +99,27 @@ function ambiguous(kind: Kind, key: string, offering: readonly Source[]): Domain
 }
 
 /** What a qualified form means; whether the upstream knows the rest of it is for the upstream to say. */
-function qualified(view: UpstreamView, connectionId: number, key: string): Meaning | undefined {
+function qualified(view: UpstreamView, connectionId: number, key: string): ResolvedName | undefined {
   const source = view.sources.find(({ connection }) => connection.id === connectionId);
   if (source !== undefined) return { source, key };
-  const refused = view.refused.find(({ connection }) => connection.id === connectionId);
-  if (refused !== undefined) throw new DomainError("unavailable", refused.reason);
+  const unavailable = view.unavailable.find(({ connection }) => connection.id === connectionId);
+  if (unavailable !== undefined) throw new DomainError("unavailable", unavailable.reason);
   return undefined;
 }
 
 /** What nobody lists: where only one connection could know it, that one is asked. */
-function unlisted(view: UpstreamView, kind: Kind, key: string, offering: readonly Source[]): Meaning {
+function unlisted(view: UpstreamView, kind: FeatureKind, key: string, candidates: readonly Source[]): ResolvedName {
   // Offered by one whose name for it has the form of a qualified one, so that it goes by the qualified form alone.
-  if (offering.length > 0) throw ambiguous(kind, key, offering);
-  const isListed = (offer: Offer | undefined): boolean =>
-    offer !== undefined && kind.itemsOf(offer).some((item) => item.key === key);
-  const meant = view.refused.find(({ offer }) => isListed(offer));
+  if (candidates.length > 0) throw ambiguous(kind, key, candidates);
+  const isListed = (listing: Offer | undefined): boolean =>
+    listing !== undefined && kind.itemsOf(listing).some((item) => item.key === key);
+  const meant = view.unavailable.find(({ listing }) => isListed(listing));
   if (meant !== undefined) throw new DomainError("unavailable", meant.reason);
-  const possible = view.sources.filter(({ offer }) => offer === undefined || kind.isOffered(offer));
+  const possible = view.sources.filter(({ listing }) => listing === undefined || kind.isSupported(listing));
   const [only] = possible;
   if (only !== undefined && possible.length === 1) return { source: only, key };
-  const [refused] = view.refused;
-  if (refused !== undefined && possible.length === 0) throw new DomainError("unavailable", refused.reason);
+  const [unavailable] = view.unavailable;
+  if (unavailable !== undefined && possible.length === 0) throw new DomainError("unavailable", unavailable.reason);
   const form = kind.qualify(kind === PROMPT ? "<name>" : "<uri>", 0).replace("0", "<connection id>");
   const advice = possible.length > 1 ? ` To name one that is not listed, say of which connection: ${form}.` : "";
   throw new DomainError("not_found", `Unknown ${kind.noun} "${printable(key)}".${advice}`);

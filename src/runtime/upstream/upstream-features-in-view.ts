@@ -3,21 +3,21 @@ import type { ConnectionView } from "../../connections/connection-view.ts";
 import { invalid } from "../../domain-error.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { createUpstreamAsker } from "./upstream-requests.ts";
+import { createUpstreamRequester } from "./upstream-requests.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
 import type { WarnLog } from "../../log.ts";
-import { clientUri, resolvePrompt, resolveResource, resolveTemplate, type Meaning } from "./resolve-upstream.ts";
+import { clientUri, resolvePrompt, resolveResource, resolveTemplate, type ResolvedName } from "./resolve-upstream.ts";
 import type { UpstreamFeatures } from "./upstream-features.ts";
-import { createUpstreamFollowers } from "./upstream-followers.ts";
-import { createUpstreamOffers, type OfferFeed } from "./upstream-listings.ts";
+import { createChangeFollowers } from "./change-followers.ts";
+import { createUpstreamListings, type ListingFeed } from "./upstream-listings.ts";
 import { indexAfterCursor, pageFrom } from "../tools/pages.ts";
-import type { ListedItem, Source, UpstreamView } from "./upstream-view.ts";
+import type { NamedItem, Source, UpstreamView } from "./upstream-view.ts";
 import { createUpstreamViews } from "./upstream-views.ts";
 
 /** How long a listing waits for the very first offer of a connection, in milliseconds: without it it is incomplete. */
-const LISTING_PATIENCE_MS = 10_000;
+const LIST_WAIT_MS = 10_000;
 /** How long everything else waits for offers of connections it may not even mean, in milliseconds. */
-const ASKING_PATIENCE_MS = 2_000;
+const REQUEST_WAIT_MS = 2_000;
 
 /** What relaying needs. */
 export interface UpstreamFeaturesDeps {
@@ -26,7 +26,7 @@ export interface UpstreamFeaturesDeps {
   /** Shared with the calls of tools. */
   readonly slots: CallSlots;
   readonly feed: ChangeFeed;
-  readonly offerFeed: OfferFeed;
+  readonly listingFeed: ListingFeed;
   readonly log: WarnLog;
   /** For one question, in milliseconds. */
   readonly timeoutMs?: number;
@@ -36,112 +36,115 @@ export interface UpstreamFeaturesDeps {
 
 /** The features of all upstreams in view, as if one server had them all. */
 export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeatures {
-  const offers = createUpstreamOffers(deps);
-  const views = createUpstreamViews({ ...deps, offers });
-  const asker = createUpstreamAsker(deps);
-  const followers = createUpstreamFollowers({
+  const listings = createUpstreamListings(deps);
+  const views = createUpstreamViews({ ...deps, listings });
+  const requester = createUpstreamRequester(deps);
+  const followers = createChangeFollowers({
     ...deps,
-    offers,
+    listings,
     views,
-    ...(deps.freshMs === undefined ? {} : { lookEveryMs: deps.freshMs }),
+    ...(deps.freshMs === undefined ? {} : { checkEveryMs: deps.freshMs }),
   });
 
   return {
     capabilities(principal) {
-      const view = views.of(principal, ASKING_PATIENCE_MS);
+      const view = views.of(principal, REQUEST_WAIT_MS);
       return view instanceof Promise ? view.then(({ capabilities }) => capabilities) : view.capabilities;
     },
 
     async listResources(principal, cursor) {
-      const { resources } = await views.of(principal, LISTING_PATIENCE_MS);
+      const { resources } = await views.of(principal, LIST_WAIT_MS);
       return page("resources", resources, cursor);
     },
 
     async listResourceTemplates(principal, cursor) {
-      const { resourceTemplates } = await views.of(principal, LISTING_PATIENCE_MS);
+      const { resourceTemplates } = await views.of(principal, LIST_WAIT_MS);
       return page("resourceTemplates", resourceTemplates, cursor);
     },
 
     async listPrompts(principal, cursor) {
-      const { prompts } = await views.of(principal, LISTING_PATIENCE_MS);
+      const { prompts } = await views.of(principal, LIST_WAIT_MS);
       return page("prompts", prompts, cursor);
     },
 
     async readResource(principal, uri, options) {
       if (uri === "") throw invalid("uri", "uri is required: the URI of the resource to read.");
-      const view = await views.of(principal, ASKING_PATIENCE_MS);
+      const view = await views.of(principal, REQUEST_WAIT_MS);
       const { source, key } = resolveResource(view, uri);
-      const result = await asker.ask(source, { method: "resources/read", uri: key }, options);
+      const result = await requester.ask(source, { method: "resources/read", uri: key }, options);
       const name = (of: string): string => (of === key ? uri : clientUri(view, source, of));
       const { contents } = result;
-      return { ...result, contents: Array.isArray(contents) ? contents.map((item) => renamed(item, name)) : [] };
+      return { ...result, contents: Array.isArray(contents) ? contents.map((item) => withClientUri(item, name)) : [] };
     },
 
     async getPrompt(principal, name, args, options) {
       if (name === "") throw invalid("name", "name is required: the name of the prompt.");
-      const view = await views.of(principal, ASKING_PATIENCE_MS);
+      const view = await views.of(principal, REQUEST_WAIT_MS);
       const { source, key } = resolvePrompt(view, name);
-      const result = await asker.ask(source, { method: "prompts/get", name: key, args }, options);
+      const result = await requester.ask(source, { method: "prompts/get", name: key, args }, options);
       const { messages } = result;
-      return { ...result, messages: Array.isArray(messages) ? messages.map((one) => readable(one, view, source)) : [] };
+      return {
+        ...result,
+        messages: Array.isArray(messages) ? messages.map((one) => withClientUris(one, view, source)) : [],
+      };
     },
 
     async complete(principal, params, options) {
-      const view = await views.of(principal, ASKING_PATIENCE_MS);
-      const { meaning, ref } = readReference(view, params.ref);
+      const view = await views.of(principal, REQUEST_WAIT_MS);
+      const { resolved, ref } = readReference(view, params.ref);
       // Where several connections are one server to the client, one of them may have no completions.
-      if (meaning.source.offer?.capabilities.completions === false) return { completion: { values: [] } };
+      if (resolved.source.listing?.capabilities.completions === false) return { completion: { values: [] } };
       const { _meta: _callers, ...asked } = params;
       const question = { method: "completion/complete", params: { ...asked, ref } } as const;
-      return asker.ask(meaning.source, question, options);
+      return requester.ask(resolved.source, question, options);
     },
 
     async checkSubscription(principal, uri) {
-      const view = await views.of(principal, ASKING_PATIENCE_MS);
+      const view = await views.of(principal, REQUEST_WAIT_MS);
       const { source } = resolveResource(view, uri);
-      if (source.offer?.capabilities.subscribe !== true) {
+      if (source.listing?.capabilities.subscribe !== true) {
         throw invalid("uri", `The connection "${source.connection.name}" does not tell of changes of its resources.`);
       }
       // The face remembers the subscription next; an open stream here shall not wait for the regular look.
-      followers.wake(principal.accountId);
+      followers.checkSoon(principal.accountId);
     },
 
     follow: followers.follow,
   };
 }
 
-function page(key: string, items: readonly ListedItem[], cursor: string | undefined): JsonObject {
-  const keyOf = (listed: ListedItem): string => listed.key;
+function page(key: string, items: readonly NamedItem[], cursor: string | undefined): JsonObject {
+  const keyOf = (listed: NamedItem): string => listed.key;
   const { items: listed, nextCursor } = pageFrom(items, keyOf, indexAfterCursor(items, keyOf, cursor));
   return { [key]: listed.map(({ item }) => item), ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
 /** Whom a completion is asked of, and the reference as that upstream knows it. */
-function readReference(view: UpstreamView, ref: JsonValue | undefined): { meaning: Meaning; ref: JsonObject } {
+function readReference(view: UpstreamView, ref: JsonValue | undefined): { resolved: ResolvedName; ref: JsonObject } {
   if (isJsonObject(ref) && ref.type === "ref/prompt" && typeof ref.name === "string") {
-    const meaning = resolvePrompt(view, ref.name);
-    return { meaning, ref: { ...ref, name: meaning.key } };
+    const resolved = resolvePrompt(view, ref.name);
+    return { resolved, ref: { ...ref, name: resolved.key } };
   }
   if (isJsonObject(ref) && ref.type === "ref/resource" && typeof ref.uri === "string") {
-    const meaning = resolveTemplate(view, ref.uri);
-    return { meaning, ref: { ...ref, uri: meaning.key } };
+    const resolved = resolveTemplate(view, ref.uri);
+    return { resolved, ref: { ...ref, uri: resolved.key } };
   }
   throw invalid("ref", "ref must be a ref/prompt with a name or a ref/resource with a uri.");
 }
 
 /** An item whose `uri` is what the client knows it by. */
-function renamed(item: JsonValue, name: (uri: string) => string): JsonValue {
+function withClientUri(item: JsonValue, name: (uri: string) => string): JsonValue {
   if (!isJsonObject(item) || typeof item.uri !== "string") return item;
   const uri = name(item.uri);
   return uri === item.uri ? item : { ...item, uri };
 }
 
 /** A prompt's message whose embedded and linked resources the client can ask for. */
-function readable(message: JsonValue, view: UpstreamView, source: Source): JsonValue {
+function withClientUris(message: JsonValue, view: UpstreamView, source: Source): JsonValue {
   if (!isJsonObject(message) || !isJsonObject(message.content)) return message;
   const { content } = message;
   const name = (uri: string): string => clientUri(view, source, uri);
-  if (content.type === "resource_link") return { ...message, content: renamed(content, name) };
+  if (content.type === "resource_link") return { ...message, content: withClientUri(content, name) };
   if (content.type !== "resource" || !isJsonObject(content.resource)) return message;
-  return { ...message, content: { ...content, resource: renamed(content.resource, name) } };
+  return { ...message, content: { ...content, resource: withClientUri(content.resource, name) } };
 }

@@ -17,7 +17,7 @@ export interface UpstreamCapabilities {
 }
 
 /** What a client wants to hear of outside any request. */
-export interface Interest {
+export interface NotificationFilter {
   readonly resourcesListChanged: boolean;
   readonly promptsListChanged: boolean;
   /** The resources it subscribed to, by the URIs that it knows. */
@@ -69,5 +69,9 @@ export interface UpstreamFeatures {
    * Follows the upstreams in view for one open stream, and answers how to stop. `hear` gets `notifications/resources/updated`,
    * `…/resources/list_changed` and `…/prompts/list_changed` that the interest covers; it never throws.
    */
-  follow(principal: Principal, interest: Interest, hear: (notification: Notification) => void): () => void;
+  follow(
+    principal: Principal,
+    interest: NotificationFilter,
+    onNotification: (notification: Notification) => void,
+  ): () => void;
 }

@@ -17,15 +17,15 @@ const FRESH_MS = 60_000;
 /** How often one upstream's word that its lists have changed is passed on, in milliseconds. */
 const ANNOUNCE_EVERY_MS = 1_000;
 /** How long to leave an upstream alone that could not be asked, in milliseconds. */
-const PAUSE_MS = 10_000;
+const RETRY_AFTER_MS = 10_000;
 
 /** What upstreams offer beyond tools, from memory. */
-export interface UpstreamOffers {
+export interface UpstreamListings {
   /**
    * The last known offer: the same object until it changes. Undefined for an upstream that could not be asked, and for one
    * that has kept everybody waiting longer than `patienceMs` for its first answer.
    */
-  of(connection: Connection, patienceMs: number): Offer | undefined | Promise<Offer | undefined>;
+  of(connection: Connection, maxWaitMs: number): Offer | undefined | Promise<Offer | undefined>;
   /** The last known offer, without asking for it. */
   known(connectionId: number): Offer | undefined;
   /** Calls back when a connection's offer has changed, or is said to have; answers how to stop. */
@@ -33,25 +33,25 @@ export interface UpstreamOffers {
 }
 
 /** Changes of offers, heard on every replica. */
-export interface OfferFeed {
+export interface ListingFeed {
   announce(connectionId: number): Promise<void>;
   /** Calls back on every change that was announced, here too. */
   onChanged(callback: (connectionId: number) => void): void;
 }
 
 /** What the offers need. */
-export interface UpstreamOffersDeps {
+export interface UpstreamListingsDeps {
   readonly catalog: Catalog;
   readonly connections: ConnectionView;
   readonly feed: ChangeFeed;
-  readonly offerFeed: OfferFeed;
+  readonly listingFeed: ListingFeed;
   readonly log: WarnLog;
   readonly freshMs?: number;
 }
 
 interface Entry {
   readonly connection: Connection;
-  readonly offer: Offer | undefined;
+  readonly listing: Offer | undefined;
   readonly digest: string;
   /** The key it was last confirmed with. */
   readonly keyVersion: number;
@@ -62,11 +62,11 @@ interface Entry {
 }
 
 /** Offers per connection, each asked for by one request at a time, however many wait. */
-export function createUpstreamOffers(deps: UpstreamOffersDeps): UpstreamOffers {
+export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamListings {
   const freshMs = deps.freshMs ?? FRESH_MS;
   const known = new LRUCache<number, Entry>({
     maxSize: MAX_BYTES,
-    sizeCalculation: ({ offer }) => ENTRY_BYTES + (offer?.bytes ?? 0),
+    sizeCalculation: ({ listing }) => ENTRY_BYTES + (listing?.bytes ?? 0),
   });
   const loading = new Map<number, Promise<Offer | undefined>>();
   const announcing = new Set<number>();
@@ -81,17 +81,17 @@ export function createUpstreamOffers(deps: UpstreamOffersDeps): UpstreamOffers {
     if (announcing.has(connectionId)) return;
     announcing.add(connectionId);
     setTimeout(() => announcing.delete(connectionId), ANNOUNCE_EVERY_MS).unref();
-    deps.offerFeed.announce(connectionId).catch((error: unknown) => {
+    deps.listingFeed.announce(connectionId).catch((error: unknown) => {
       deps.log.warn({ err: error, connectionId }, "a change of an upstream's offer could not be announced");
     });
   }
 
   for (const integration of deps.catalog.values()) {
-    integration.onNews?.((connectionId, news) => {
-      if (news.kind === "list_changed" && news.list !== "tools") announce(connectionId);
+    integration.onNews?.((connectionId, event) => {
+      if (event.kind === "list_changed" && event.list !== "tools") announce(connectionId);
     });
   }
-  deps.offerFeed.onChanged((connectionId) => {
+  deps.listingFeed.onChanged((connectionId) => {
     const entry = known.peek(connectionId);
     if (entry === undefined) return;
     entry.staleAt = 0;
@@ -100,46 +100,46 @@ export function createUpstreamOffers(deps: UpstreamOffersDeps): UpstreamOffers {
   });
 
   async function load(connection: Connection, before: Entry): Promise<Offer | undefined> {
-    const keep = (entry: Pick<Entry, "offer" | "digest" | "staleAt">): Offer | undefined => {
+    const keep = (entry: Pick<Entry, "listing" | "digest" | "staleAt">): Offer | undefined => {
       known.set(connection.id, { ...entry, connection, keyVersion: connection.keyVersion, sinceMs: before.sinceMs });
-      return entry.offer;
+      return entry.listing;
     };
     try {
       const target = await deps.connections.target(connection);
       const features = deps.catalog.get(connection.serverType)?.features;
-      const offer = await features?.survey(target, { signal: new AbortController().signal });
+      const listing = await features?.survey(target, { signal: new AbortController().signal });
       const digest = createHash("sha256")
-        .update(JSON.stringify(offer ?? null))
+        .update(JSON.stringify(listing ?? null))
         .digest("base64url");
       const staleAt = Date.now() + freshMs;
       if (digest === before.digest) return keep({ ...before, staleAt });
-      keep({ offer, digest, staleAt });
+      keep({ listing, digest, staleAt });
       for (const callback of callbacks) callback(connection);
-      return offer;
+      return listing;
     } catch (error) {
       deps.log.warn({ err: error, connectionId: connection.id }, "what an upstream offers could not be asked");
-      return keep({ ...before, staleAt: Date.now() + PAUSE_MS });
+      return keep({ ...before, staleAt: Date.now() + RETRY_AFTER_MS });
     }
   }
 
   return {
-    of(connection, patienceMs) {
+    of(connection, maxWaitMs) {
       const { id, keyVersion } = connection;
       let entry = known.get(id);
       if (entry === undefined) {
-        entry = { connection, offer: undefined, digest: "", keyVersion, sinceMs: performance.now(), staleAt: 0 };
+        entry = { connection, listing: undefined, digest: "", keyVersion, sinceMs: performance.now(), staleAt: 0 };
         known.set(id, entry);
       }
-      let running = loading.get(id);
-      if (running === undefined && (entry.staleAt <= Date.now() || entry.keyVersion !== keyVersion)) {
-        running = load(connection, entry).finally(() => loading.delete(id));
-        loading.set(id, running);
+      let loadingNow = loading.get(id);
+      if (loadingNow === undefined && (entry.staleAt <= Date.now() || entry.keyVersion !== keyVersion)) {
+        loadingNow = load(connection, entry).finally(() => loading.delete(id));
+        loading.set(id, loadingNow);
       }
-      if (entry.offer !== undefined || running === undefined) return entry.offer;
-      const leftMs = entry.sinceMs + patienceMs - performance.now();
-      return leftMs > 0 ? withinMs(leftMs, running, undefined) : undefined;
+      if (entry.listing !== undefined || loadingNow === undefined) return entry.listing;
+      const leftMs = entry.sinceMs + maxWaitMs - performance.now();
+      return leftMs > 0 ? withinMs(leftMs, loadingNow, undefined) : undefined;
     },
-    known: (connectionId) => known.peek(connectionId)?.offer,
+    known: (connectionId) => known.peek(connectionId)?.listing,
     onChange(callback) {
       callbacks.add(callback);
       return () => callbacks.delete(callback);

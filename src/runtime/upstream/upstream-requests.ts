@@ -6,7 +6,7 @@ import type { JsonObject } from "../../json.ts";
 import { createTimeLimit } from "../../time-limit.ts";
 import { CALL_TIMEOUT_MS } from "../calls/call-tool.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
-import { following, withDeadline, type Outcome } from "../calls/deadline.ts";
+import { withLinkedController, withDeadline, type DeadlineOutcome } from "../calls/deadline.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
 import type { RelayOptions } from "./upstream-features.ts";
 import type { Source } from "./upstream-view.ts";
@@ -15,13 +15,13 @@ import type { Source } from "./upstream-view.ts";
 const RESOURCE_NOT_FOUND = -32002;
 
 /** Asks upstreams what only reads. */
-export interface UpstreamAsker {
+export interface UpstreamRequester {
   /** The result. Throws RpcError with what the upstream answered, `not_found`, `unavailable`, `exhausted`, or the signal's reason. */
   ask(source: Source, question: Question, options: RelayOptions): Promise<JsonObject>;
 }
 
 /** What asking needs. */
-export interface UpstreamAskerDeps {
+export interface UpstreamRequesterDeps {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
   /** Shared with the calls of tools. */
@@ -30,7 +30,7 @@ export interface UpstreamAskerDeps {
 }
 
 /** An asker with a deadline and slots. Unlike calls of tools, questions are not in the history: they are no acts. */
-export function createUpstreamAsker(deps: UpstreamAskerDeps): UpstreamAsker {
+export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRequester {
   const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
   const { slots } = deps;
   const deadline = createTimeLimit(timeoutMs);
@@ -44,7 +44,7 @@ export function createUpstreamAsker(deps: UpstreamAskerDeps): UpstreamAsker {
       const refusal = slots.take(connection);
       if (refusal !== undefined) throw new DomainError("exhausted", refusal, { retryAfterSeconds: 1 });
       try {
-        const outcome = await following(options.signal, (controller) =>
+        const outcome = await withLinkedController(options.signal, (controller) =>
           withDeadline(controller, deadline, async (signal) =>
             features.ask(await deps.connections.target(connection), question, { ...options, signal }),
           ),
@@ -57,7 +57,7 @@ export function createUpstreamAsker(deps: UpstreamAskerDeps): UpstreamAsker {
   };
 
   function conclude(
-    outcome: Outcome<QuestionAnswer>,
+    outcome: DeadlineOutcome<QuestionAnswer>,
     question: Question,
     name: string,
     signal: AbortSignal,

@@ -6,7 +6,7 @@ import type { UpstreamCapabilities } from "./upstream-features.ts";
 import { qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
 
 /** An item under the name or URI that clients know it by. */
-export interface ListedItem {
+export interface NamedItem {
   readonly key: string;
   readonly item: JsonObject;
 }
@@ -15,27 +15,27 @@ export interface ListedItem {
 export interface Source {
   readonly connection: Connection;
   /** Undefined while its upstream could not be asked. */
-  readonly offer: Offer | undefined;
+  readonly listing: Offer | undefined;
 }
 
 /** A connection that cannot be asked now. */
-export interface RefusedSource {
+export interface UnavailableSource {
   readonly connection: Connection;
   /** Why, and what would change that. */
   readonly reason: string;
   /** What it offered when it could be asked. */
-  readonly offer: Offer | undefined;
+  readonly listing: Offer | undefined;
 }
 
 /** What the connections in view offer together. */
 export interface UpstreamView {
   readonly sources: readonly Source[];
-  readonly refused: readonly RefusedSource[];
+  readonly unavailable: readonly UnavailableSource[];
   readonly capabilities: UpstreamCapabilities;
   /** Each list by the names or URIs that clients know, ascending by UTF-16 units. */
-  readonly resources: readonly ListedItem[];
-  readonly resourceTemplates: readonly ListedItem[];
-  readonly prompts: readonly ListedItem[];
+  readonly resources: readonly NamedItem[];
+  readonly resourceTemplates: readonly NamedItem[];
+  readonly prompts: readonly NamedItem[];
   /** Who offers what, by the names and URIs of the upstreams. */
   readonly byUri: ReadonlyMap<string, readonly Source[]>;
   readonly byTemplate: ReadonlyMap<string, readonly Source[]>;
@@ -43,23 +43,26 @@ export interface UpstreamView {
 }
 
 /** One view over all sources. */
-export function computeUpstreamView(sources: readonly Source[], refused: readonly RefusedSource[]): UpstreamView {
-  const byUri = offerers(sources, (offer) => offer.resources);
-  const byTemplate = offerers(sources, (offer) => offer.resourceTemplates);
-  const byPrompt = offerers(sources, (offer) => offer.prompts);
+export function computeUpstreamView(
+  sources: readonly Source[],
+  unavailable: readonly UnavailableSource[],
+): UpstreamView {
+  const byUri = ownersByKey(sources, (listing) => listing.resources);
+  const byTemplate = ownersByKey(sources, (listing) => listing.resourceTemplates);
+  const byPrompt = ownersByKey(sources, (listing) => listing.prompts);
   const nameUri = (by: ReadonlyMap<string, readonly Source[]>) => (uri: string, id: number) =>
     by.get(uri)?.length === 1 && splitQualifiedUri(uri) === undefined ? uri : qualifyUri(uri, id);
   return {
     sources,
-    refused,
+    unavailable,
     // What cannot be used just now is refused with the reason, not with a method that does not exist.
-    capabilities: capabilitiesOf([...sources, ...refused]),
-    resources: listed(sources, "uri", (offer) => offer.resources, nameUri(byUri)),
-    resourceTemplates: listed(sources, "uriTemplate", (offer) => offer.resourceTemplates, nameUri(byTemplate)),
+    capabilities: capabilitiesOf([...sources, ...unavailable]),
+    resources: listed(sources, "uri", (listing) => listing.resources, nameUri(byUri)),
+    resourceTemplates: listed(sources, "uriTemplate", (listing) => listing.resourceTemplates, nameUri(byTemplate)),
     prompts: listed(
       sources,
       "name",
-      (offer) => offer.prompts,
+      (listing) => listing.prompts,
       (name, id) => (byPrompt.get(name)?.length === 1 && !looksQualified(name) ? name : qualifyPromptName(name, id)),
     ),
     byUri,
@@ -73,13 +76,13 @@ export function qualifyPromptName(name: string, connectionId: number): string {
   return `${name}__${connectionId}`;
 }
 
-function offerers(
+function ownersByKey(
   sources: readonly Source[],
-  itemsOf: (offer: Offer) => readonly OfferedItem[],
+  itemsOf: (listing: Offer) => readonly OfferedItem[],
 ): ReadonlyMap<string, readonly Source[]> {
   const by = new Map<string, Source[]>();
   for (const source of sources) {
-    for (const { key } of source.offer === undefined ? [] : itemsOf(source.offer)) {
+    for (const { key } of source.listing === undefined ? [] : itemsOf(source.listing)) {
       const others = by.get(key);
       if (others === undefined) by.set(key, [source]);
       else others.push(source);
@@ -91,12 +94,12 @@ function offerers(
 function listed(
   sources: readonly Source[],
   keyName: string,
-  itemsOf: (offer: Offer) => readonly OfferedItem[],
+  itemsOf: (listing: Offer) => readonly OfferedItem[],
   nameFor: (key: string, connectionId: number) => string,
-): readonly ListedItem[] {
+): readonly NamedItem[] {
   return sources
-    .flatMap(({ connection, offer }) =>
-      (offer === undefined ? [] : itemsOf(offer)).map(({ key, item }) => {
+    .flatMap(({ connection, listing }) =>
+      (listing === undefined ? [] : itemsOf(listing)).map(({ key, item }) => {
         const name = nameFor(key, connection.id);
         const named: JsonObject = name === key ? item : { ...item, [keyName]: name };
         return { key: name, item: named };
@@ -105,8 +108,8 @@ function listed(
     .sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-function capabilitiesOf(sources: readonly Pick<Source, "offer">[]): UpstreamCapabilities {
-  const all = sources.flatMap(({ offer }) => (offer === undefined ? [] : [offer.capabilities]));
+function capabilitiesOf(sources: readonly Pick<Source, "listing">[]): UpstreamCapabilities {
+  const all = sources.flatMap(({ listing }) => (listing === undefined ? [] : [listing.capabilities]));
   const subscribe = all.some((one) => one.subscribe);
   return {
     ...(all.some((one) => one.resources) ? { resources: { subscribe, listChanged: true } } : {}),

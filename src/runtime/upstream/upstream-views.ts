@@ -5,8 +5,8 @@ import { mayRead } from "../../connections/connection-tools.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import { connectionRefusal } from "../calls/connection-refusal.ts";
-import type { UpstreamOffers } from "./upstream-listings.ts";
-import { computeUpstreamView, type RefusedSource, type Source, type UpstreamView } from "./upstream-view.ts";
+import type { UpstreamListings } from "./upstream-listings.ts";
+import { computeUpstreamView, type UnavailableSource, type Source, type UpstreamView } from "./upstream-view.ts";
 
 /** Items of all cached views together. */
 const MAX_CACHED_ITEMS = 500_000;
@@ -17,7 +17,7 @@ export interface UpstreamViews {
    * The same object until a connection or an offer changes; without a promise when everything is known. Waits at most
    * `patienceMs` for the very first offer of a connection.
    */
-  of(principal: Principal, patienceMs: number): UpstreamView | Promise<UpstreamView>;
+  of(principal: Principal, maxWaitMs: number): UpstreamView | Promise<UpstreamView>;
 }
 
 const NOTHING = computeUpstreamView([], []);
@@ -26,56 +26,60 @@ const NOTHING = computeUpstreamView([], []);
 export function createUpstreamViews(deps: {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
-  readonly offers: UpstreamOffers;
+  readonly listings: UpstreamListings;
 }): UpstreamViews {
   const cache = new LRUCache<string, UpstreamView>({
     maxSize: MAX_CACHED_ITEMS,
-    sizeCalculation: ({ resources, resourceTemplates, prompts, sources, refused }) =>
-      1 + resources.length + resourceTemplates.length + prompts.length + sources.length + refused.length,
+    sizeCalculation: ({ resources, resourceTemplates, prompts, sources, unavailable }) =>
+      1 + resources.length + resourceTemplates.length + prompts.length + sources.length + unavailable.length,
   });
 
-  function viewOf(principal: Principal, sources: readonly Source[], refused: readonly RefusedSource[]): UpstreamView {
+  function viewOf(
+    principal: Principal,
+    sources: readonly Source[],
+    unavailable: readonly UnavailableSource[],
+  ): UpstreamView {
     const { accountId, connectionId, connectionIds, grantId } = principal;
     const key = `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId}`;
     const cached = cache.get(key);
-    if (cached !== undefined && isSame(cached, sources, refused)) return cached;
-    const view = computeUpstreamView(sources, refused);
+    if (cached !== undefined && isSame(cached, sources, unavailable)) return cached;
+    const view = computeUpstreamView(sources, unavailable);
     cache.set(key, view);
     return view;
   }
 
   function fromConnections(
     principal: Principal,
-    patienceMs: number,
+    maxWaitMs: number,
     connections: readonly Connection[],
   ): UpstreamView | Promise<UpstreamView> {
-    const refused: RefusedSource[] = [];
+    const unavailable: UnavailableSource[] = [];
     const asked: Connection[] = [];
     for (const connection of connections) {
       if (!isInView(principal, connection) || deps.catalog.get(connection.serverType)?.features === undefined) continue;
       const reason = connectionRefusal(connection);
       if (reason === undefined) asked.push(connection);
-      else refused.push({ connection, reason, offer: deps.offers.known(connection.id) });
+      else unavailable.push({ connection, reason, listing: deps.listings.known(connection.id) });
     }
-    const offers = asked.map((connection) => deps.offers.of(connection, patienceMs));
-    const together = (known: readonly Source["offer"][]): UpstreamView =>
+    const listings = asked.map((connection) => deps.listings.of(connection, maxWaitMs));
+    const combine = (known: readonly Source["listing"][]): UpstreamView =>
       viewOf(
         principal,
-        asked.map((connection, index) => ({ connection, offer: known[index] })),
-        refused,
+        asked.map((connection, index) => ({ connection, listing: known[index] })),
+        unavailable,
       );
-    const here = offers.filter(isHere);
-    return here.length === offers.length
-      ? together(here)
-      : Promise.all(offers.map(async (offer) => offer)).then(together);
+    const ready = listings.filter(isReady);
+    return ready.length === listings.length
+      ? combine(ready)
+      : Promise.all(listings.map(async (listing) => listing)).then(combine);
   }
 
   return {
-    of(principal, patienceMs) {
+    of(principal, maxWaitMs) {
       if (!mayRead(principal)) return NOTHING;
       const connections = deps.connections.ofAccount(principal.accountId);
-      if (!(connections instanceof Promise)) return fromConnections(principal, patienceMs, connections);
-      return connections.then((loaded) => fromConnections(principal, patienceMs, loaded));
+      if (!(connections instanceof Promise)) return fromConnections(principal, maxWaitMs, connections);
+      return connections.then((loaded) => fromConnections(principal, maxWaitMs, loaded));
     },
   };
 }
@@ -85,19 +89,19 @@ function isInView(principal: Principal, connection: Connection): boolean {
   return connection.agentEnabled && reaches(principal, connection.id);
 }
 
-function isHere(offer: Source["offer"] | Promise<Source["offer"]>): offer is Source["offer"] {
-  return !(offer instanceof Promise);
+function isReady(listing: Source["listing"] | Promise<Source["listing"]>): listing is Source["listing"] {
+  return !(listing instanceof Promise);
 }
 
-function isSame(view: UpstreamView, sources: readonly Source[], refused: readonly RefusedSource[]): boolean {
+function isSame(view: UpstreamView, sources: readonly Source[], unavailable: readonly UnavailableSource[]): boolean {
   const isSameAs =
-    (before: readonly Pick<Source, "connection" | "offer">[]) =>
-    (one: Pick<Source, "connection" | "offer">, index: number): boolean =>
-      one.connection === before[index]?.connection && one.offer === before[index].offer;
+    (before: readonly Pick<Source, "connection" | "listing">[]) =>
+    (one: Pick<Source, "connection" | "listing">, index: number): boolean =>
+      one.connection === before[index]?.connection && one.listing === before[index].listing;
   return (
     view.sources.length === sources.length &&
-    view.refused.length === refused.length &&
+    view.unavailable.length === unavailable.length &&
     sources.every(isSameAs(view.sources)) &&
-    refused.every(isSameAs(view.refused))
+    unavailable.every(isSameAs(view.unavailable))
   );
 }

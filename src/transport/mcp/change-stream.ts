@@ -1,10 +1,10 @@
 import type { Principal } from "../../identity/principal.ts";
 import type { Notification } from "../../integrations/relay.ts";
 import type { JsonObject } from "../../json.ts";
-import type { AttendedStream, OpenStreams } from "../../runtime/sessions/open-streams.ts";
+import type { RegisteredStream, OpenStreams } from "../../runtime/sessions/open-streams.ts";
 import type { Session } from "../../runtime/sessions/session.ts";
 import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
-import type { Interest, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
+import type { NotificationFilter, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { notificationText } from "./message.ts";
 import { createOutbox } from "./send-queue.ts";
@@ -18,7 +18,7 @@ export interface ChangeStreamRequest {
   readonly session: Session | undefined;
   readonly wantsTools: boolean;
   /** What it wants to hear of the upstreams; asked anew for every notification. */
-  readonly interest: (session: Session | undefined) => Interest;
+  readonly interest: (session: Session | undefined) => NotificationFilter;
   /** The id of the last event that the client saw on an earlier stream. */
   readonly lastEventId: string | undefined;
   /** What the stream begins with. `eventId` stands for the state that the client is taken to know. */
@@ -63,14 +63,14 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       };
       exchange.onClose(over);
       let digest = "";
-      let attended: AttendedStream;
+      let attended: RegisteredStream;
       try {
         if (request.wantsTools) digest = await toolChanges.digest(principal, session);
-        attended = openStreams.attend({
+        attended = openStreams.register({
           bearer: request.bearer,
           principal,
           session,
-          beat: () => outbox.send("beat", ": still here\n\n"),
+          sendHeartbeat: () => outbox.send("beat", ": still here\n\n"),
           end: () => {
             over();
             if (request.closing !== undefined) void outlet.write(eventText(request.closing));
@@ -82,11 +82,11 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
         throw thrown;
       }
       if (!exchange.isOpen) {
-        attended.leave();
+        attended.unregister();
         over();
         return;
       }
-      stops.push(() => attended.leave());
+      stops.push(() => attended.unregister());
       const outlet = exchange.open(200, EVENT_STREAM_HEADERS);
       const outbox = createOutbox(outlet);
 
@@ -101,9 +101,9 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       outbox.send("opening", request.opening(digest));
       if (request.wantsTools) {
         if (request.lastEventId !== undefined && request.lastEventId !== digest) tellTools(digest);
-        stops.push(toolChanges.watch({ principal, session: () => attended.session(), hear: tellTools }, digest));
+        stops.push(toolChanges.watch({ principal, session: () => attended.session(), onChange: tellTools }, digest));
       }
-      const interest: Interest = {
+      const interest: NotificationFilter = {
         get resourcesListChanged() {
           return request.interest(attended.session()).resourcesListChanged;
         },

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { isJsonObject } from "../../json.ts";
-import { RequestCancelled } from "../../runtime/sessions/active-requests.ts";
+import { RequestCanceled } from "../../runtime/sessions/active-requests.ts";
 import {
   negotiateProtocolVersion,
   parseClientInfo,
@@ -42,7 +42,7 @@ interface Settled {
 
 /** Makes the era over what both share. */
 export function createLegacyEra(serving: Serving): LegacyEra {
-  const { methods, sessions, inFlight, features, log } = serving;
+  const { methods, sessions, activeRequests, features, log } = serving;
   /** The streams of each session on this replica; a session is told on its newest alone. */
   const streamsOf = new Map<string, object[]>();
 
@@ -91,7 +91,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     if ((await features.capabilities(principal)).logging === undefined) throw methodNotFound("logging/setLevel");
     const logLevel = readLogLevel(level);
     if (logLevel === undefined) throw invalidParams("level must be one of MCP's log levels.");
-    await sessions.keep(session, { logLevel });
+    await sessions.update(session, { logLevel });
     return "{}";
   }
 
@@ -100,12 +100,12 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     if ((await features.capabilities(principal)).resources?.subscribe !== true) throw methodNotFound(method);
     if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed()) throw invalidParams("uri is no URI.");
     if (method === "resources/unsubscribe") {
-      await sessions.keep(session, { unsubscribe: uri });
+      await sessions.update(session, { unsubscribe: uri });
       return "{}";
     }
     if (session.resourceUris.size >= MAX_URIS) throw invalidParams(`A session subscribes to at most ${MAX_URIS} URIs.`);
     await features.checkSubscription(principal, uri, { signal: AbortSignal.timeout(30_000) });
-    await sessions.keep(session, { subscribe: uri });
+    await sessions.update(session, { subscribe: uri });
     return "{}";
   }
 
@@ -113,7 +113,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     const { id, method, params } = request;
     const call = methods.get(method);
     if (call === undefined) throw methodNotFound(method);
-    const flying = inFlight.begin(session.id, id);
+    const flying = activeRequests.start(session.id, id);
     try {
       const result = await call({
         principal: admitted.principal,
@@ -141,7 +141,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     try {
       return { text: resultText(request.id, await answer(admitted, session, request, reply)), outage: undefined };
     } catch (thrown) {
-      if (thrown instanceof RequestCancelled) return undefined;
+      if (thrown instanceof RequestCanceled) return undefined;
       if (thrown instanceof SessionNotFound) throw thrown;
       const fault = methodFault(thrown, log);
       return { text: errorText(request.id, fault), outage: fault.httpStatus === 503 ? fault : undefined };
@@ -151,7 +151,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
   function take(session: Session, message: RpcMessage): void {
     if (message.kind !== "notification" || message.method !== "notifications/cancelled") return;
     const { requestId } = message.params;
-    if (isId(requestId)) inFlight.cancel(session.id, JSON.stringify(requestId));
+    if (isId(requestId)) activeRequests.cancel(session.id, JSON.stringify(requestId));
   }
 
   async function postBatch(admitted: Admitted, session: Session, batch: readonly JsonValue[]): Promise<void> {
@@ -227,7 +227,7 @@ export function createLegacyEra(serving: Serving): LegacyEra {
     async delete(admitted) {
       const { id } = await requireSession(admitted);
       await sessions.end(admitted.principal, id);
-      inFlight.endSession(id);
+      activeRequests.cancelSession(id);
       admitted.exchange.respond(204, {}, "");
     },
   };

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
 import type { Session } from "../../runtime/sessions/session.ts";
 import type { ToolUse } from "../../runtime/calls/tool-use.ts";
-import type { OfferedTool } from "../../runtime/tools/tools-in-view.ts";
+import type { CallableTool } from "../../runtime/tools/tools-in-view.ts";
 import type { UpstreamCapabilities, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import { toResult, type RpcResult } from "./result.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
@@ -22,7 +22,7 @@ export interface RpcCall {
   readonly controller: AbortController;
   readonly relay: Relay;
   /** Looks at a tool before it is called. */
-  readonly inspect: ((offer: OfferedTool) => void) | undefined;
+  readonly inspect: ((callable: CallableTool) => void) | undefined;
   /** Whether the client says that it can do what an upstream asks of clients; never believed without it saying so. */
   readonly declares: (capabilities: JsonObject) => boolean;
 }

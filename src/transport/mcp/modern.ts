@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { Interest } from "../../runtime/upstream/upstream-features.ts";
+import type { NotificationFilter } from "../../runtime/upstream/upstream-features.ts";
 import { type Envelope, MODERN_VERSION, readEnvelope } from "./envelope.ts";
 import { errorText, notificationText, resultText, type RpcNotification, type RpcRequest } from "./message.ts";
 import { invalidParams, methodNotFound, type RpcMethod } from "./methods.ts";
@@ -109,7 +109,7 @@ export function createModernEra(serving: Serving): ModernEra {
   async function honour(
     { principal }: Admitted,
     filter: JsonObject,
-  ): Promise<{ honoured: JsonObject; interest: Interest; wantsTools: boolean }> {
+  ): Promise<{ honoured: JsonObject; interest: NotificationFilter; wantsTools: boolean }> {
     const { prompts, resources } = await features.capabilities(principal);
     const wantsTools = filter.toolsListChanged === true;
     const promptsListChanged = filter.promptsListChanged === true && prompts?.listChanged === true;

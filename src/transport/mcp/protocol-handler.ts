@@ -4,7 +4,7 @@ import { connectionNotFound, parseServerId } from "../../identity/server-id.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { DomainError } from "../../domain-error.ts";
 import { type JsonValue, parseJson } from "../../json.ts";
-import type { InFlight } from "../../runtime/sessions/active-requests.ts";
+import type { ActiveRequests } from "../../runtime/sessions/active-requests.ts";
 import type { OpenStreams } from "../../runtime/sessions/open-streams.ts";
 import type { Peer } from "../../runtime/sessions/session.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
@@ -41,7 +41,7 @@ export interface McpDomain {
   readonly connections: Pick<ConnectionView, "find">;
   readonly sessions: Sessions;
   readonly tools: ToolUse;
-  readonly inFlight: InFlight;
+  readonly activeRequests: ActiveRequests;
   readonly openStreams: OpenStreams;
   readonly toolChanges: ToolChanges;
   readonly features: UpstreamFeatures;

@@ -1,6 +1,6 @@
 import type { Principal } from "../../identity/principal.ts";
 import type { Peer } from "../../runtime/sessions/session.ts";
-import type { InFlight } from "../../runtime/sessions/active-requests.ts";
+import type { ActiveRequests } from "../../runtime/sessions/active-requests.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { HttpExchange } from "../http/exchange.ts";
@@ -13,7 +13,7 @@ import type { Accepted } from "./reply.ts";
 export interface Serving {
   readonly methods: ReadonlyMap<string, RpcMethod>;
   readonly sessions: Sessions;
-  readonly inFlight: InFlight;
+  readonly activeRequests: ActiveRequests;
   readonly streams: ChangeStreams;
   readonly features: UpstreamFeatures;
   readonly serverInfo: Peer;

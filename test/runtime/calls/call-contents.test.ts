@@ -7,14 +7,14 @@ import { DomainError } from "../../../src/domain-error.ts";
 import { createScrubber } from "../../../src/integrations/scrub.ts";
 import { parseJson, type JsonObject } from "../../../src/json.ts";
 import {
-  contentsOf,
+  prepareContents,
   MAX_KEPT_CHARACTERS,
   parseContents,
   printContents,
 } from "../../../src/runtime/calls/call-contents.ts";
-import { createContentsKeeper } from "../../../src/runtime/calls/contents-recorder.ts";
+import { createContentsRecorder } from "../../../src/runtime/calls/contents-recorder.ts";
 import { CUT_MARK } from "../../../src/runtime/calls/cut-json.ts";
-import { createPastCalls, type PastCalls } from "../../../src/runtime/calls/history-reader.ts";
+import { createCallHistoryReader, type CallHistoryReader } from "../../../src/runtime/calls/history-reader.ts";
 import { SealError } from "../../../src/storage/sealing.ts";
 import { createCallContentsReader, createCallContentsStore } from "../../../src/storage/stores/calls/call-contents.ts";
 import { createCallRecordReader } from "../../../src/storage/stores/calls/call-record-reader.ts";
@@ -24,10 +24,10 @@ import { createWorld, eventually, principal, type World } from "../world.ts";
 const CANARY = "canary-of-what-was-said";
 
 let world: World;
-let past: PastCalls;
+let past: CallHistoryReader;
 beforeAll(async () => {
   world = await createWorld();
-  past = createPastCalls({
+  past = createCallHistoryReader({
     records: createCallRecordReader(world.pool),
     contents: createCallContentsReader(world.pool, world.sealer),
     connections: world.store,
@@ -216,7 +216,7 @@ describe("what was said in a call", () => {
     const { connection, who } = await keeping(7);
     const store = createCallContentsStore({ pool: world.pool, sealer: world.sealer, historyDays: 30 });
     let isDown = true;
-    const keeper = createContentsKeeper({
+    const keeper = createContentsRecorder({
       connections: world.view,
       catalog: world.catalog,
       store: {
@@ -269,7 +269,7 @@ describe("contents", () => {
 
   it("come back from rest digit by digit", () => {
     const args = parseJson('{"big":12345678901234567890,"deep":[{"a":null,"b":[1.5,true,"x"]}]}', { maxDepth: 9 });
-    const printed = printContents(contentsOf(args as JsonObject, { content: [text("é")], isError: true }, none));
+    const printed = printContents(prepareContents(args as JsonObject, { content: [text("é")], isError: true }, none));
     expect(printed).toContain("12345678901234567890");
     expect(printContents(parseContents(printed))).toBe(printed);
   });
@@ -279,13 +279,13 @@ describe("contents", () => {
     const many = Array.from({ length: 100_000 }, (_, index) => index);
     const keys = Object.fromEntries(many.map((index) => [`key ${index}`, index]));
     for (const value of [long, many, keys, [long, long]]) {
-      const { args, areArgsCut } = contentsOf({ value }, undefined, none);
+      const { args, areArgsCut } = prepareContents({ value }, undefined, none);
       expect(areArgsCut).toBe(true);
       const size = JSON.stringify(args).length;
       expect(size).toBeGreaterThan(MAX_KEPT_CHARACTERS / 2);
       expect(size).toBeLessThan(MAX_KEPT_CHARACTERS + 1_000);
     }
-    const { result, isResultCut } = contentsOf({}, { content: [text(long), text("after")], isError: false }, none);
+    const { result, isResultCut } = prepareContents({}, { content: [text(long), text("after")], isError: false }, none);
     expect(isResultCut).toBe(true);
     expect(result?.content).toHaveLength(1);
     expect(String(result?.content[0]?.["text"]).endsWith(`x${CUT_MARK}`)).toBe(true);
@@ -294,7 +294,7 @@ describe("contents", () => {
   it("do not overflow the stack of whoever nests them", () => {
     let deep: JsonObject = {};
     for (let level = 0; level < 50_000; level += 1) deep = { deep };
-    const { areArgsCut, args } = contentsOf(deep, undefined, none);
+    const { areArgsCut, args } = prepareContents(deep, undefined, none);
     expect(areArgsCut).toBe(true);
     expect(JSON.stringify(args).length).toBeLessThan(1_000);
   });
@@ -304,7 +304,7 @@ describe("contents", () => {
     const scrubber = createScrubber({ api_token: secret }, ["api_token"], []);
     for (const before of [MAX_KEPT_CHARACTERS - 100, MAX_KEPT_CHARACTERS + 131_072 - 100, 10]) {
       const value = "x".repeat(before) + secret + secret + "y".repeat(300_000);
-      const printed = printContents(contentsOf({ value }, undefined, scrubber));
+      const printed = printContents(prepareContents({ value }, undefined, scrubber));
       for (let at = 0; at + 16 <= secret.length; at += 16) expect(printed).not.toContain(secret.slice(at, at + 16));
     }
   });
@@ -312,7 +312,7 @@ describe("contents", () => {
   it("name an image that is too large in place of half of it, and one that holds a secret in place of all of it", () => {
     const scrubber = createScrubber({ api_token: "a-secret-token" }, ["api_token"], []);
     const image = (bytes: Buffer) => ({ type: "image", mimeType: "image/png", data: bytes.toString("base64") });
-    const kept = (bytes: Buffer) => contentsOf({}, { content: [image(bytes)], isError: false }, scrubber);
+    const kept = (bytes: Buffer) => prepareContents({}, { content: [image(bytes)], isError: false }, scrubber);
     const small = randomBytes(1_000);
     expect(kept(small).result?.content).toEqual([image(small)]);
     expect(kept(randomBytes(120 * 1024))).toMatchObject({

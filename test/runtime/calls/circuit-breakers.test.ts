@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { errorResult } from "../../../src/integrations/tool.ts";
 import {
-  createCircuits,
+  createCircuitBreakers,
   type Admission,
   type CircuitKey,
-  type Circuits,
-  type Ending,
+  type CircuitBreakers,
+  type CallEnding,
 } from "../../../src/runtime/calls/circuit-breakers.ts";
 import { createWorld, principal, type ThirdParty, type World } from "../world.ts";
 
 const KEY: CircuitKey = { id: 1, keyVersion: 1 };
 
 let clock = 0;
-let circuits: Circuits;
+let circuitBreakers: CircuitBreakers;
 beforeEach(() => {
   clock = 1_000_000;
-  circuits = createCircuits({ now: () => clock });
+  circuitBreakers = createCircuitBreakers({ now: () => clock });
 });
 
 /** One call that is let through and ends so. */
-function call(ending: Ending, key = KEY): Admission["kind"] {
-  const admission = circuits.admit(key);
-  if (admission.kind !== "open") circuits.ended(key, admission, ending);
+function call(ending: CallEnding, key = KEY): Admission["kind"] {
+  const admission = circuitBreakers.admit(key);
+  if (admission.kind !== "open") circuitBreakers.ended(key, admission, ending);
   return admission.kind;
 }
 
@@ -33,8 +33,8 @@ describe("a circuit", () => {
   it("opens after five failures in a row, for that connection alone", () => {
     failTimes(4);
     expect(call("failed")).toBe("closed");
-    expect(circuits.admit(KEY)).toEqual({ kind: "open", nextAttemptAt: new Date(clock + 10_000) });
-    expect(circuits.admit({ id: 2, keyVersion: 1 })).toEqual({ kind: "closed" });
+    expect(circuitBreakers.admit(KEY)).toEqual({ kind: "open", nextAttemptAt: new Date(clock + 10_000) });
+    expect(circuitBreakers.admit({ id: 2, keyVersion: 1 })).toEqual({ kind: "closed" });
   });
 
   it("stays closed when an answer came in between, or the failures are more than a minute apart", () => {
@@ -50,22 +50,22 @@ describe("a circuit", () => {
   it("lets one call through as a trial after the pause, whose answer closes it", () => {
     failTimes(5);
     clock += 9_999;
-    expect(circuits.admit(KEY).kind).toBe("open");
+    expect(circuitBreakers.admit(KEY).kind).toBe("open");
     clock += 1;
-    const trial = circuits.admit(KEY);
+    const trial = circuitBreakers.admit(KEY);
     expect(trial.kind).toBe("trial");
-    expect(circuits.admit(KEY).kind).toBe("open");
-    circuits.ended(KEY, trial, "answered");
-    expect(circuits.admit(KEY).kind).toBe("closed");
+    expect(circuitBreakers.admit(KEY).kind).toBe("open");
+    circuitBreakers.ended(KEY, trial, "answered");
+    expect(circuitBreakers.admit(KEY).kind).toBe("closed");
     failTimes(4);
-    expect(circuits.admit(KEY).kind).toBe("closed");
+    expect(circuitBreakers.admit(KEY).kind).toBe("closed");
   });
 
   it("waits twice as long after each trial that fails, five minutes at most", () => {
     failTimes(5);
     const pauses: number[] = [];
     for (let trials = 0; trials < 7; trials += 1) {
-      const refused = circuits.admit(KEY);
+      const refused = circuitBreakers.admit(KEY);
       if (refused.kind !== "open") throw new Error("the circuit is not open");
       pauses.push(refused.nextAttemptAt.getTime() - clock);
       clock = refused.nextAttemptAt.getTime();
@@ -82,17 +82,17 @@ describe("a circuit", () => {
   });
 
   it("does not count calls that were under way when it opened, unless one of them is answered", () => {
-    const [early, late] = [circuits.admit(KEY), circuits.admit(KEY)];
+    const [early, late] = [circuitBreakers.admit(KEY), circuitBreakers.admit(KEY)];
     failTimes(5);
-    circuits.ended(KEY, early, "failed");
-    expect(circuits.admit(KEY)).toEqual({ kind: "open", nextAttemptAt: new Date(clock + 10_000) });
-    circuits.ended(KEY, late, "answered");
-    expect(circuits.admit(KEY).kind).toBe("closed");
+    circuitBreakers.ended(KEY, early, "failed");
+    expect(circuitBreakers.admit(KEY)).toEqual({ kind: "open", nextAttemptAt: new Date(clock + 10_000) });
+    circuitBreakers.ended(KEY, late, "answered");
+    expect(circuitBreakers.admit(KEY).kind).toBe("closed");
   });
 
   it("is closed for a new key or destination", () => {
     failTimes(5);
-    expect(circuits.admit({ ...KEY, keyVersion: 2 }).kind).toBe("closed");
+    expect(circuitBreakers.admit({ ...KEY, keyVersion: 2 }).kind).toBe("closed");
   });
 });
 

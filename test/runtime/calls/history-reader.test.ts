@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OPERATOR } from "../../../src/identity/actor.ts";
 import type { CallOutcome, CallRecord } from "../../../src/runtime/calls/call-record.ts";
-import { createPastCalls, type PastCalls } from "../../../src/runtime/calls/history-reader.ts";
+import { createCallHistoryReader, type CallHistoryReader } from "../../../src/runtime/calls/history-reader.ts";
 import { createCallContentsReader } from "../../../src/storage/stores/calls/call-contents.ts";
 import { createCallRecordReader } from "../../../src/storage/stores/calls/call-record-reader.ts";
 import { createCallRecordStore } from "../../../src/storage/stores/calls/call-record.ts";
@@ -10,10 +10,10 @@ import { createWorld, principal, type World } from "../world.ts";
 const NOW = Date.parse("2026-07-10T12:00:00Z");
 
 let world: World;
-let past: PastCalls;
+let past: CallHistoryReader;
 beforeAll(async () => {
   world = await createWorld();
-  past = createPastCalls({
+  past = createCallHistoryReader({
     records: createCallRecordReader(world.pool),
     contents: createCallContentsReader(world.pool, world.sealer),
     connections: world.store,
@@ -79,7 +79,7 @@ describe("the list of calls", () => {
       connection.id,
       outcomes.map((outcome, index) => [`2026-07-0${index + 1}T00:00:00Z`, { outcome, toolName: `tool_${index}` }]),
     );
-    const tools = async (query: Parameters<PastCalls["list"]>[1]) =>
+    const tools = async (query: Parameters<CallHistoryReader["list"]>[1]) =>
       (await past.list(me, query)).calls.map(({ toolName }) => toolName);
     expect(await tools({ tool: "tool_1" })).toEqual(["tool_1"]);
     expect(await tools({ outcome: "upstream_error" })).toEqual(["tool_2"]);

@@ -175,7 +175,7 @@ describe("a session", () => {
     await world.call(me, calledB, "get_b");
     await world.names(me, listed);
     await world.store.delete(account, a.id, OPERATOR);
-    world.sessions.forgetAccount(account);
+    world.sessions.invalidateAccount(account);
     await expect(world.call(me, calledA, "get_b")).rejects.toMatchObject(HAS_ENDED);
     expect(await world.call(me, calledB, "get_b")).toBe(`get_b of ${b.id}`);
     await expect.poll(() => world.names(me, listed)).toEqual(["get_b"]);
@@ -189,7 +189,7 @@ describe("a session", () => {
     expect(await world.names(bound, session)).toEqual(["echo"]);
     expect(await world.call(bound, session, "echo")).toBe(`echo of ${connection.id}`);
     await world.store.delete(account, connection.id, OPERATOR);
-    world.sessions.forgetAccount(account);
+    world.sessions.invalidateAccount(account);
     await expect(world.names(bound, session)).rejects.toMatchObject(HAS_ENDED);
   });
 
@@ -203,7 +203,7 @@ describe("a session", () => {
         world.call(me, session, `echo__${connection.id}`),
         world.store.delete(account, connection.id, OPERATOR),
       ]);
-      world.sessions.forgetAccount(account);
+      world.sessions.invalidateAccount(account);
       if (called.status === "fulfilled") await expect(world.names(me, session)).rejects.toMatchObject(HAS_ENDED);
       else expect(called.reason).toMatchObject({ kind: "not_found" });
     }
@@ -244,7 +244,7 @@ describe("the sessions of an account", () => {
     await world.pool.query("update session set last_used_at = now() - interval '1 hour' where id = $1", [second]);
     await Promise.all(Array.from({ length: 99 }, () => world.open(me)));
     expect(await stored(account)).toBe(100);
-    world.sessions.forgetAccount(account);
+    world.sessions.invalidateAccount(account);
     await expect(world.names(me, second)).rejects.toMatchObject(HAS_ENDED);
     await world.names(me, first);
     await Promise.all(Array.from({ length: 30 }, () => world.open(me)));
@@ -303,7 +303,10 @@ describe("an idle session", () => {
     const [idle, used] = [await short.open(me), await short.open(me)];
     const clock = startClock();
     const pass = async (seconds: number): Promise<void> => {
-      await short.pool.query("update session set last_used_at = last_used_at - make_interval(secs => $1)", [seconds]);
+      await short.pool.query(
+        "update session set last_used_at = last_used_at - make_interval(secs => $1), idle_since = idle_since - make_interval(secs => $1)",
+        [seconds],
+      );
       clock.pass(seconds * 1_000);
     };
     await pass(40);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ListedOffer } from "../../../src/runtime/tools/session-tools.ts";
+import type { ListedCallable } from "../../../src/runtime/tools/session-tools.ts";
 import { createToolPages } from "../../../src/runtime/tools/list-tools.ts";
 import { createWorld, principal, toolNamed, type World } from "../world.ts";
 
@@ -10,9 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const connection = { id: 1, name: "Acme" } as ListedOffer["offer"]["connection"];
+const connection = { id: 1, name: "Acme" } as ListedCallable["callable"]["connection"];
 
-function listed(names: Iterable<string>): ListedOffer[] {
+function listed(names: Iterable<string>): ListedCallable[] {
   return [...names]
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map((name) => {
@@ -20,7 +20,7 @@ function listed(names: Iterable<string>): ListedOffer[] {
       return {
         name,
         definition: tool.definition,
-        offer: { connection, tool, bareName: name, qualifiedName: `${name}__1` },
+        callable: { connection, tool, bareName: name, qualifiedName: `${name}__1` },
       };
     });
 }

@@ -82,7 +82,7 @@ describe("in place of more than 100 tools", () => {
     const heard: string[] = [];
     const before = await other.toolChanges.digest(me, undefined);
     const stop = other.toolChanges.watch(
-      { principal: me, session: () => undefined, hear: (d) => heard.push(d) },
+      { principal: me, session: () => undefined, onChange: (d) => heard.push(d) },
       before,
     );
     for (const wanted of [true, false]) {

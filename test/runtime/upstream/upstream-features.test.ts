@@ -10,7 +10,7 @@ import type { JsonObject } from "../../../src/json.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 import type { UpstreamFeatures } from "../../../src/runtime/upstream/upstream-features.ts";
 import { createUpstreamFeatures } from "../../../src/runtime/upstream/upstream-features-in-view.ts";
-import { createOfferFeed } from "../../../src/storage/stores/sessions/offer-change.ts";
+import { createListingFeed } from "../../../src/storage/stores/sessions/offer-change.ts";
 import { startEverythingServer as startSdkServer } from "../../conformance/everything-server.ts";
 import {
   INITIALIZED,
@@ -90,7 +90,7 @@ async function over(urls: readonly string[], options: { freshMs?: number } = {})
     connections: world.view,
     catalog,
     feed: world.feed,
-    offerFeed: await createOfferFeed(world.pool, world.listener),
+    listingFeed: await createListingFeed(world.pool, world.listener),
     log,
     ...options,
   });

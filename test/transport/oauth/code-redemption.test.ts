@@ -34,7 +34,7 @@ afterAll(() => installation.close());
 const TIMES = 20;
 const AT_ONCE = 12;
 
-async function isHonoured(accessToken: unknown): Promise<boolean> {
+async function isTokenValid(accessToken: unknown): Promise<boolean> {
   const { verifier, issuer } = installation.serverDeps;
   try {
     await verifier.verify(`Bearer ${String(accessToken)}`, [issuer]);
@@ -134,9 +134,9 @@ describe("a code", () => {
     const own = await logIn(installation, await installation.newAccount());
     const got = await getCode(own, client);
     const { body } = await redeem(installation, client, got);
-    expect(await isHonoured(body.access_token)).toBe(true);
+    expect(await isTokenValid(body.access_token)).toBe(true);
     expect((await redeem(installation, client, got)).body["error"]).toBe("invalid_grant");
-    expect(await isHonoured(body.access_token)).toBe(false);
+    expect(await isTokenValid(body.access_token)).toBe(false);
     expect((await refresh(installation, client, body.refresh_token)).body["error"]).toBe("invalid_grant");
   });
 
@@ -158,7 +158,7 @@ describe("a refresh token", () => {
       body = answer.body;
       expect(answer.status).toBe(200);
       expect(body.refresh_token).not.toBe(before.refresh_token);
-      expect(await isHonoured(body.access_token)).toBe(true);
+      expect(await isTokenValid(body.access_token)).toBe(true);
     }
   });
 
@@ -167,7 +167,7 @@ describe("a refresh token", () => {
     const second = (await refresh(installation, client, first.refresh_token)).body;
     expect((await refresh(installation, client, first.refresh_token)).body["error"]).toBe("invalid_grant");
     expect((await refresh(installation, client, second.refresh_token)).body["error"]).toBe("invalid_grant");
-    expect([await isHonoured(first.access_token), await isHonoured(second.access_token)]).toEqual([false, false]);
+    expect([await isTokenValid(first.access_token), await isTokenValid(second.access_token)]).toEqual([false, false]);
   });
 
   test(`used ${AT_ONCE} times at once is replaced exactly once, ${TIMES} times of ${TIMES}`, async () => {

@@ -5,7 +5,7 @@ import {
   type CallOutcome,
   type CallPosition,
   type CallRecordReader,
-  type KeptCall,
+  type StoredCall,
   type UsageGroup,
   type UsageKey,
 } from "../../../runtime/calls/call-record.ts";
@@ -62,7 +62,7 @@ interface ConnectionUsageRow {
 
 /** The history of calls in PostgreSQL. On the pool, because counting a month may take its time. */
 export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
-  async function readPage(accountId: string, { filter, before }: Stretch, limit: number): Promise<KeptCall[]> {
+  async function readPage(accountId: string, { filter, before }: Stretch, limit: number): Promise<StoredCall[]> {
     const { text, values } = conditions(READABLE_ONE_BY_ONE, accountId, filter, before);
     values.push(limit);
     const { rows } = await runStatement<CallRow>(pool, {
@@ -75,7 +75,7 @@ export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
 
   return {
     async page(accountId, filter, before, limit) {
-      const page: KeptCall[] = [];
+      const page: StoredCall[] = [];
       for (const stretch of stretches(filter, before, new Date())) {
         page.push(...(await readPage(accountId, stretch, limit - page.length)));
         if (page.length === limit) break;

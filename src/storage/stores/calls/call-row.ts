@@ -1,4 +1,4 @@
-import type { CallOutcome, KeptCall } from "../../../runtime/calls/call-record.ts";
+import type { CallOutcome, StoredCall } from "../../../runtime/calls/call-record.ts";
 
 /** A row of `call_record`, as `CALL_COLUMNS` selects it. */
 export interface CallRow {
@@ -29,7 +29,7 @@ export const CALL_COLUMNS = `call_record.account_id, call_record.id, call_record
       and ${READABLE_CONTENTS}) as contents_kept`;
 
 /** The call in a row, field by field. */
-export function toKeptCall(row: CallRow): KeptCall {
+export function toKeptCall(row: CallRow): StoredCall {
   return {
     accountId: row.account_id,
     id: row.id,

@@ -23,7 +23,7 @@ export async function createCancellationFeed(
         values: [CANCELLATION_CHANNEL, JSON.stringify({ session, request })],
       });
     },
-    onCancelled(callback) {
+    onCanceled(callback) {
       callbacks.push(callback);
     },
   };

@@ -1,11 +1,11 @@
 import type pg from "pg";
-import type { OfferFeed } from "../../../runtime/upstream/upstream-listings.ts";
+import type { ListingFeed } from "../../../runtime/upstream/upstream-listings.ts";
 import type { EventListener } from "../connections/connection-event.ts";
 
 const CHANNEL = "patchbay_offer";
 
 /** Changes of what upstreams offer, over PostgreSQL's notifications. One that is missed is found when the offer grows old. */
-export async function createOfferFeed(pool: pg.Pool, listener: Pick<EventListener, "listen">): Promise<OfferFeed> {
+export async function createListingFeed(pool: pg.Pool, listener: Pick<EventListener, "listen">): Promise<ListingFeed> {
   const callbacks = new Set<(connectionId: number) => void>();
   await listener.listen(CHANNEL, (payload) => {
     const connectionId = Number(payload);

@@ -174,13 +174,13 @@ export function createSessionStore(pool: pg.Pool): SessionStore {
       return rows[0] && toSession(rows[0]);
     },
 
-    async keep(accountId, id, { logLevel, subscribe, unsubscribe }) {
+    async update(accountId, id, { logLevel, subscribe, unsubscribe }) {
       const values = [accountId, id, logLevel ?? null, subscribe ?? null, unsubscribe ?? null];
       const { rows } = await run<SessionRow>(KEEP, values);
       return rows[0] && toSession(rows[0]);
     },
 
-    async among(sessions) {
+    async findAll(sessions) {
       const known = new Map(sessions.map((session) => [session.id, session]));
       const values = [sessions.map(({ accountId }) => accountId), sessions.map(({ id }) => id)];
       const { rows } = await run<SessionRow>(AMONG, values);

@@ -7,17 +7,17 @@ import {
   ListCallsResponseSchema,
   ListConnectionUsageResponseSchema,
 } from "../../../../gen/proto/patchbay/v1/history_service_pb.ts";
-import type { PastCalls } from "../../../runtime/calls/history-reader.ts";
+import type { CallHistoryReader } from "../../../runtime/calls/history-reader.ts";
 import { toWireCall, toWireConnectionUsage, toWireUsage } from "../mappers/call.ts";
 import { toWireCallContents } from "../mappers/call-contents.ts";
 import { principalOf } from "../principal.ts";
 
 /** The implementation of HistoryService behind every protocol: principal, map in, one domain call, map out. */
-export function createHistoryHandlers(pastCalls: PastCalls): ServiceImpl<typeof HistoryService> {
+export function createHistoryHandlers(callHistory: CallHistoryReader): ServiceImpl<typeof HistoryService> {
   return {
     async listCalls({ serverId, tool, outcome, from, to, limit, cursor }, context) {
       const query = { serverId, tool, outcome, from, to, limit, cursor };
-      const { calls, nextCursor } = await pastCalls.list(principalOf(context), query);
+      const { calls, nextCursor } = await callHistory.list(principalOf(context), query);
       return create(ListCallsResponseSchema, {
         success: true,
         data: calls.map(toWireCall),
@@ -26,17 +26,17 @@ export function createHistoryHandlers(pastCalls: PastCalls): ServiceImpl<typeof 
     },
 
     async getCall({ serverId, callId }, context) {
-      const call = await pastCalls.get(principalOf(context), serverId, callId);
+      const call = await callHistory.get(principalOf(context), serverId, callId);
       return create(GetCallResponseSchema, { success: true, data: toWireCallContents(call) });
     },
 
     async getUsage({ serverId, tool, from, to, groupBy }, context) {
-      const { groups, hasMore } = await pastCalls.usage(principalOf(context), { serverId, tool, from, to, groupBy });
+      const { groups, hasMore } = await callHistory.usage(principalOf(context), { serverId, tool, from, to, groupBy });
       return create(GetUsageResponseSchema, { success: true, data: groups.map(toWireUsage), hasMore });
     },
 
     async listConnectionUsage(_request, context) {
-      const used = await pastCalls.usageOfConnections(principalOf(context));
+      const used = await callHistory.usageOfConnections(principalOf(context));
       return create(ListConnectionUsageResponseSchema, { success: true, data: used.map(toWireConnectionUsage) });
     },
   };

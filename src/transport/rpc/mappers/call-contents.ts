@@ -4,11 +4,11 @@ import {
   CallContentsSchema,
   KeptResultSchema,
 } from "../../../../gen/proto/patchbay/v1/call_contents_pb.ts";
-import type { ReadCall } from "../../../runtime/calls/call-contents.ts";
+import type { StoredCallContents } from "../../../runtime/calls/call-contents.ts";
 import { toWireCall } from "./call.ts";
 
 /** A call with what was said in it, field by field. */
-export function toWireCallContents({ call, contents, keptUntil }: ReadCall): WireCallContents {
+export function toWireCallContents({ call, contents, keptUntil }: StoredCallContents): WireCallContents {
   const { args, areArgsCut, result, isResultCut } = contents;
   return create(CallContentsSchema, {
     call: toWireCall(call),

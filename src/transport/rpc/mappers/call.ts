@@ -7,10 +7,10 @@ import {
   type Usage as WireUsage,
   UsageSchema,
 } from "../../../../gen/proto/patchbay/v1/call_pb.ts";
-import type { ConnectionUsage, KeptCall, UsageGroup } from "../../../runtime/calls/call-record.ts";
+import type { ConnectionUsage, StoredCall, UsageGroup } from "../../../runtime/calls/call-record.ts";
 
 /** The call as the history shows it, field by field. */
-export function toWireCall(call: KeptCall): WireCall {
+export function toWireCall(call: StoredCall): WireCall {
   return create(CallSchema, {
     id: String(call.id),
     mcpServerId: call.connectionId,

@@ -8,15 +8,15 @@ import type { Notification } from "../../integrations/relay.ts";
 import type { JsonObject } from "../../json.ts";
 import type { WarnLog } from "../../log.ts";
 import { clientUri, resolveResource } from "./resolve-upstream.ts";
-import type { Interest } from "./upstream-features.ts";
-import type { ListedItem, Source, UpstreamView } from "./upstream-view.ts";
+import type { NotificationFilter } from "./upstream-features.ts";
+import type { NamedItem, Source, UpstreamView } from "./upstream-view.ts";
 import type { UpstreamViews } from "./upstream-views.ts";
 
 /** How long a look waits for offers, in milliseconds. */
-const PATIENCE_MS = 10_000;
+const WAIT_MS = 10_000;
 
 /** What a follower needs. */
-export interface FollowerDeps {
+export interface ChangeFollowerDeps {
   readonly views: UpstreamViews;
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
@@ -24,9 +24,9 @@ export interface FollowerDeps {
 }
 
 /** Whoever follows the offers in view for one open stream. */
-export interface Follower {
+export interface ChangeFollower {
   /** Looks whether anything has changed, and says so. Never throws. */
-  look(): void;
+  check(): void;
   stop(): void;
 }
 
@@ -39,61 +39,62 @@ interface Watch {
 }
 
 /** A follower of what the principal sees; `interest` is read anew at every look. */
-export function createFollower(
-  deps: FollowerDeps,
+export function createChangeFollower(
+  deps: ChangeFollowerDeps,
   principal: Principal,
-  interest: Interest,
-  hear: (notification: Notification) => void,
-): Follower {
+  interest: NotificationFilter,
+  onNotification: (notification: Notification) => void,
+): ChangeFollower {
   let seen: UpstreamView | undefined;
-  let isLooking = false;
-  let isStale = false;
+  let isChecking = false;
+  let mustRepeat = false;
   let isStopped = false;
   const watches = new Map<number, Watch>();
-  const held = new Map<number, Pick<Watch, "connection" | "stop">>();
+  const listeners = new Map<number, Pick<Watch, "connection" | "stop">>();
 
-  function say(method: string, params: JsonObject = {}): void {
-    if (!isStopped) hear({ method, params });
+  function notify(method: string, params: JsonObject = {}): void {
+    if (!isStopped) onNotification({ method, params });
   }
 
-  async function lookOnce(): Promise<void> {
-    const view = await deps.views.of(principal, PATIENCE_MS);
+  async function checkOnce(): Promise<void> {
+    const view = await deps.views.of(principal, WAIT_MS);
     if (isStopped) return;
     const before = seen;
     seen = view;
-    if (before !== undefined && before !== view) tellLists(before, view);
-    await renewListening(view);
-    await renewWatches(view);
+    if (before !== undefined && before !== view) notifyLists(before, view);
+    await updateListeners(view);
+    await updateWatches(view);
   }
 
-  function tellLists(before: UpstreamView, now: UpstreamView): void {
+  function notifyLists(before: UpstreamView, now: UpstreamView): void {
     const isSame = (list: "resources" | "resourceTemplates" | "prompts"): boolean =>
       digestOf(before[list]) === digestOf(now[list]);
     if (interest.resourcesListChanged && !(isSame("resources") && isSame("resourceTemplates")))
-      say("notifications/resources/list_changed");
-    if (interest.promptsListChanged && !isSame("prompts")) say("notifications/prompts/list_changed");
+      notify("notifications/resources/list_changed");
+    if (interest.promptsListChanged && !isSame("prompts")) notify("notifications/prompts/list_changed");
   }
 
   /** Listens to those upstreams in view that tell of their lists; whoever keeps those hears of it, and has this one look. */
-  async function renewListening(view: UpstreamView): Promise<void> {
-    const telling = view.sources.filter(({ offer }) => offer?.capabilities.listChanged === true);
-    const keys = new Map(telling.map(({ connection }) => [connection.id, connection.keyVersion]));
-    for (const [id, { connection, stop }] of held) {
+  async function updateListeners(view: UpstreamView): Promise<void> {
+    const announcing = view.sources.filter(({ listing }) => listing?.capabilities.listChanged === true);
+    const keys = new Map(announcing.map(({ connection }) => [connection.id, connection.keyVersion]));
+    for (const [id, { connection, stop }] of listeners) {
       if (keys.get(id) === connection.keyVersion) continue;
       stop();
-      held.delete(id);
+      listeners.delete(id);
     }
-    for (const { connection } of telling) {
-      if (held.has(connection.id)) continue;
+    for (const { connection } of announcing) {
+      if (listeners.has(connection.id)) continue;
       const target = await deps.connections.target(connection);
       const features = deps.catalog.get(connection.serverType)?.features;
       if (isStopped) return;
-      if (features !== undefined) held.set(connection.id, { connection, stop: features.watch(target, [], () => {}) });
+      if (features !== undefined)
+        listeners.set(connection.id, { connection, stop: features.watch(target, [], () => {}) });
     }
   }
 
   /** Keeps the streams that still fit, ends the others and opens those that are missing. */
-  async function renewWatches(view: UpstreamView): Promise<void> {
+  async function updateWatches(view: UpstreamView): Promise<void> {
     const wanted = subscribed(view, interest.resourceUris);
     for (const [id, watch] of watches) {
       const source = view.sources.find(({ connection }) => connection.id === id);
@@ -109,42 +110,42 @@ export function createFollower(
       if (isStopped) return;
       const features = deps.catalog.get(connection.serverType)?.features;
       if (features === undefined) continue;
-      const stop = features.watch(target, [...clientUris.keys()], (news) => {
-        if (news.kind === "updated") tellUpdated(source, clientUris, news.uri);
+      const stop = features.watch(target, [...clientUris.keys()], (event) => {
+        if (event.kind === "updated") notifyUpdated(source, clientUris, event.uri);
       });
       watches.set(connection.id, { connection, clientUris, stop });
     }
   }
 
   /** A change may be told of a part of what was subscribed to, by a URI of its own. */
-  function tellUpdated(source: Source, known: Watch["clientUris"], uri: string): void {
+  function notifyUpdated(source: Source, known: Watch["clientUris"], uri: string): void {
     const named = known.get(uri) ?? (seen === undefined ? [] : [clientUri(seen, source, uri)]);
-    for (const clientKnown of named) say("notifications/resources/updated", { uri: clientKnown });
+    for (const subscribedUri of named) notify("notifications/resources/updated", { uri: subscribedUri });
   }
 
-  function look(): void {
+  function check(): void {
     if (isStopped) return;
     // What changes while it looks is seen by one more look.
-    isStale = isLooking;
-    if (isLooking) return;
-    isLooking = true;
-    lookOnce()
+    mustRepeat = isChecking;
+    if (isChecking) return;
+    isChecking = true;
+    checkOnce()
       .catch((error: unknown) => {
         deps.log.warn({ err: error }, "the offers of upstreams could not be followed");
       })
       .finally(() => {
-        isLooking = false;
-        if (isStale) look();
+        isChecking = false;
+        if (mustRepeat) check();
       });
   }
 
   return {
-    look,
+    check,
     stop() {
       isStopped = true;
-      for (const { stop } of [...watches.values(), ...held.values()]) stop();
+      for (const { stop } of [...watches.values(), ...listeners.values()]) stop();
       watches.clear();
-      held.clear();
+      listeners.clear();
     },
   };
 }
@@ -153,16 +154,16 @@ export function createFollower(
 function subscribed(view: UpstreamView, uris: ReadonlySet<string>): Map<Source, Map<string, string[]>> {
   const wanted = new Map<Source, Map<string, string[]>>();
   for (const uri of uris) {
-    const meaning = meaningOf(view, uri);
-    if (meaning?.source.offer?.capabilities.subscribe !== true) continue;
-    const own = wanted.get(meaning.source) ?? new Map<string, string[]>();
-    wanted.set(meaning.source, own);
-    own.set(meaning.key, [...(own.get(meaning.key) ?? []), uri]);
+    const resolved = tryResolve(view, uri);
+    if (resolved?.source.listing?.capabilities.subscribe !== true) continue;
+    const own = wanted.get(resolved.source) ?? new Map<string, string[]>();
+    wanted.set(resolved.source, own);
+    own.set(resolved.key, [...(own.get(resolved.key) ?? []), uri]);
   }
   return wanted;
 }
 
-function meaningOf(view: UpstreamView, uri: string): ReturnType<typeof resolveResource> | undefined {
+function tryResolve(view: UpstreamView, uri: string): ReturnType<typeof resolveResource> | undefined {
   try {
     return resolveResource(view, uri);
   } catch {
@@ -171,6 +172,6 @@ function meaningOf(view: UpstreamView, uri: string): ReturnType<typeof resolveRe
   }
 }
 
-function digestOf(list: readonly ListedItem[]): string {
+function digestOf(list: readonly NamedItem[]): string {
   return createHash("sha256").update(JSON.stringify(list)).digest("base64url");
 }
