@@ -26,7 +26,7 @@ export interface Config {
   /** Whether `X-Forwarded-*` is believed. */
   readonly trustProxy: boolean;
   readonly corsOrigins: readonly string[];
-  readonly logLevel: LogLevel;
+  readonly logLevel: ServiceLogLevel;
   /** Processes that serve. */
   readonly workers: number;
   readonly sessionIdleSeconds: number;
@@ -71,7 +71,7 @@ export type RateName = (typeof RATE_NAMES)[number];
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 /** pino's levels. */
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type ServiceLogLevel = (typeof LOG_LEVELS)[number];
 
 /** A setting that cannot be understood; the message is one line for the operator. */
 export class ConfigError extends Error {}

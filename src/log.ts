@@ -1,5 +1,5 @@
 import { type Logger, pino } from "pino";
-import type { LogLevel } from "./config.ts";
+import type { ServiceLogLevel } from "./config.ts";
 
 /** Names that must not reach a log even by mistake, wherever they stand in what is logged. */
 const SECRET_NAMES = [
@@ -19,7 +19,7 @@ export interface WarnLog {
 }
 
 /** The process's log: JSON lines on standard error, so that standard output stays for what the operator is told. */
-export function createLog(level: LogLevel): Logger {
+export function createLog(level: ServiceLogLevel): Logger {
   const paths = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
   return pino({ level, redact: { paths, censor: "[redacted]" } }, pino.destination({ dest: 2, sync: false }));
 }

@@ -1,7 +1,7 @@
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { createLog } from "./log.ts";
 import { describeFirstStart } from "./first-start.ts";
-import { announce, isPrimaryOf, leavePrimary, superviseWorkers } from "./workers.ts";
+import { announceWorker, isPrimaryOf, leavePrimary, superviseWorkers } from "./workers.ts";
 
 const args = process.argv.slice(2);
 
@@ -27,7 +27,7 @@ async function serve(config: Config): Promise<number> {
   try {
     const { firstAccount } = await app.listen();
     const firstStart = firstAccount === undefined ? "" : describeFirstStart(config.publicUrl, firstAccount);
-    announce(`patchbay listening on ${config.publicUrl}\n${firstStart}`);
+    announceWorker(`patchbay listening on ${config.publicUrl}\n${firstStart}`);
     await stop;
   } finally {
     await app.close();

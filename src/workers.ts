@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 5_000;
 const STEADY_MS = 30_000;
 
 /** Tells the operator, through the primary process where this one is a worker, that requests are answered. */
-export function announce(text: string): void {
+export function announceWorker(text: string): void {
   if (cluster.isWorker) process.send?.(text);
   else process.stdout.write(text);
 }

@@ -1,4 +1,4 @@
-import { applyAtOnce } from "../identity/grants/grants.ts";
+import { revokeImmediately } from "../identity/grants/grants.ts";
 import { createOwnClients } from "../identity/clients/own-clients.ts";
 import { createOwnGrants } from "../identity/grants/own-grants.ts";
 import { createOwnTokens } from "../identity/tokens/own-tokens.ts";
@@ -31,7 +31,10 @@ export function composeAccess(
   });
   return {
     oauthClient: createOAuthClientHandlers(clients, callerOf),
-    grant: createGrantHandlers(createOwnGrants({ store: applyAtOnce(foundation.grantStore, revocations) }), callerOf),
+    grant: createGrantHandlers(
+      createOwnGrants({ store: revokeImmediately(foundation.grantStore, revocations) }),
+      callerOf,
+    ),
     personalAccessToken: createPersonalAccessTokenHandlers(tokens, callerOf),
   };
 }

@@ -28,7 +28,7 @@ export function composeAdministration(deps: {
   const { pool } = foundation.database;
   const administration = createAdministration({
     store: createAdministrationStore(pool, foundation.accountStore, createEnqueueRevocation(deps.jobs)),
-    onEnd: (accountId) => {
+    onRevoked: (accountId) => {
       revocations.add({ kind: "account", subject: accountId, before: undefined });
     },
   });

@@ -14,7 +14,7 @@ import { composeHistory } from "./history.ts";
 import { composeLogin } from "./login.ts";
 import { composeGrantedTokens, composeRevocation } from "./granted-tokens.ts";
 import { composeIntegrations } from "./integrations.ts";
-import { composeToolPins } from "./tool-pins.ts";
+import { composeToolDefinitions } from "./tool-definitions.ts";
 import { composeToolDiscovery } from "./tool-discovery.ts";
 import type { Config } from "../config.ts";
 import { createCachedView } from "../connections/cached-view.ts";
@@ -108,7 +108,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => validator.close());
 
   const view = createCachedView({ store, feed });
-  const toolPins = composeToolPins({ pool, connections: store, log });
+  const toolDefinitions = composeToolDefinitions({ pool, connections: store, log });
   const tools = createToolLists({
     catalog,
     view,
@@ -116,7 +116,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     lists: createToolListStore(pool),
     names: createToolNames(pool),
     feed,
-    inForce: toolPins.inForce,
+    currentTools: toolDefinitions.currentTools,
     log,
   });
   const verify = createVerification({
@@ -143,8 +143,8 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   });
   const { addresses } = authorization;
   const connections = createConnections({ catalog, validator, store, view, tools, addresses, onChange });
-  const { inForce } = toolPins;
-  const review = createToolChangeReview({ catalog, connections, store, tools, inForce, onChange });
+  const { currentTools } = toolDefinitions;
+  const review = createToolChangeReview({ catalog, connections, store, tools, currentTools, onChange });
   const discovery = await composeToolDiscovery({ pool, listener, connections: view, tools });
   const { historyDays } = config;
   const history = composeHistory({
@@ -160,7 +160,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => history.close());
   const serverInfo = { name: "patchbay", version: await ownVersion() };
   const onRefusedKey = createEarlyRecheck({
-    hasten: (connection) => hastenVerification(pool, connection),
+    makeDue: (connection) => hastenVerification(pool, connection),
     onError: (error) => log.warn({ err: error }, "a key that was refused could not be made due for verification"),
   });
   const toolUse = createToolUse({
@@ -254,8 +254,9 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         verify,
         purge: createPurge(database.maintenance),
         revokeGrants: composeRevocation(foundation, catalog, log),
-        refreshDocuments: () => integrations.refreshDocuments((url) => toolPins.lookAtPinned(tools, url)),
-        purgeDefinitions: () => toolPins.purge(),
+        refreshDocuments: () =>
+          integrations.refreshDocuments((url) => toolDefinitions.refreshAffectedConnections(tools, url)),
+        purgeDefinitions: () => toolDefinitions.purge(),
         renewHistory: () => history.renew(),
         endIdleSessions: () => sessions.endIdle(),
         maintainKeys: () => foundation.keyRotation.maintain(),

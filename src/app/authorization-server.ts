@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { applyAtOnce } from "../identity/grants/grants.ts";
+import { revokeImmediately } from "../identity/grants/grants.ts";
 import { createTokenIssues } from "../identity/audit/token-issues.ts";
 import type { Route } from "../transport/http/router.ts";
 import { createOAuthRoutes } from "../transport/oauth/routes.ts";
@@ -30,7 +30,7 @@ export function composeAuthorizationServer(
     issuer: config.publicUrl,
     pepper: foundation.pepper,
     clients: foundation.clientStore,
-    grants: applyAtOnce(foundation.grantStore, revocations),
+    grants: revokeImmediately(foundation.grantStore, revocations),
     payloads: createPayloadStore(pool),
     keys: foundation.keys,
     verifier,

@@ -8,12 +8,9 @@ import {
   type AuthorizeConnection,
   createAuthorizeConnection,
 } from "../connections/authorization/authorize-connection.ts";
-import { createAuthorizationFlow } from "../connections/authorization/flow.ts";
-import {
-  type AuthorizationAddresses,
-  createAuthorizationAddresses,
-  createAuthorizationSecrets,
-} from "../connections/authorization/tickets.ts";
+import { createAuthorizationFlow } from "../connections/authorization/authorization-flow.ts";
+import type { AuthorizationAddresses } from "../connections/authorization-address.ts";
+import { createAuthorizationAddresses, createAuthorizationSecrets } from "../connections/authorization/tickets.ts";
 import type { ConnectionEvent } from "../connections/change-feed.ts";
 import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";

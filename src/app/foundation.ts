@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { type Accounts, createAccounts } from "../identity/accounts/accounts.ts";
 import { rewrapEvent } from "../identity/audit/rewrap-event.ts";
-import { type Clients, createClients } from "../identity/clients/clients.ts";
+import { type OAuthClients, createOAuthClients } from "../identity/clients/clients.ts";
 import { createGrants, type Grants } from "../identity/grants/grants.ts";
 import { createKeyRotation, type KeyRotation } from "../identity/keys/key-rotation.ts";
 import { createPersonalAccessTokens, type PersonalAccessTokens } from "../identity/tokens/personal-access-tokens.ts";
@@ -39,7 +39,7 @@ export interface Foundation {
   readonly accountStore: ReturnType<typeof createAccountStore>;
   readonly accounts: Accounts;
   readonly clientStore: ReturnType<typeof createClientStore>;
-  readonly clients: Clients;
+  readonly clients: OAuthClients;
   readonly personalAccessTokenStore: ReturnType<typeof createPersonalAccessTokenStore>;
   readonly personalAccessTokens: PersonalAccessTokens;
   readonly grantStore: ReturnType<typeof createGrantStore>;
@@ -89,7 +89,7 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
       accountStore,
       accounts: createAccounts({ store: accountStore }),
       clientStore,
-      clients: createClients({ store: clientStore, pepper }),
+      clients: createOAuthClients({ store: clientStore, pepper }),
       personalAccessTokenStore,
       personalAccessTokens: createPersonalAccessTokens({
         store: personalAccessTokenStore,

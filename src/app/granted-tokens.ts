@@ -26,7 +26,7 @@ const RENEWALS = { total: 6, perServer: 3 };
 const RENEWAL_STATEMENT_MS = 30_000;
 
 /** The tokens of owners' logins. */
-export interface TokensOfLogins {
+export interface UpstreamTokens {
   /** Those of third parties that are reached through this dispatcher. */
   through(dispatcher: Dispatcher): GrantedTokens;
   close(): Promise<void>;
@@ -37,7 +37,7 @@ export function composeGrantedTokens(
   { publicUrl }: Pick<Config, "publicUrl">,
   { database, sealer }: Pick<Foundation, "database" | "sealer">,
   connections: Pick<ConnectionStore, "requireAuthorization">,
-): TokensOfLogins {
+): UpstreamTokens {
   const own = database.openPool({ poolSize: RENEWALS.total, statementMs: RENEWAL_STATEMENT_MS });
   const store = createGrantStore({ reads: database.reads, pool: own, sealer });
   const clients = createUpstreamClientStore({ pool: database.pool, sealer });

@@ -14,7 +14,7 @@ import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
 import { createDocumentStore } from "../storage/stores/integrations/openapi-document.ts";
 import { createUpstreamClientStore } from "../storage/stores/integrations/upstream-client.ts";
 import type { Foundation } from "./foundation.ts";
-import type { TokensOfLogins } from "./granted-tokens.ts";
+import type { UpstreamTokens } from "./granted-tokens.ts";
 
 /** The third parties that can be connected to. */
 export interface Integrations {
@@ -35,7 +35,7 @@ export async function composeIntegrations(
   feed: ChangeFeed,
   log: Logger,
   additional: readonly Integration[],
-  tokensOfLogins: TokensOfLogins,
+  tokensOfLogins: UpstreamTokens,
 ): Promise<Integrations> {
   const dispatcher = createGuardedDispatcher({ allow: config.outboundAllow });
   const check = (url: string): string | undefined => checkDestination(url, config.outboundAllow);

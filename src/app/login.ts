@@ -73,7 +73,7 @@ export function composeLogin(config: Config, { database: { pool }, pepper, keys 
       issueToken: createIssueSessionToken({
         issuer: publicUrl,
         keys,
-        momentOf: (accountId, sessionId) => store.momentOf(accountId, sessionId),
+        issueTimestamp: (accountId, sessionId) => store.issueTimestamp(accountId, sessionId),
       }),
     }),
     ...(external?.routes ?? []),

@@ -36,10 +36,10 @@ export function createCachedView(deps: {
     ...clock,
   });
   /** Grows with every change heard, so that a list read before a change is not kept after it. */
-  let heard = 0;
+  let changeCount = 0;
 
   function forget(accountId: string): void {
-    heard += 1;
+    changeCount += 1;
     accounts.delete(accountId);
   }
 
@@ -47,14 +47,14 @@ export function createCachedView(deps: {
     if (event !== "tools") forget(accountId);
   });
   feed.onGap(() => {
-    heard += 1;
+    changeCount += 1;
     accounts.clear();
   });
 
   async function load(accountId: string): Promise<readonly Connection[]> {
-    const heardBefore = heard;
+    const heardBefore = changeCount;
     const connections = await store.list(accountId);
-    if (heard === heardBefore && feed.isHealthy()) accounts.set(accountId, connections);
+    if (changeCount === heardBefore && feed.isHealthy()) accounts.set(accountId, connections);
     return connections;
   }
 

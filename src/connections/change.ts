@@ -39,7 +39,7 @@ export interface ConnectionChange {
 }
 
 /** What a change is decided on beside the connection itself. */
-export interface ChangeGround {
+export interface ChangeContext {
   readonly integration: Integration;
   readonly validator: SchemaValidator;
   /** The secrets as they are now. Needed when the key or the configuration changes. */
@@ -78,7 +78,7 @@ export function checkKeepContentsDays(days: number): number {
  * Applies a change to a connection by the rules of SPEC «PUT» and DESIGN §6. Pure; throws `invalid` naming the field.
  * A change that changes nothing answers `before` itself.
  */
-export function applyChange(before: Connection, change: ConnectionChange, ground: ChangeGround): DecidedChange {
+export function applyChange(before: Connection, change: ConnectionChange, ground: ChangeContext): DecidedChange {
   if (change.connectionId !== undefined && change.connectionId !== String(before.id)) {
     throw invalid("connection_id", `connection_id must be ${before.id}, the connection that the path names.`);
   }
@@ -94,7 +94,7 @@ export function applyChange(before: Connection, change: ConnectionChange, ground
   if (change.disabledTools !== undefined) after = withDisabledTools(after, change.disabledTools, ground.toolIds);
   if (change.acceptToolChanges !== undefined) {
     const acceptToolChanges = checkToolChangeAcceptance(change.acceptToolChanges);
-    if (acceptToolChanges !== before.acceptToolChanges) effects = { ...effects, forgetPins: true };
+    if (acceptToolChanges !== before.acceptToolChanges) effects = { ...effects, forgetAcceptedDefinitions: true };
     after = { ...after, acceptToolChanges };
   }
   if (change.keepContentsDays !== undefined)
@@ -111,7 +111,7 @@ export function applyChange(before: Connection, change: ConnectionChange, ground
   return { after: changesNothing ? before : after, effects };
 }
 
-function withAccess(before: Connection, accessType: AccessType, ground: ChangeGround): DecidedChange {
+function withAccess(before: Connection, accessType: AccessType, ground: ChangeContext): DecidedChange {
   if (accessType === before.accessType) return { after: before, effects: {} };
   const scopes = connectionScopes(accessType);
   const narrows = scopes.length < connectionScopes(before.accessType).length;
@@ -130,7 +130,7 @@ function withKeeping(before: Connection, effects: ChangeEffects, keepContentsDay
     after: { ...before, keepContentsDays },
     effects: {
       ...effects,
-      ...(turned === undefined ? {} : { turnKeeping: turned }),
+      ...(turned === undefined ? {} : { contentsChange: turned }),
       ...(keepContentsDays < daysBefore ? { purgeContents: true } : {}),
     },
   };
@@ -148,7 +148,7 @@ function withDisabledTools(before: Connection, wanted: readonly number[], toolId
   return { ...before, disabledToolIds, knownToolIds };
 }
 
-function withKey(before: Connection, change: ConnectionChange, ground: ChangeGround): DecidedChange {
+function withKey(before: Connection, change: ConnectionChange, ground: ChangeContext): DecidedChange {
   const { integration, validator, secrets } = ground;
   const patch = { ...change.configuration };
   if (change.apiKey !== undefined) {
@@ -167,7 +167,7 @@ function withKey(before: Connection, change: ConnectionChange, ground: ChangeGro
   const moved = integration.destinationProperties.filter(
     (property) => !isDeepStrictEqual(before.configuration[property], whole[property]),
   );
-  refuseUnansweredMove(moved[0], secrets, patch);
+  requireSecretsForMove(moved[0], secrets, patch);
   const split = splitConfiguration(integration, whole);
   const renewed = integration.secretProperties.some((property) => property in patch);
   if (!renewed && moved.length === 0) return { after: { ...before, configuration: split.configuration }, effects: {} };
@@ -211,7 +211,7 @@ function underAuthorization(
 }
 
 /** A secret goes only where its owner sent it: moving the destination must bring every stored secret again (DESIGN §6). */
-function refuseUnansweredMove(moved: string | undefined, secrets: JsonObject, patch: JsonObject): void {
+function requireSecretsForMove(moved: string | undefined, secrets: JsonObject, patch: JsonObject): void {
   if (moved === undefined) return;
   const kept = Object.keys(secrets).find((property) => !(property in patch));
   if (kept === undefined) return;

@@ -33,7 +33,7 @@ export interface ChangeEffects {
   /** Forget the cached tool list and which definitions are in force: they came from another destination. */
   readonly forgetTools?: boolean;
   /** Forget which definitions are in force: all are as the upstream has them. */
-  readonly forgetPins?: boolean;
+  readonly forgetAcceptedDefinitions?: boolean;
   /** Ends the authorisation that its owner gave at the third party: its tokens go with it. */
   readonly endAuthorization?: boolean;
   /** Hash of the new secret of the connection's own client. */
@@ -43,7 +43,7 @@ export interface ChangeEffects {
   /** Ends the tokens of the connection's own client and the sessions they opened. */
   readonly endClientAccess?: boolean;
   /** From now on arguments and results of calls are kept, or no longer are: said by itself in the audit log. */
-  readonly turnKeeping?: "on" | "off";
+  readonly contentsChange?: "on" | "off";
   /** Delete what was kept for longer than it may be now. */
   readonly purgeContents?: boolean;
 }

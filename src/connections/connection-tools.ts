@@ -10,7 +10,7 @@ export interface ConnectionTool {
   /** Whether the owner leaves it switched on. Under `individual`, a tool the owner has not seen is off. */
   readonly enabled: boolean;
   /** What the upstream would have it be. Its owner has not accepted that, so `definition` stays in force. */
-  readonly offered?: ToolDefinition;
+  readonly proposed?: ToolDefinition;
 }
 
 /** The tools of connections, from cache. */

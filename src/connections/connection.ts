@@ -50,7 +50,7 @@ export interface Connection {
   readonly knownToolIds: readonly number[] | undefined;
   readonly acceptToolChanges: ToolChangeAcceptance;
   /** Stands for the definitions that are in force (`ToolPins`). Undefined before the first list, and under `automatic`. */
-  readonly toolPins: string | undefined;
+  readonly acceptedDefinitions: string | undefined;
   /** How many tools the upstream would have otherwise than they are in force, when its list was last looked at. */
   readonly changedTools: number;
   /** For how many days arguments and results of calls are kept, 1 to 30. 0: they are not. */

@@ -1,10 +1,10 @@
 import { type Caller, toActor } from "../identity/actor.ts";
-import { mayMakeCredentials, type Principal, reaches, reachesAll } from "../identity/principal.ts";
+import { mayCreateCredentials, type Principal, reaches, reachesAll } from "../identity/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { JsonObject } from "../json.ts";
-import type { AuthorizationAddresses } from "./authorization/tickets.ts";
+import type { AuthorizationAddresses } from "./authorization-address.ts";
 import { applyChange, changedFields, type ConnectionChange } from "./change.ts";
 import type { ConnectionEvent } from "./change-feed.ts";
 import type { Connection, ConnectionDraft } from "./connection.ts";
@@ -14,7 +14,7 @@ import type { ConnectionView } from "./connection-view.ts";
 import { createKey, type CreatedConnection, toCreated } from "./create-once.ts";
 import { prepareConnection } from "./create.ts";
 import { checkVersion, type ExpectedVersions } from "./expected-versions.ts";
-import { listTools, type ToolPage, type ToolQuery } from "./tools/list-tools.ts";
+import { listTools, type ToolPage, type ToolQuery } from "./list-tools.ts";
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 import { connectionNotFound, reachableId } from "../identity/server-id.ts";
 
@@ -145,7 +145,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     get: find,
 
     async update(principal, serverId, wanted, expected) {
-      if (wanted.clientSecret !== undefined && !mayMakeCredentials(principal)) {
+      if (wanted.clientSecret !== undefined && !mayCreateCredentials(principal)) {
         throw new DomainError("forbidden", "You do not have permission to update this connection.");
       }
       let change = wanted;

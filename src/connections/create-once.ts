@@ -1,6 +1,6 @@
 import { DomainError } from "../domain-error.ts";
 import { printInKeyOrder } from "../json.ts";
-import type { AuthorizationAddress } from "./authorization/tickets.ts";
+import type { AuthorizationAddress } from "./authorization-address.ts";
 import type { ConnectionDraft } from "./connection.ts";
 import { type Connection, type ConnectionStatus, connectionStatus } from "./connection.ts";
 

@@ -28,7 +28,7 @@ export interface Actor extends Origin {
 export const MAX_USER_AGENT = 200;
 
 /** No address and no program: what happens inside the service or at the command line. */
-const NOWHERE: Origin = { address: "", userAgent: "" };
+const UNKNOWN_ORIGIN: Origin = { address: "", userAgent: "" };
 
 /** Whoever may run commands beside the service's database. */
 export const OPERATOR: Actor = {
@@ -36,7 +36,7 @@ export const OPERATOR: Actor = {
   accountId: undefined,
   clientId: undefined,
   tokenId: undefined,
-  ...NOWHERE,
+  ...UNKNOWN_ORIGIN,
 };
 
 /** What the service does without being asked. */

@@ -1,5 +1,5 @@
 import { invalid } from "../domain-error.ts";
-import type { Account } from "./accounts/accounts.ts";
+import type { Account } from "./account.ts";
 import { isScope, SCOPES, type Scope } from "./scopes.ts";
 
 /** Parses a space-separated list of scopes, from the field of that name, and checks that the account's clients may be given each; keeps our order. */

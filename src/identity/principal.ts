@@ -38,6 +38,6 @@ export function reachesAll({ connectionId, connectionIds }: Principal): boolean 
  * Whether a principal may make and change credentials: no client that acts under a grant, since what it made would outlive
  * the grant and reach beyond it. Credentials are made by people, and by what they made for themselves.
  */
-export function mayMakeCredentials({ grantId }: Principal): boolean {
+export function mayCreateCredentials({ grantId }: Principal): boolean {
   return grantId === undefined;
 }

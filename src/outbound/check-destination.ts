@@ -1,6 +1,6 @@
 import { OutboundRefused } from "../integrations/outbound-refused.ts";
 import { parseAllowList } from "./allow-list.ts";
-import { judgeDestination } from "./destination.ts";
+import { requirePermittedDestination } from "./destination.ts";
 
 /** The longest address taken, in characters. */
 const MAX_URL_LENGTH = 2_048;
@@ -21,7 +21,7 @@ export function checkDestination(url: string, allow: readonly string[]): string 
   if (parsed.username !== "" || parsed.password !== "") return "must not contain a user name or password";
   if (url.includes("#")) return "must not contain a fragment (#…)";
   try {
-    judgeDestination(parsed.protocol, parsed.hostname, parsed.port, parseAllowList(allow));
+    requirePermittedDestination(parsed.protocol, parsed.hostname, parsed.port, parseAllowList(allow));
   } catch (error) {
     if (error instanceof OutboundRefused) return error.message;
     throw error;

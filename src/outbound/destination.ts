@@ -15,7 +15,12 @@ export interface Destination {
  *
  * Plain http goes only to hosts on the operator's list: elsewhere a key would travel in clear. Throws OutboundRefused.
  */
-export function judgeDestination(protocol: string, hostname: string, portText: string, allow: AllowList): Destination {
+export function requirePermittedDestination(
+  protocol: string,
+  hostname: string,
+  portText: string,
+  allow: AllowList,
+): Destination {
   if (protocol !== "https:" && protocol !== "http:") {
     throw new OutboundRefused(`Calls by ${protocol} are refused: only https and http addresses can be called.`);
   }
@@ -26,7 +31,7 @@ export function judgeDestination(protocol: string, hostname: string, portText: s
   }
   const destination = { host, port, permitted: allow.permits(host, port) };
   if (destination.permitted) return destination;
-  if (host.kind === "address") judgeAddress(host.text, destination, allow);
+  if (host.kind === "address") requirePermittedAddress(host.text, destination, allow);
   // Names under .localhost are loopback by RFC 6761, whatever a resolver says.
   if (host.text === "localhost" || host.text.endsWith(".localhost"))
     throw refusal(destination, "it is a loopback address");
@@ -35,7 +40,7 @@ export function judgeDestination(protocol: string, hostname: string, portText: s
 }
 
 /** Decides about one address that a destination turned out to be. Throws OutboundRefused. */
-export function judgeAddress(address: string, destination: Destination, allow: AllowList): void {
+export function requirePermittedAddress(address: string, destination: Destination, allow: AllowList): void {
   if (destination.permitted) return;
   const reason = addressRefusal(address);
   if (reason === undefined) return;

@@ -5,7 +5,7 @@ import { buildConnector } from "undici";
 import { atMost } from "../at-most.ts";
 import { OutboundRefused } from "../integrations/outbound-refused.ts";
 import type { AllowList } from "./allow-list.ts";
-import { judgeAddress, judgeDestination, type Destination } from "./destination.ts";
+import { requirePermittedAddress, requirePermittedDestination, type Destination } from "./destination.ts";
 
 /** What the connector needs: the operator's list, a limit in milliseconds, and how names are looked up. */
 export interface GuardedConnectorOptions {
@@ -37,7 +37,7 @@ export function createGuardedConnector({
       timeout: connectTimeoutMs,
       rejectUnauthorized: true,
       lookup: guardedLookup(lookup, (name, address) => {
-        judgeAddress(address, { ...destination, host: { kind: "name", text: name } }, allow);
+        requirePermittedAddress(address, { ...destination, host: { kind: "name", text: name } }, allow);
       }),
     });
     connectors.set(key, connector);
@@ -47,7 +47,7 @@ export function createGuardedConnector({
   return (options, callback) => {
     let destination: Destination;
     try {
-      destination = judgeDestination(options.protocol, options.hostname, options.port, allow);
+      destination = requirePermittedDestination(options.protocol, options.hostname, options.port, allow);
     } catch (error) {
       callback(asError(error), null);
       return;
@@ -90,7 +90,7 @@ function refusedPeer(socket: Socket, destination: Destination, allow: AllowList)
   try {
     if (socket.remoteAddress === undefined)
       throw new OutboundRefused("The connection was lost before its peer was known.");
-    judgeAddress(socket.remoteAddress, destination, allow);
+    requirePermittedAddress(socket.remoteAddress, destination, allow);
     return undefined;
   } catch (error) {
     return asError(error);

@@ -49,7 +49,7 @@ const connection: Connection = {
   knownToolIds: undefined,
   acceptToolChanges: "manual",
   keepContentsDays: 0,
-  toolPins: undefined,
+  acceptedDefinitions: undefined,
   changedTools: 0,
   oauthClientId: "conn_7_x",
   createdAt: new Date(0),

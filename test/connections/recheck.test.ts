@@ -98,7 +98,7 @@ describe("a key that is refused in a call", () => {
     let clock = 0;
     const hastened: Connection[] = [];
     const recheck = createEarlyRecheck({
-      hasten: (refused) => Promise.resolve(void hastened.push(refused)),
+      makeDue: (refused) => Promise.resolve(void hastened.push(refused)),
       onError: () => undefined,
       now: () => clock,
     });
@@ -119,7 +119,7 @@ describe("a key that is refused in a call", () => {
     let isDown = true;
     let queued = 0;
     const recheck = createEarlyRecheck({
-      hasten: () => (isDown ? Promise.reject(new Error("no queue")) : Promise.resolve(void (queued += 1))),
+      makeDue: () => (isDown ? Promise.reject(new Error("no queue")) : Promise.resolve(void (queued += 1))),
       onError: (error) => void errors.push(error),
     });
     recheck(connection);

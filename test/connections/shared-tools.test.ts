@@ -3,7 +3,7 @@ import { OPERATOR } from "../../src/identity/actor.ts";
 import type { Connection } from "../../src/connections/connection.ts";
 import type { ConnectionStore } from "../../src/connections/connection-store.ts";
 import type { ConnectionTools } from "../../src/connections/connection-tools.ts";
-import { createInForce } from "../../src/connections/definitions/current-tools.ts";
+import { createCurrentTools } from "../../src/connections/definitions/current-tools.ts";
 import { createPinStore } from "../../src/storage/stores/tools/accepted-definitions.ts";
 import { createToolLists } from "../../src/connections/tools/tool-lists.ts";
 import { createCachedView } from "../../src/connections/cached-view.ts";
@@ -43,7 +43,11 @@ beforeAll(async () => {
     lists: createToolListStore(pool),
     names: createToolNames(pool),
     feed: quiet,
-    inForce: createInForce({ pins: createPinStore(pool), connections: store, log: { warn: () => undefined } }),
+    currentTools: createCurrentTools({
+      store: createPinStore(pool),
+      connections: store,
+      log: { warn: () => undefined },
+    }),
     log: { warn: () => undefined },
   });
 });
@@ -72,7 +76,7 @@ function connection(id: number, more: Partial<Connection> = {}): Connection {
     disabledToolIds: [],
     knownToolIds: undefined,
     acceptToolChanges: "manual",
-    toolPins: undefined,
+    acceptedDefinitions: undefined,
     changedTools: 0,
     keepContentsDays: 0,
     oauthClientId: `conn_${id}`,
@@ -105,21 +109,21 @@ async function rows(table: string): Promise<number> {
 test("ten thousand connections to one document hold one list of tools and one row of pins between them", async () => {
   const lists = new Set<unknown>();
   for (let count = 0; count < 3; count += 1) lists.add(await tools.of(await stored()));
-  const held = (await store.list("a")).map(({ toolPins }) => toolPins);
+  const held = (await store.list("a")).map(({ acceptedDefinitions }) => acceptedDefinitions);
   expect(new Set(held).size).toBe(1);
-  const [toolPins] = held;
-  for (let id = 4; id <= 10_000; id += 1) lists.add(await tools.of(connection(id, { toolPins })));
+  const [acceptedDefinitions] = held;
+  for (let id = 4; id <= 10_000; id += 1) lists.add(await tools.of(connection(id, { acceptedDefinitions })));
   expect(lists.size).toBe(1);
   expect(site.requests).toHaveLength(1);
   expect([await rows("tool_list"), await rows("tool_pin_set"), await rows("tool_definition")]).toEqual([0, 1, 0]);
 });
 
 test("what one of them switches off stays on for the others", async () => {
-  const { toolPins } = (await store.list("a"))[0] ?? connection(0);
-  const [first] = await tools.of(connection(1, { toolPins }));
-  const narrowed = await tools.of(connection(2, { toolPins, disabledToolIds: [first?.id ?? 0] }));
+  const { acceptedDefinitions } = (await store.list("a"))[0] ?? connection(0);
+  const [first] = await tools.of(connection(1, { acceptedDefinitions }));
+  const narrowed = await tools.of(connection(2, { acceptedDefinitions, disabledToolIds: [first?.id ?? 0] }));
   expect(narrowed.map(({ enabled }) => enabled)).toEqual([false, true]);
-  expect((await tools.of(connection(1, { toolPins }))).map(({ enabled }) => enabled)).toEqual([true, true]);
+  expect((await tools.of(connection(1, { acceptedDefinitions }))).map(({ enabled }) => enabled)).toEqual([true, true]);
 });
 
 test("a change of the document waits for each of them, and costs only the definitions that changed", async () => {
@@ -131,7 +135,7 @@ test("a change of the document waits for each of them, and costs only the defini
 
   const held = await tools.of(first);
   expect(held.map(({ definition }) => definition.description)).toEqual(["List things."]);
-  expect(held.map(({ offered }) => offered?.description)).toEqual(["List all things."]);
+  expect(held.map(({ proposed }) => proposed?.description)).toEqual(["List all things."]);
   expect(await tools.of(second)).toBe(held);
   // The one that changed, and the one that went.
   expect([await rows("tool_pin_set"), await rows("tool_definition")]).toEqual([1, 2]);

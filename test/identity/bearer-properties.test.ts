@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { importJWK, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Account } from "../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../src/identity/account.ts";
 import { grantableScopes } from "../../src/identity/grantable-scopes.ts";
 import { isScope, satisfies, SCOPES } from "../../src/identity/scopes.ts";
 import { DomainError } from "../../src/domain-error.ts";

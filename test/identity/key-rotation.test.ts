@@ -1,7 +1,7 @@
 import { decodeProtectedHeader } from "jose";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { OPERATOR } from "../../src/identity/actor.ts";
-import type { Account } from "../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../src/identity/account.ts";
 import { RETIRED_SECONDS } from "../../src/identity/keys/key-rotation.ts";
 import { KEYS_CACHE_SECONDS, type KeyPurpose, PUBLISHED_AHEAD_SECONDS } from "../../src/identity/keys/signing-keys.ts";
 import { createSealer } from "../../src/storage/sealing.ts";

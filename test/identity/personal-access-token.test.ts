@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Account } from "../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../src/identity/account.ts";
 import {
   insertConnection,
   type Installation,

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Account } from "../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../src/identity/account.ts";
 import type { CreatedClient } from "../../src/identity/clients/clients.ts";
 import { hashSecret } from "../../src/identity/hash-secret.ts";
 import { createListener } from "../../src/storage/listener.ts";

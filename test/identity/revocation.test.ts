@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Account } from "../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../src/identity/account.ts";
 import type { RevocationListener } from "../../src/identity/revocations/revocations.ts";
 import type { TokenVerifier } from "../../src/identity/tokens/verifier.ts";
 import { DomainError } from "../../src/domain-error.ts";
@@ -287,5 +287,5 @@ test("a client's moment never goes back behind a revocation that it has seen", a
     issuedBefore: new Date(Date.now() + 60_000),
   });
   const after = await store.findForToken(client.clientId);
-  expect(Number(after?.moment) - Number(before?.moment)).toBeGreaterThan(59_000_000);
+  expect(Number(after?.issuedAt) - Number(before?.issuedAt)).toBeGreaterThan(59_000_000);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Account } from "../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../src/identity/account.ts";
 import { randomPassword } from "../../src/identity/random.ts";
 import { openInstallation } from "../../src/storage/installation.ts";
 import { PEPPER_PLACE, SEALED_COLUMNS } from "../../src/storage/sealed-columns.ts";

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, randomBytes } from "node:crypto";
 import { decodeJwt, exportJWK, generateKeyPair, importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Account } from "../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../src/identity/account.ts";
 import type { CreatedClient } from "../../src/identity/clients/clients.ts";
 import type { KeyPurpose } from "../../src/identity/keys/signing-keys.ts";
 import { accessTokenId } from "../../src/identity/token-id.ts";

@@ -6,7 +6,7 @@ import type { Principal } from "../../src/identity/principal.ts";
 import type { Scope } from "../../src/identity/scopes.ts";
 import { createCachedView } from "../../src/connections/cached-view.ts";
 import type { Connection } from "../../src/connections/connection.ts";
-import { createInForce } from "../../src/connections/definitions/current-tools.ts";
+import { createCurrentTools } from "../../src/connections/definitions/current-tools.ts";
 import { createToolLists } from "../../src/connections/tools/tool-lists.ts";
 import type { UpstreamNews } from "../../src/integrations/features.ts";
 import type { Integration, Verification } from "../../src/integrations/integration.ts";
@@ -178,7 +178,7 @@ export async function createWorld(
     const listener = createListener({ url: testDatabase.url, log });
     const feed = await createChangeFeed(listener);
     const view = createCachedView({ store, feed });
-    const inForce = createInForce({ pins: createPinStore(pool), connections: store, log });
+    const currentTools = createCurrentTools({ store: createPinStore(pool), connections: store, log });
     const tools = createToolLists({
       catalog,
       view,
@@ -186,7 +186,7 @@ export async function createWorld(
       lists,
       names,
       feed,
-      inForce,
+      currentTools,
       log,
     });
     const sessionStore = createSessionStore(pool);
@@ -224,7 +224,7 @@ export async function createWorld(
       await listener.close();
     });
     await eventually(() => listener.isHealthy());
-    return { runtime, sessions, history, contents, view, feed, tools, inForce, listener, settings, toolChanges };
+    return { runtime, sessions, history, contents, view, feed, tools, currentTools, listener, settings, toolChanges };
   }
 
   const replica = await createReplica();

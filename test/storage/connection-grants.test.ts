@@ -2,7 +2,11 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { OPERATOR } from "../../src/identity/actor.ts";
 import type { Connection } from "../../src/connections/connection.ts";
-import type { ConnectionGrants, EndedGrants, NewGrant } from "../../src/connections/authorization/connection-grants.ts";
+import type {
+  ConnectionGrants,
+  EndedGrants,
+  NewUpstreamGrant,
+} from "../../src/connections/authorization/connection-grants.ts";
 import type { ConnectionStore } from "../../src/connections/connection-store.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
@@ -79,7 +83,7 @@ async function waiting(): Promise<Connection> {
   return connection;
 }
 
-function grantOf({ id, keyVersion }: Connection, turn = 1, issuer = "https://vendor.example"): NewGrant {
+function grantOf({ id, keyVersion }: Connection, turn = 1, issuer = "https://vendor.example"): NewUpstreamGrant {
   return {
     accountId: "acc_a",
     connectionId: id,

@@ -1,7 +1,7 @@
 import type { AuthorizationTerms } from "../../integrations/oauth/authorization.ts";
 
 /** An authorization that its owner may begin: the ticket is good. */
-export interface OpenAuthorization {
+export interface PendingAuthorization {
   readonly id: string;
   readonly connectionId: number;
   /** The scopes that a refused call asked for; undefined for the usual ones. */
@@ -9,7 +9,7 @@ export interface OpenAuthorization {
 }
 
 /** An authorization that its owner has gone to the third party for. */
-export interface BegunAuthorization {
+export interface StartedAuthorization {
   readonly connectionId: number;
   /** The version of the connection's key at that moment: under another one the terms are no longer the connection's. */
   readonly keyVersion: number;
@@ -31,14 +31,14 @@ export interface AuthorizationStore {
     lifetimeSeconds: number,
   ): Promise<Date | undefined>;
   /** The authorization that a ticket opens. Looking uses nothing up. */
-  find(accountId: string, ticketHash: Uint8Array): Promise<OpenAuthorization | undefined>;
+  find(accountId: string, ticketHash: Uint8Array): Promise<PendingAuthorization | undefined>;
   /** Uses the ticket up: from now on the state alone leads on, in the session that it is bound to. False when it was used already. */
-  begin(
+  start(
     accountId: string,
     id: string,
-    begun: BegunAuthorization & { readonly sessionId: string; readonly stateHash: Uint8Array },
+    begun: StartedAuthorization & { readonly sessionId: string; readonly stateHash: Uint8Array },
     lifetimeSeconds: number,
   ): Promise<boolean>;
   /** What was begun under a state, by the session that began it. Using it up and learning it is one step, so it happens once. */
-  take(accountId: string, sessionId: string, stateHash: Uint8Array): Promise<BegunAuthorization | undefined>;
+  consume(accountId: string, sessionId: string, stateHash: Uint8Array): Promise<StartedAuthorization | undefined>;
 }

@@ -3,7 +3,7 @@ import { DomainError } from "../../domain-error.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import type { ConnectionStore } from "../connection-store.ts";
 import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
-import type { AuthorizationAddress, AuthorizationAddresses } from "./tickets.ts";
+import type { AuthorizationAddress, AuthorizationAddresses } from "../authorization-address.ts";
 
 /** Gives out an address at which the owner of a connection authorises it, for the first time or again. */
 export type AuthorizeConnection = (caller: Caller, serverId: string) => Promise<AuthorizationAddress>;

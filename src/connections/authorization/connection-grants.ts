@@ -5,7 +5,7 @@ import type { KeptTokens } from "../../integrations/oauth/grant.ts";
 import type { Connection } from "../connection.ts";
 
 /** Tokens that an owner's login at a third party brought. */
-export interface NewGrant {
+export interface NewUpstreamGrant {
   readonly accountId: string;
   readonly connectionId: number;
   readonly serverType: string;
@@ -31,7 +31,7 @@ export interface ConnectionGrants {
    * Puts tokens in force in place of those there were, and has the connection verified with them, all in one transaction.
    * Undefined when the connection is gone or another one by now: then the tokens are revoked and nothing else happens.
    */
-  storeGrant(grant: NewGrant, actor: Actor): Promise<Connection | undefined>;
+  storeGrant(grant: NewUpstreamGrant, actor: Actor): Promise<Connection | undefined>;
 }
 
 /** Tokens that are used no longer, at rest. Every method throws DomainError `unavailable` when the database cannot be reached. */

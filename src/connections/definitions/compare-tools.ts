@@ -1,57 +1,64 @@
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject } from "../../json.ts";
-import type { KnownList } from "../known-list.ts";
-import type { ToolPins } from "./accepted-definitions.ts";
+import type { KnownToolList } from "../known-tool-list.ts";
+import type { AcceptedDefinitions } from "./accepted-definitions.ts";
 
-/** What pins make of a list. */
-export interface Judgement {
-  /** The list as it is in force: the very one that was offered where nothing differs. */
-  readonly inForce: KnownList;
-  /** Tools that are not pinned yet, with the digests to pin. */
-  readonly newcomers: ToolPins;
+/** An upstream's list compared with the accepted definitions. */
+export interface ToolComparison {
+  /** The current list: the same object as the upstream's list if nothing differs. */
+  readonly current: KnownToolList;
+  /** Tools without an accepted definition yet, with the digests to accept. */
+  readonly newTools: AcceptedDefinitions;
 }
 
-/** The digests of the definitions that are in force and not the ones offered. */
-export function missingDefinitions({ definitions }: KnownList, pins: ToolPins): readonly string[] {
+/** The digests of accepted definitions that differ from the list, so they must be loaded to compare. */
+export function missingDefinitions(
+  { definitions }: KnownToolList,
+  acceptedDefinitions: AcceptedDefinitions,
+): readonly string[] {
   return definitions.flatMap(({ name, digest }) => {
-    const pinned = pins.get(name);
-    return digest === undefined || pinned === undefined || pinned === digest ? [] : [pinned];
+    const accepted = acceptedDefinitions.get(name);
+    return digest === undefined || accepted === undefined || accepted === digest ? [] : [accepted];
   });
 }
 
 /**
- * Puts the definitions in force in the place of those offered. A tool that was never seen is in force as it is offered,
- * and so is one whose pinned definition `kept` does not have: there is nothing else to go by.
+ * Replaces proposed definitions by the accepted ones. The proposed definition of a new tool is current, and so is that of
+ * a tool whose accepted definition is not among the `loaded` ones.
  */
-export function judge(list: KnownList, pins: ToolPins, kept: ReadonlyMap<string, ToolDefinition>): Judgement {
-  const newcomers = new Map<string, string>();
+export function compareTools(
+  list: KnownToolList,
+  acceptedDefinitions: AcceptedDefinitions,
+  loaded: ReadonlyMap<string, ToolDefinition>,
+): ToolComparison {
+  const newTools = new Map<string, string>();
   const pending = new Map<string, ToolDefinition>();
-  const definitions = list.definitions.map((offered) => {
-    const { name, digest } = offered;
-    if (digest === undefined) return offered;
-    const pinned = pins.get(name);
-    if (pinned === digest) return offered;
-    const definition = pinned === undefined ? undefined : kept.get(pinned);
+  const definitions = list.definitions.map((proposed) => {
+    const { name, digest } = proposed;
+    if (digest === undefined) return proposed;
+    const accepted = acceptedDefinitions.get(name);
+    if (accepted === digest) return proposed;
+    const definition = accepted === undefined ? undefined : loaded.get(accepted);
     if (definition === undefined) {
-      newcomers.set(name, digest);
-      return offered;
+      newTools.set(name, digest);
+      return proposed;
     }
-    pending.set(name, offered);
-    return heldBack(definition, offered);
+    pending.set(name, proposed);
+    return withAcceptedDefinition(definition, proposed);
   });
-  return { inForce: pending.size === 0 ? list : { ...list, definitions, pending }, newcomers };
+  return { current: pending.size === 0 ? list : { ...list, definitions, pending }, newTools };
 }
 
 /**
- * The pinned definition, with two things that hold at once: a tool that says that it writes is not read-only any more,
- * whatever was promised before, and whether a key is sent is the connection's matter and not the upstream's.
+ * The accepted definition with two values from the proposed one: a tool that now writes loses its read-only mark at once,
+ * and whether a key is sent depends on the connection, not on the upstream.
  */
-function heldBack(pinned: ToolDefinition, offered: ToolDefinition): ToolDefinition {
-  const annotations = { ...pinned.annotations, requiresAuth: offered.annotations.requiresAuth };
-  if (!pinned.readOnly || offered.readOnly) return { ...pinned, annotations };
-  const { listed } = pinned;
+function withAcceptedDefinition(accepted: ToolDefinition, proposed: ToolDefinition): ToolDefinition {
+  const annotations = { ...accepted.annotations, requiresAuth: proposed.annotations.requiresAuth };
+  if (!accepted.readOnly || proposed.readOnly) return { ...accepted, annotations };
+  const { listed } = accepted;
   return {
-    ...pinned,
+    ...accepted,
     annotations,
     readOnly: false,
     ...(isJsonObject(listed?.annotations)

@@ -4,77 +4,82 @@ import type { Actor } from "../../identity/actor.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { Connection } from "../connection.ts";
 import type { ConnectionStore } from "../connection-store.ts";
-import type { KnownList } from "../known-list.ts";
-import { judge, missingDefinitions, type Judgement } from "./compare-tools.ts";
-import type { KeptPins, PinsToKeep, PinStore } from "./definition-store.ts";
-import { digestOfPins, NO_PINS, type ToolPins, withPins } from "./accepted-definitions.ts";
+import type { KnownToolList } from "../known-tool-list.ts";
+import { compareTools, missingDefinitions, type ToolComparison } from "./compare-tools.ts";
+import type { AcceptedSet, AcceptedSetUpdate, DefinitionStore } from "./definition-store.ts";
+import {
+  digestOfAccepted,
+  NO_ACCEPTED_DEFINITIONS,
+  type AcceptedDefinitions,
+  mergeAccepted,
+} from "./accepted-definitions.ts";
 
-/** Names of all pins in memory together; each costs some 130 bytes. */
+/** The most names in all sets in memory; each takes about 130 bytes. */
 const MAX_NAMES = 200_000;
-/** Definitions in memory that are in force and no longer offered. */
+/** The most accepted definitions in memory that their upstream no longer lists. */
 const MAX_DEFINITIONS = 5_000;
-/** Judgements kept for one list. Most connections to one document agree. */
-const MAX_JUDGEMENTS = 1_000;
-/** How often pins are written anew when the connection changed meanwhile. */
+/** The most comparisons remembered for one list. Most connections to one document share theirs. */
+const MAX_COMPARISONS = 1_000;
 const MAX_TRIES = 5;
 
-/** The definitions that hold for connections, whatever their upstreams say by now. */
-export interface InForce {
+/** The tool definitions that agents get, whatever the upstreams list now. */
+export interface CurrentTools {
   /**
-   * The list as it is in force: the same object until the connection's pins or the offer change, and the offered one
-   * where nothing differs. Pins what is seen for the first time before anybody sees it, if `isConfirmed` says that the
-   * definitions are the upstream's under the connection's present key. Without a promise once settled.
+   * Returns the current list: the same object until the accepted definitions or the upstream's list change, and the
+   * upstream's list itself if nothing differs. Accepts new tools before returning them if `isConfirmed`, that is, if the
+   * list was fetched with the connection's current key. Returns no promise once the result is known.
    */
-  of(connection: Connection, offered: KnownList, isConfirmed: boolean): KnownList | Promise<KnownList>;
-  /** Has definitions be in force; `remaining` others still differ. Undefined when the connection changed meanwhile. */
+  of(connection: Connection, list: KnownToolList, isConfirmed: boolean): KnownToolList | Promise<KnownToolList>;
+  /** Accepts definitions; `remaining` others still differ. Returns undefined if the connection changed meanwhile. */
   accept(
     connection: Connection,
-    accepted: readonly ToolDefinition[],
+    definitions: readonly ToolDefinition[],
     remaining: number,
     actor: Actor,
   ): Promise<Connection | undefined>;
 }
 
-/** What it needs. */
-export interface InForceDeps {
-  readonly pins: PinStore;
+export interface CurrentToolsDeps {
+  readonly store: DefinitionStore;
   readonly connections: Pick<ConnectionStore, "find">;
   readonly log: { warn(fields: object, message: string): void };
 }
 
 interface Settled {
-  readonly list: KnownList;
+  readonly list: KnownToolList;
   readonly isConfirmed: boolean;
-  readonly inForce: KnownList | Promise<KnownList>;
+  readonly current: KnownToolList | Promise<KnownToolList>;
 }
 
 /**
- * Tool definitions pinned per connection when first seen, so that an upstream cannot change what agents are told, or what
- * they may send, behind its owner's back.
+ * Accepts each tool definition when first seen, so that an upstream cannot change what agents read or send without the
+ * owner's approval.
  *
- * Pins are never changed in place, so what is in memory never goes stale; which ones a connection holds stands in its row,
- * which the connections in memory bring along. A call in a settled connection asks the database nothing.
+ * Sets of accepted definitions are immutable and named by the connection's row, so cached ones never become stale, and a
+ * call on an unchanged connection needs no database query.
  */
-export function createInForce(deps: InForceDeps): InForce {
-  const sets = new LRUCache<string, ToolPins>({ maxSize: MAX_NAMES, sizeCalculation: ({ size }) => size + 1 });
+export function createCurrentTools(deps: CurrentToolsDeps): CurrentTools {
+  const acceptedByDigest = new LRUCache<string, AcceptedDefinitions>({
+    maxSize: MAX_NAMES,
+    sizeCalculation: ({ size }) => size + 1,
+  });
   const definitions = new LRUCache<string, ToolDefinition>(atMost(MAX_DEFINITIONS));
-  /** By the list that is offered, and the digest of the pins. */
-  const judgements = new WeakMap<KnownList, Map<string, Judgement>>();
-  /** By the list that is offered, and what is in force of it instead: connections whose pins differ elsewhere share it. */
-  const variants = new WeakMap<KnownList, Map<string, KnownList>>();
-  /** What a judgement entails, for the many connections that it is made for. */
-  const following = new WeakMap<Judgement, KeptPins>();
+  /** By upstream list, then by the digest of the accepted definitions. */
+  const comparisons = new WeakMap<KnownToolList, Map<string, ToolComparison>>();
+  /** Current lists by upstream list, then by the definitions that differ, so that connections share them. */
+  const variants = new WeakMap<KnownToolList, Map<string, KnownToolList>>();
+  const updates = new WeakMap<ToolComparison, AcceptedSet>();
   const settledFor = new WeakMap<Connection, Settled>();
 
-  async function pinsOf({ toolPins }: Connection): Promise<ToolPins> {
-    if (toolPins === undefined) return NO_PINS;
-    const known = sets.get(toolPins) ?? (await deps.pins.find(toolPins));
-    if (known === undefined) throw new Error("the pins that a connection holds are not kept");
-    sets.set(toolPins, known);
+  async function acceptedOf({ acceptedDefinitions }: Connection): Promise<AcceptedDefinitions> {
+    if (acceptedDefinitions === undefined) return NO_ACCEPTED_DEFINITIONS;
+    const known = acceptedByDigest.get(acceptedDefinitions) ?? (await deps.store.find(acceptedDefinitions));
+    if (known === undefined) throw new Error("the accepted definitions that a connection names are not stored");
+    acceptedByDigest.set(acceptedDefinitions, known);
     return known;
   }
 
-  async function definitionsOf(digests: readonly string[]): Promise<ReadonlyMap<string, ToolDefinition>> {
+  async function loadDefinitions(digests: readonly string[]): Promise<ReadonlyMap<string, ToolDefinition>> {
     const found = new Map<string, ToolDefinition>();
     const unknown: string[] = [];
     for (const digest of digests) {
@@ -83,79 +88,86 @@ export function createInForce(deps: InForceDeps): InForce {
       else found.set(digest, known);
     }
     if (unknown.length === 0) return found;
-    for (const [digest, definition] of await deps.pins.findDefinitions(unknown)) {
+    for (const [digest, definition] of await deps.store.findDefinitions(unknown)) {
       definitions.set(digest, definition);
       found.set(digest, definition);
     }
     return found;
   }
 
-  async function judged(list: KnownList, connection: Connection): Promise<Judgement> {
-    const known = judgements.get(list)?.get(connection.toolPins ?? "");
+  async function compare(list: KnownToolList, connection: Connection): Promise<ToolComparison> {
+    const known = comparisons.get(list)?.get(connection.acceptedDefinitions ?? "");
     if (known !== undefined) return known;
-    const pins = await pinsOf(connection);
-    const missing = missingDefinitions(list, pins);
-    const kept = await definitionsOf(missing);
-    const lost = missing.filter((digest) => !kept.has(digest)).length;
+    const accepted = await acceptedOf(connection);
+    const missing = missingDefinitions(list, accepted);
+    const loaded = await loadDefinitions(missing);
+    const lost = missing.filter((digest) => !loaded.has(digest)).length;
     if (lost > 0) {
       const fields = { connectionId: connection.id, lost };
-      deps.log.warn(fields, "definitions of tools in force are not kept any more; those offered hold instead");
+      deps.log.warn(
+        fields,
+        "accepted tool definitions are missing from the database; using the upstream's definitions",
+      );
     }
-    const judgement = withShared(list, judge(list, pins, kept), [...kept.keys()].sort().join());
-    remember(judgements, list, connection.toolPins ?? "", judgement);
-    return judgement;
+    const comparison = withShared(list, compareTools(list, accepted, loaded), [...loaded.keys()].sort().join());
+    remember(comparisons, list, connection.acceptedDefinitions ?? "", comparison);
+    return comparison;
   }
 
-  function withShared(list: KnownList, judgement: Judgement, key: string): Judgement {
-    if (judgement.inForce === list) return judgement;
+  function withShared(list: KnownToolList, comparison: ToolComparison, key: string): ToolComparison {
+    if (comparison.current === list) return comparison;
     const known = variants.get(list)?.get(key);
-    if (known !== undefined) return { ...judgement, inForce: known };
-    remember(variants, list, key, judgement.inForce);
-    return judgement;
+    if (known !== undefined) return { ...comparison, current: known };
+    remember(variants, list, key, comparison.current);
+    return comparison;
   }
 
-  /** Without a promise where this list was judged before and there is nothing to write down. */
-  function settledAlready(connection: Connection, list: KnownList, isConfirmed: boolean): KnownList | undefined {
-    const judgement = judgements.get(list)?.get(connection.toolPins ?? "");
-    if (judgement === undefined) return undefined;
-    return !isConfirmed || isWrittenDown(connection, judgement) ? judgement.inForce : undefined;
-  }
-
-  async function settle(first: Connection, list: KnownList, isConfirmed: boolean): Promise<KnownList> {
-    let connection = first;
-    let judgement = await judged(list, connection);
-    for (let tries = 0; tries < MAX_TRIES && isConfirmed && !isWrittenDown(connection, judgement); tries += 1) {
-      const written = await writeDown(connection, list, judgement);
-      const current = written ?? (await deps.connections.find(first.accountId, first.id));
-      // Deleted, sent elsewhere or no longer pinned: this list is nobody's concern any more.
-      if (current?.keyVersion !== first.keyVersion || current.acceptToolChanges === "automatic") break;
-      connection = current;
-      judgement = await judged(list, connection);
-    }
-    return judgement.inForce;
-  }
-
-  async function writeDown(
+  /** The current list if this list was compared before and there is nothing to store. */
+  function settledAlready(
     connection: Connection,
-    list: KnownList,
-    judgement: Judgement,
+    list: KnownToolList,
+    isConfirmed: boolean,
+  ): KnownToolList | undefined {
+    const comparison = comparisons.get(list)?.get(connection.acceptedDefinitions ?? "");
+    if (comparison === undefined) return undefined;
+    return !isConfirmed || isStored(connection, comparison) ? comparison.current : undefined;
+  }
+
+  async function settle(first: Connection, list: KnownToolList, isConfirmed: boolean): Promise<KnownToolList> {
+    let connection = first;
+    let comparison = await compare(list, connection);
+    for (let tries = 0; tries < MAX_TRIES && isConfirmed && !isStored(connection, comparison); tries += 1) {
+      const stored = await storeUpdate(connection, list, comparison);
+      const latest = stored ?? (await deps.connections.find(first.accountId, first.id));
+      // The list is obsolete if the connection was deleted, got another key or accepts changes automatically now.
+      if (latest?.keyVersion !== first.keyVersion || latest.acceptToolChanges === "automatic") break;
+      connection = latest;
+      comparison = await compare(list, connection);
+    }
+    return comparison.current;
+  }
+
+  async function storeUpdate(
+    connection: Connection,
+    list: KnownToolList,
+    comparison: ToolComparison,
   ): Promise<Connection | undefined> {
-    const { inForce, newcomers } = judgement;
-    let next = following.get(judgement);
+    const { current, newTools } = comparison;
+    let next = updates.get(comparison);
     if (next === undefined) {
       const listed = new Map(list.definitions.map((definition) => [definition.name, definition]));
-      const pins = withPins(await pinsOf(connection), newcomers, (name) => listed.has(name));
-      const fleeting = list.isFleeting ? [...newcomers.keys()].flatMap((name) => listed.get(name) ?? []) : [];
-      next = { pins, digest: digestOfPins(pins), definitions: fleeting };
-      following.set(judgement, next);
+      const accepted = mergeAccepted(await acceptedOf(connection), newTools, (name) => listed.has(name));
+      const unstored = list.isTransient ? [...newTools.keys()].flatMap((name) => listed.get(name) ?? []) : [];
+      next = { accepted, digest: digestOfAccepted(accepted), definitions: unstored };
+      updates.set(comparison, next);
     }
-    const changedTools = inForce.pending?.size ?? 0;
-    return keep(connection, { ...next, changedTools, isNews: changedTools !== connection.changedTools });
+    const changedTools = current.pending?.size ?? 0;
+    return keep(connection, { ...next, changedTools, notifiesWatchers: changedTools !== connection.changedTools });
   }
 
-  async function keep(connection: Connection, kept: PinsToKeep): Promise<Connection | undefined> {
-    const saved = await deps.pins.keep(connection, kept);
-    if (saved !== undefined) sets.set(kept.digest, kept.pins);
+  async function keep(connection: Connection, update: AcceptedSetUpdate): Promise<Connection | undefined> {
+    const saved = await deps.store.keep(connection, update);
+    if (saved !== undefined) acceptedByDigest.set(update.digest, update.accepted);
     return saved;
   }
 
@@ -163,44 +175,48 @@ export function createInForce(deps: InForceDeps): InForce {
     of(connection, list, isConfirmed) {
       if (connection.acceptToolChanges === "automatic" || list.definitions.length === 0) return list;
       const known = settledFor.get(connection);
-      if (known?.list === list && (known.isConfirmed || !isConfirmed)) return known.inForce;
+      if (known?.list === list && (known.isConfirmed || !isConfirmed)) return known.current;
       const already = settledAlready(connection, list, isConfirmed);
       if (already !== undefined) {
-        settledFor.set(connection, { list, isConfirmed, inForce: already });
+        settledFor.set(connection, { list, isConfirmed, current: already });
         return already;
       }
       const settling = settle(connection, list, isConfirmed);
-      settledFor.set(connection, { list, isConfirmed, inForce: settling });
+      settledFor.set(connection, { list, isConfirmed, current: settling });
       settling.then(
-        (inForce) => settledFor.set(connection, { list, isConfirmed, inForce }),
+        (current) => settledFor.set(connection, { list, isConfirmed, current }),
         () => settledFor.delete(connection),
       );
       return settling;
     },
 
-    async accept(connection, accepted, remaining, actor) {
-      const more = new Map(accepted.flatMap(({ name, digest }) => (digest === undefined ? [] : [[name, digest]])));
-      const pins = withPins(await pinsOf(connection), more, (name) => more.has(name));
-      const digest = digestOfPins(pins);
-      const toolNames = accepted.map(({ name }) => name);
-      const kept = { pins, digest, definitions: accepted, changedTools: remaining, isNews: true };
-      return keep(connection, { ...kept, accepted: { actor, toolNames } });
+    async accept(connection, proposed, remaining, actor) {
+      const more = new Map(proposed.flatMap(({ name, digest }) => (digest === undefined ? [] : [[name, digest]])));
+      const accepted = mergeAccepted(await acceptedOf(connection), more, (name) => more.has(name));
+      return keep(connection, {
+        accepted,
+        digest: digestOfAccepted(accepted),
+        definitions: proposed,
+        changedTools: remaining,
+        notifiesWatchers: true,
+        acceptance: { actor, toolNames: proposed.map(({ name }) => name) },
+      });
     },
   };
 }
 
-function isWrittenDown({ changedTools }: Connection, { inForce, newcomers }: Judgement): boolean {
-  return newcomers.size === 0 && (inForce.pending?.size ?? 0) === changedTools;
+function isStored({ changedTools }: Connection, { current, newTools }: ToolComparison): boolean {
+  return newTools.size === 0 && (current.pending?.size ?? 0) === changedTools;
 }
 
-/** Notes something for a list, and starts over when that is too much. */
+/** Remembers a value for a list, and starts over when the list has too many. */
 function remember<Value>(
-  notes: WeakMap<KnownList, Map<string, Value>>,
-  list: KnownList,
+  notes: WeakMap<KnownToolList, Map<string, Value>>,
+  list: KnownToolList,
   key: string,
   value: Value,
 ): void {
   const ofList = notes.get(list) ?? new Map<string, Value>();
-  if (ofList.size >= MAX_JUDGEMENTS) ofList.clear();
+  if (ofList.size >= MAX_COMPARISONS) ofList.clear();
   notes.set(list, ofList.set(key, value));
 }

@@ -1,38 +1,32 @@
 import type { Actor } from "../../identity/actor.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { Connection } from "../connection.ts";
-import type { ToolPins } from "./accepted-definitions.ts";
+import type { AcceptedDefinitions } from "./accepted-definitions.ts";
 
-/** Pins with what stands for them. */
-export interface KeptPins {
-  readonly pins: ToolPins;
+export interface AcceptedSet {
+  readonly accepted: AcceptedDefinitions;
   readonly digest: string;
-  /** Definitions that are kept with them, because their upstream may not say them again. */
+  /** Definitions to store with the set, because the upstream may not list them again. */
   readonly definitions: readonly ToolDefinition[];
 }
 
-/** What a connection is to hold from now on. */
-export interface PinsToKeep extends KeptPins {
-  /** How many tools the upstream would have otherwise. */
+/** A connection's new set of accepted definitions. */
+export interface AcceptedSetUpdate extends AcceptedSet {
+  /** How many tools of the upstream differ from the accepted definitions. */
   readonly changedTools: number;
-  /** Whether those who watch the connection hear of it. */
-  readonly isNews: boolean;
-  /** Who accepted the definitions of which tools; undefined for what is pinned without being asked. */
-  readonly accepted?: { readonly actor: Actor; readonly toolNames: readonly string[] };
+  readonly notifiesWatchers: boolean;
+  /** Undefined for definitions that are accepted automatically when first seen. */
+  readonly acceptance?: { readonly actor: Actor; readonly toolNames: readonly string[] };
 }
 
-/**
- * Pins at rest. Definitions and pins are kept once, by their digests, however many connections hold them; who holds them
- * is said in the connection's own row.
- */
-export interface PinStore {
-  /** The pins with this digest, as a connection of the account names it. */
-  find(digest: string): Promise<ToolPins | undefined>;
-  /** The definitions with these digests, as pins name them; those that are not kept are left out. */
+/** Stores each set and each definition once, by digest. A connection's row names its set. */
+export interface DefinitionStore {
+  find(digest: string): Promise<AcceptedDefinitions | undefined>;
+  /** Omits definitions that are not stored. */
   findDefinitions(digests: readonly string[]): Promise<ReadonlyMap<string, ToolDefinition>>;
   /**
-   * Has the connection hold these pins, if it still holds the ones it had, under the same key and still by its owner's
-   * word. Undefined, and nothing changed, otherwise.
+   * Gives the connection a new set if its set, its key and its acceptance mode are still the given ones. Returns undefined
+   * and changes nothing otherwise.
    */
-  keep(connection: Connection, kept: PinsToKeep): Promise<Connection | undefined>;
+  keep(connection: Connection, update: AcceptedSetUpdate): Promise<Connection | undefined>;
 }

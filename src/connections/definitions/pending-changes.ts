@@ -27,23 +27,23 @@ export interface PendingToolChange {
   readonly changed: readonly DefinitionPart[];
   /** Stands for the definition that is offered. */
   readonly digest: string;
-  readonly inForce: ToolDefinition;
-  readonly offered: ToolDefinition;
+  readonly current: ToolDefinition;
+  readonly proposed: ToolDefinition;
 }
 
 /** The changes that wait for the owner's word, by the tools' names. */
 export function pendingChangesOf(tools: readonly ConnectionTool[]): readonly PendingToolChange[] {
-  return tools.flatMap(({ id, definition, offered }) =>
-    offered?.digest === undefined
+  return tools.flatMap(({ id, definition, proposed }) =>
+    proposed?.digest === undefined
       ? []
       : [
           {
             id,
-            name: offered.name,
-            changed: changedParts(definition, offered),
-            digest: offered.digest,
-            inForce: definition,
-            offered,
+            name: proposed.name,
+            changed: changedParts(definition, proposed),
+            digest: proposed.digest,
+            current: definition,
+            proposed,
           },
         ],
   );

@@ -8,7 +8,7 @@ import type { ConnectionStore } from "../connection-store.ts";
 import type { Connections } from "../connections.ts";
 import type { ConnectionTools } from "../connection-tools.ts";
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../../page.ts";
-import type { InForce } from "./current-tools.ts";
+import type { CurrentTools } from "./current-tools.ts";
 import {
   DEFINITION_PARTS,
   digestOfChanges,
@@ -71,7 +71,7 @@ export interface ToolChangeReviewDeps {
   readonly connections: Pick<Connections, "get">;
   readonly store: Pick<ConnectionStore, "find">;
   readonly tools: ConnectionTools;
-  readonly inForce: Pick<InForce, "accept">;
+  readonly currentTools: Pick<CurrentTools, "accept">;
   /** Called after every acceptance, before it is answered. */
   readonly onChange: (event: ConnectionEvent) => void;
 }
@@ -128,8 +128,9 @@ export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeRe
         // Looking at the tools may have pinned new ones.
         const current = await deps.store.find(seen.accountId, seen.id);
         if (current?.keyVersion !== seen.keyVersion || current.acceptToolChanges === "automatic") continue;
-        const definitions = accepted.map(({ offered }) => offered);
-        if ((await deps.inForce.accept(current, definitions, remaining, toActor(principal))) === undefined) continue;
+        const definitions = accepted.map(({ proposed }) => proposed);
+        if ((await deps.currentTools.accept(current, definitions, remaining, toActor(principal))) === undefined)
+          continue;
         deps.onChange({ accountId: seen.accountId, connectionId: seen.id, event: "updated" });
         return { accepted: accepted.map(({ name }) => name), remaining };
       }
@@ -148,13 +149,13 @@ export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeRe
       return pending;
     }
     const byName = new Map(pending.map((change) => [change.name, change]));
-    const inForce = new Map((await deps.tools.of(connection)).map(({ definition }) => [definition.name, definition]));
+    const current = new Map((await deps.tools.of(connection)).map(({ definition }) => [definition.name, definition]));
     const accepted = new Map<string, PendingToolChange>();
     for (const { tool, digest: seen } of changes) {
       const change = byName.get(tool);
       if (change?.digest === seen) accepted.set(tool, change);
       // Accepted before, perhaps by this very request the first time that it was sent.
-      else if (inForce.get(tool)?.digest !== seen)
+      else if (current.get(tool)?.digest !== seen)
         throw stale(`${JSON.stringify(tool.slice(0, 64))} has no change with this digest that waits.`);
     }
     return [...accepted.values()];

@@ -30,23 +30,23 @@ export function createSettingsView(deps: {
   const { store, feed } = deps;
   const known = new LRUCache<string, AccountSettings>(atMost(MAX_ACCOUNTS));
   /** Grows with every change heard, so that what was read before a change is not kept after it. */
-  let heard = 0;
+  let changeCount = 0;
 
   function forget(accountId: string): void {
-    heard += 1;
+    changeCount += 1;
     known.delete(accountId);
   }
 
   feed.onChange(forget);
   feed.onGap(() => {
-    heard += 1;
+    changeCount += 1;
     known.clear();
   });
 
   async function load(accountId: string): Promise<AccountSettings> {
-    const heardBefore = heard;
+    const heardBefore = changeCount;
     const settings = await store.find(accountId);
-    if (heard === heardBefore && feed.isHealthy()) known.set(accountId, settings);
+    if (changeCount === heardBefore && feed.isHealthy()) known.set(accountId, settings);
     return settings;
   }
 

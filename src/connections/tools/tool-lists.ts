@@ -10,8 +10,8 @@ import type { ChangeFeed } from "../change-feed.ts";
 import type { ConnectionStore } from "../connection-store.ts";
 import type { ConnectionTool, ConnectionTools } from "../connection-tools.ts";
 import type { ConnectionView } from "../connection-view.ts";
-import type { KnownList } from "../known-list.ts";
-import type { InForce } from "../definitions/current-tools.ts";
+import type { KnownToolList } from "../known-tool-list.ts";
+import type { CurrentTools } from "../definitions/current-tools.ts";
 import type { StoredToolList, ToolListStore, ToolNames } from "./tool-list-store.ts";
 
 const MAX_LISTS = 10_000;
@@ -23,7 +23,7 @@ const PAUSE_MS = 10_000;
 const FIRST_WAIT_MS = 10_000;
 const FETCH_TIMEOUT_MS = 30_000;
 /** How long news of a list are gathered before it is fetched, in milliseconds. */
-const GATHER_MS = 250;
+const REFETCH_DELAY_MS = 250;
 
 /** What the tool lists need. */
 export interface ToolListDeps {
@@ -33,36 +33,36 @@ export interface ToolListDeps {
   readonly lists: ToolListStore;
   readonly names: ToolNames;
   readonly feed: ChangeFeed;
-  readonly inForce: InForce;
+  readonly currentTools: CurrentTools;
   readonly log: { warn(fields: object, message: string): void };
 }
 
 /** What is in memory of a connection's upstream. The list keeps its identity while it stays the same. */
 interface Entry {
   readonly connection: Connection;
-  readonly list: KnownList;
+  readonly list: KnownToolList;
   /** The key it was last confirmed with. */
   readonly keyVersion: number;
   /** Milliseconds since the epoch after which it is looked at again. */
   readonly staleAt: number;
 }
 
-const NOTHING: KnownList = { digest: "", definitions: [], ids: [], isFleeting: false };
+const EMPTY_LIST: KnownToolList = { digest: "", definitions: [], ids: [], isTransient: false };
 
 /** The tools of connections: from the contract for `fixed` integrations, from the upstream's last answer otherwise. */
 export function createToolLists(deps: ToolListDeps): ConnectionTools {
   const known = new LRUCache<number, Entry>(atMost(MAX_LISTS));
-  const loading = new Map<number, Promise<KnownList>>();
+  const loading = new Map<number, Promise<KnownToolList>>();
   /** Connections whose list is to be fetched although it is fresh. */
   const outdated = new Set<number>();
-  const fixed = new Map<string, KnownList>();
+  const fixed = new Map<string, KnownToolList>();
   /** Lists of `shared` integrations by the array they were made of, so that connections that share one share all of it. */
-  const sharedLists = new WeakMap<readonly ToolDefinition[], Promise<KnownList>>();
+  const sharedLists = new WeakMap<readonly ToolDefinition[], Promise<KnownToolList>>();
   /** The same with every tool switched on: most connections switch none off. */
-  const allEnabled = new WeakMap<KnownList, readonly ConnectionTool[]>();
+  const allEnabled = new WeakMap<KnownToolList, readonly ConnectionTool[]>();
   /** What a connection last had, for when it cannot be asked for. */
-  const lastShared = new LRUCache<number, { configuration: JsonObject; list: KnownList }>(atMost(MAX_LISTS));
-  const built = new WeakMap<Connection, { list: KnownList; tools: readonly ConnectionTool[] }>();
+  const lastShared = new LRUCache<number, { configuration: JsonObject; list: KnownToolList }>(atMost(MAX_LISTS));
+  const built = new WeakMap<Connection, { list: KnownToolList; tools: readonly ConnectionTool[] }>();
 
   deps.feed.onChange(({ connectionId, event }) => {
     if (event === "deleted") {
@@ -73,11 +73,11 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   deps.feed.onGap(() => known.clear());
   for (const integration of deps.catalog.values()) {
     integration.onNews?.((connectionId, news) => {
-      if (news.kind === "list_changed" && news.list === "tools") fetchAnew(integration, connectionId);
+      if (news.kind === "list_changed" && news.list === "tools") scheduleFetch(integration, connectionId);
     });
   }
 
-  function toolsOf(connection: Connection, list: KnownList): readonly ConnectionTool[] {
+  function toolsOf(connection: Connection, list: KnownToolList): readonly ConnectionTool[] {
     const before = built.get(connection);
     if (before?.list === list) return before.tools;
     if (
@@ -93,17 +93,17 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     const seen = connection.knownToolIds && new Set(connection.knownToolIds);
     const tools = list.definitions.map((definition, index) => {
       const id = list.ids[index] ?? 0;
-      const offered = list.pending?.get(definition.name);
+      const proposed = list.pending?.get(definition.name);
       return {
         id,
         definition,
-        ...(offered && { offered }),
+        ...(proposed && { proposed }),
         enabled: !disabled.has(id) && (seen === undefined || seen.has(id)),
       };
     });
     built.set(connection, { list, tools });
     if (connection.accessType === "individual")
-      adoptNewcomers(
+      adoptNewTools(
         connection,
         list.ids.filter((id) => seen?.has(id) !== true),
       );
@@ -111,14 +111,14 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   }
 
   /** Under `individual` what appears later arrives disabled; writing that down shows it in `disabled_tools`. */
-  function adoptNewcomers(connection: Connection, newcomers: readonly number[]): void {
+  function adoptNewTools(connection: Connection, newcomers: readonly number[]): void {
     if (newcomers.length === 0) return;
     deps.connections.adoptTools(connection.accountId, connection.id, newcomers).catch((error: unknown) => {
       deps.log.warn({ err: error, connectionId: connection.id }, "new tools could not be recorded as disabled");
     });
   }
 
-  async function ofFixed(integration: Integration, connection: Connection): Promise<KnownList> {
+  async function ofFixed(integration: Integration, connection: Connection): Promise<KnownToolList> {
     const target = { accountId: connection.accountId, connectionId: connection.id, keyVersion: 0, configuration: {} };
     const definitions = await integration.listTools(target, { signal: new AbortController().signal });
     const list = await withIds(definitions, "", false);
@@ -126,7 +126,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     return list;
   }
 
-  async function ofShared(integration: Integration, connection: Connection): Promise<KnownList> {
+  async function ofShared(integration: Integration, connection: Connection): Promise<KnownToolList> {
     const { accountId, id, configuration } = connection;
     const target = { accountId, connectionId: id, keyVersion: 0, configuration };
     const controller = new AbortController();
@@ -143,19 +143,23 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     } catch (error) {
       deps.log.warn({ err: error, connectionId: id }, "the connection's tools could not be listed");
       const last = lastShared.get(id);
-      return isDeepStrictEqual(last?.configuration, configuration) ? (last?.list ?? NOTHING) : NOTHING;
+      return isDeepStrictEqual(last?.configuration, configuration) ? (last?.list ?? EMPTY_LIST) : EMPTY_LIST;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async function withIds(unsorted: readonly ToolDefinition[], digest: string, isFleeting: boolean): Promise<KnownList> {
+  async function withIds(
+    unsorted: readonly ToolDefinition[],
+    digest: string,
+    isTransient: boolean,
+  ): Promise<KnownToolList> {
     const definitions = unsorted.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    return { digest, definitions, isFleeting, ids: await deps.names.intern(definitions.map(({ name }) => name)) };
+    return { digest, definitions, isTransient, ids: await deps.names.intern(definitions.map(({ name }) => name)) };
   }
 
   /** One load of a connection's list at a time, however many ask. */
-  function load(integration: Integration, connection: Connection): Promise<KnownList> {
+  function load(integration: Integration, connection: Connection): Promise<KnownToolList> {
     const running = loading.get(connection.id);
     if (running !== undefined) return running;
     const started = loadStored(integration, connection).finally(() => loading.delete(connection.id));
@@ -164,18 +168,18 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   }
 
   /** The upstream says that its tools have changed; whoever keeps them hears of it by the feed. */
-  function fetchAnew(integration: Integration, connectionId: number): void {
+  function scheduleFetch(integration: Integration, connectionId: number): void {
     if (outdated.has(connectionId)) return;
     outdated.add(connectionId);
     // An upstream that says so without end is asked a few times a second at most.
     setTimeout(() => {
       const entry = known.get(connectionId);
       if (entry === undefined) outdated.delete(connectionId);
-      else void loadAnew(integration, entry.connection);
-    }, GATHER_MS).unref();
+      else void refetch(integration, entry.connection);
+    }, REFETCH_DELAY_MS).unref();
   }
 
-  async function loadAnew(integration: Integration, connection: Connection): Promise<void> {
+  async function refetch(integration: Integration, connection: Connection): Promise<void> {
     try {
       await load(integration, connection);
       // That load may have been under way before.
@@ -185,7 +189,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     }
   }
 
-  async function loadStored(integration: Integration, connection: Connection): Promise<KnownList> {
+  async function loadStored(integration: Integration, connection: Connection): Promise<KnownToolList> {
     const stored = await deps.lists.find(connection.accountId, connection.id);
     const storedStaleAt = (stored?.fetchedAt.getTime() ?? 0) + FRESH_MS;
     const isOutdated = outdated.delete(connection.id);
@@ -201,7 +205,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     connection: Connection,
     { tools, digest }: Pick<StoredToolList, "tools" | "digest">,
     staleAt: number,
-  ): Promise<KnownList> {
+  ): Promise<KnownToolList> {
     const before = known.get(connection.id)?.list;
     const list = before?.digest === digest ? before : await withIds(tools, digest, true);
     known.set(connection.id, { connection, list, keyVersion: connection.keyVersion, staleAt });
@@ -226,9 +230,9 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     }
   }
 
-  function ofUpstream(integration: Integration, connection: Connection): KnownList | Promise<KnownList> {
+  function ofUpstream(integration: Integration, connection: Connection): KnownToolList | Promise<KnownToolList> {
     const entry = known.get(connection.id);
-    if (entry === undefined) return patiently(load(integration, connection));
+    if (entry === undefined) return withinFirstWait(load(integration, connection));
     if (entry.staleAt < Date.now() || entry.keyVersion !== connection.keyVersion) {
       load(integration, connection).catch((error: unknown) => {
         deps.log.warn({ err: error, connectionId: connection.id }, "the tool list could not be refreshed");
@@ -238,20 +242,21 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   }
 
   /** The tools as they are in force. */
-  function pinnedOf(connection: Connection, offered: KnownList): ReturnType<ConnectionTools["of"]> {
-    const entry = offered.isFleeting ? known.get(connection.id) : undefined;
+  function currentToolsOf(connection: Connection, proposed: KnownToolList): ReturnType<ConnectionTools["of"]> {
+    const entry = proposed.isTransient ? known.get(connection.id) : undefined;
     // A list that was fetched for an earlier key may come from where the connection no longer leads.
-    const isConfirmed = !offered.isFleeting || (entry?.list === offered && entry.keyVersion === connection.keyVersion);
-    const list = deps.inForce.of(connection, offered, isConfirmed);
+    const isConfirmed =
+      !proposed.isTransient || (entry?.list === proposed && entry.keyVersion === connection.keyVersion);
+    const list = deps.currentTools.of(connection, proposed, isConfirmed);
     return list instanceof Promise ? list.then((settled) => toolsOf(connection, settled)) : toolsOf(connection, list);
   }
 
-  function listOf(integration: Integration, connection: Connection): KnownList | Promise<KnownList> {
+  function listOf(integration: Integration, connection: Connection): KnownToolList | Promise<KnownToolList> {
     switch (integration.toolSource) {
       case "fixed":
         return fixed.get(integration.serverType) ?? ofFixed(integration, connection);
       case "shared":
-        return patiently(ofShared(integration, connection));
+        return withinFirstWait(ofShared(integration, connection));
       case "per_connection":
         return ofUpstream(integration, connection);
     }
@@ -262,24 +267,24 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
       const integration = deps.catalog.get(connection.serverType);
       if (integration === undefined) return [];
       const list = listOf(integration, connection);
-      if (list instanceof Promise) return list.then((loaded) => pinnedOf(connection, loaded));
-      return pinnedOf(connection, list);
+      if (list instanceof Promise) return list.then((loaded) => currentToolsOf(connection, loaded));
+      return currentToolsOf(connection, list);
     },
   };
 }
 
-function enabledTools({ definitions, ids, pending }: KnownList): readonly ConnectionTool[] {
+function enabledTools({ definitions, ids, pending }: KnownToolList): readonly ConnectionTool[] {
   return definitions.map((definition, index) => {
-    const offered = pending?.get(definition.name);
-    return { id: ids[index] ?? 0, definition, enabled: true, ...(offered && { offered }) };
+    const proposed = pending?.get(definition.name);
+    return { id: ids[index] ?? 0, definition, enabled: true, ...(proposed && { proposed }) };
   });
 }
 
 /** Waits for a first list only so long: an upstream that hangs must not make its owner's requests hang. */
-async function patiently(list: Promise<KnownList>): Promise<KnownList> {
+async function withinFirstWait(list: Promise<KnownToolList>): Promise<KnownToolList> {
   let timer: NodeJS.Timeout | undefined;
-  const nothing = new Promise<KnownList>((resolve) => {
-    timer = setTimeout(() => resolve(NOTHING), FIRST_WAIT_MS);
+  const nothing = new Promise<KnownToolList>((resolve) => {
+    timer = setTimeout(() => resolve(EMPTY_LIST), FIRST_WAIT_MS);
   });
   try {
     return await Promise.race([list, nothing]);

@@ -10,7 +10,7 @@ const MAX_REMEMBERED = 20_000;
 /** What it needs. */
 export interface EarlyRecheckDeps {
   /** Makes the verification of the key due now. */
-  readonly hasten: (connection: Connection) => Promise<void>;
+  readonly makeDue: (connection: Connection) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Milliseconds since 1970; the system's clock unless told. */
   readonly now?: () => number;
@@ -21,7 +21,7 @@ export interface EarlyRecheckDeps {
  * concern that call alone, so it decides nothing itself. Never waits and never throws.
  */
 export function createEarlyRecheck({
-  hasten,
+  makeDue,
   onError,
   now = Date.now,
 }: EarlyRecheckDeps): (connection: Connection) => void {
@@ -33,7 +33,7 @@ export function createEarlyRecheck({
     const last = rechecked.get(key);
     if (last !== undefined && now() - last < PAUSE_MS) return;
     rechecked.set(key, now());
-    hasten(connection).catch((error: unknown) => {
+    makeDue(connection).catch((error: unknown) => {
       rechecked.delete(key);
       onError(error);
     });

@@ -15,7 +15,7 @@ export type WatchEvent =
   | { readonly event: "heartbeat" };
 
 /** What watching needs. */
-export interface WatchDeps {
+export interface ConnectionWatchDeps {
   readonly connections: ConnectionStore;
   readonly feed: ChangeFeed;
   /** Shared with the other streams of the account. */
@@ -39,7 +39,7 @@ const TOKEN_CHECK_MS = 1_000;
  * Creates `watch`: a snapshot first, then each change, a heartbeat every 15 s. Throws `exhausted` when the account has too many
  * streams open and `unauthenticated` when the token expires or is revoked.
  */
-export function createWatch(deps: WatchDeps): Watch {
+export function createWatch(deps: ConnectionWatchDeps): Watch {
   const joinReads = createSharedReads(deps.connections, deps.feed);
 
   async function look(

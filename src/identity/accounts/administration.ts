@@ -71,7 +71,7 @@ export interface Administration {
 /** Makes the use cases of administration. `onEnd` is called when an account's tokens are refused from now on. */
 export function createAdministration(deps: {
   readonly store: AdministrationStore;
-  readonly onEnd: (accountId: string) => void;
+  readonly onRevoked: (accountId: string) => void;
 }): Administration {
   const { store } = deps;
 
@@ -82,7 +82,7 @@ export function createAdministration(deps: {
     return account;
   }
 
-  function refuseOwn(caller: Caller, id: string): void {
+  function rejectOwnAccount(caller: Caller, id: string): void {
     // Who locks themselves out may be the last who could let them in again.
     if (caller.accountId === id) throw new DomainError("conflict", "You cannot do this to your own account.");
   }
@@ -109,10 +109,10 @@ export function createAdministration(deps: {
     },
 
     async disable(caller, id) {
-      refuseOwn(caller, id);
+      rejectOwnAccount(caller, id);
       await get(id);
       await store.disable(id, toActor(caller));
-      deps.onEnd(id);
+      deps.onRevoked(id);
       return get(id);
     },
 

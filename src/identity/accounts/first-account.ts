@@ -1,6 +1,7 @@
 import { DomainError } from "../../domain-error.ts";
-import type { Accounts, AccountStore } from "./accounts.ts";
-import type { Clients } from "../clients/clients.ts";
+import type { AccountStore } from "../account.ts";
+import type { Accounts } from "./accounts.ts";
+import type { OAuthClients } from "../clients/clients.ts";
 
 /** What the very first start prints, once. */
 export interface FirstAccount {
@@ -19,7 +20,7 @@ const FIRST_EMAIL = "admin@localhost";
 export async function ensureFirstAccount(deps: {
   readonly accountStore: Pick<AccountStore, "isEmpty">;
   readonly accounts: Accounts;
-  readonly clients: Clients;
+  readonly clients: OAuthClients;
 }): Promise<FirstAccount | undefined> {
   if (!(await deps.accountStore.isEmpty())) return undefined;
   try {

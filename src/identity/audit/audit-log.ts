@@ -1,5 +1,5 @@
 import { invalid } from "../../domain-error.ts";
-import { parseMoment } from "../../moment.ts";
+import { parseTimestamp } from "../../timestamp.ts";
 import type { Principal } from "../principal.ts";
 import { reachableConnections } from "../reach.ts";
 import {
@@ -62,8 +62,8 @@ export function createAuditLog({ reader }: { readonly reader: AuditReader }): Au
 }
 
 function toFilter(query: AuditQuery, connectionIds: readonly number[] | undefined): AuditFilter {
-  const from = query.from === undefined ? undefined : parseMoment("from", query.from);
-  const to = query.to === undefined ? undefined : parseMoment("to", query.to);
+  const from = query.from === undefined ? undefined : parseTimestamp("from", query.from);
+  const to = query.to === undefined ? undefined : parseTimestamp("to", query.to);
   if (from !== undefined && to !== undefined && from > to) throw invalid("from", "from must not be after to.");
   return {
     from,

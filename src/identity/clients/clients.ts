@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Account } from "../accounts/accounts.ts";
+import type { Account } from "../account.ts";
 import { OPERATOR } from "../actor.ts";
 import { grantableScopes } from "../grantable-scopes.ts";
 import { hashSecret } from "../hash-secret.ts";
@@ -29,7 +29,7 @@ export interface TokenClient {
   readonly jwks: JsonObject | undefined;
   readonly jwksUri: string | undefined;
   /** The moment at which a token with these scopes counts as issued: after every revocation that this reading has seen. */
-  readonly moment: Micros;
+  readonly issuedAt: Micros;
 }
 
 /** Where OAuth clients are kept, as tokens and the operator need them; what their owners need is `OAuthClientStore`. */
@@ -50,7 +50,7 @@ export interface CreatedClient {
 }
 
 /** The operator's use cases of OAuth clients. */
-export interface Clients {
+export interface OAuthClients {
   /** Fails with `invalid` for scopes that the account's clients cannot be given. */
   create(account: Account, scope: string): Promise<CreatedClient>;
   /** Ends a client: it gets no more tokens and those it has are refused. `not_found` when there is none. */
@@ -58,13 +58,13 @@ export interface Clients {
 }
 
 /** The operator's use cases of OAuth clients; what their owners can do is in `own-clients.ts`. */
-export function createClients({
+export function createOAuthClients({
   store,
   pepper,
 }: {
   readonly store: ClientStore & Pick<OAuthClientStore, "insert" | "revoke">;
   readonly pepper: Uint8Array;
-}): Clients {
+}): OAuthClients {
   return {
     async create(account, scope) {
       if (account.disabledAt !== undefined)

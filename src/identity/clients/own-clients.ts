@@ -1,11 +1,11 @@
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../../page.ts";
 import { DomainError } from "../../domain-error.ts";
-import type { AccountStore } from "../accounts/accounts.ts";
+import type { AccountStore } from "../account.ts";
 import { type Caller, toActor } from "../actor.ts";
 import { checkClientDraft, checkClientName, checkTogether, type ClientDraft } from "./client-registration.ts";
 import { MAX_CLIENTS } from "./clients.ts";
 import { checkGrace } from "../grace.ts";
-import { checkHeld, handOutScopes } from "../hand-out-scopes.ts";
+import { requireScopes, delegateScopes } from "../delegate-scopes.ts";
 import { hashSecret } from "../hash-secret.ts";
 import type { ClientRegistration, OAuthClient, OAuthClientStore } from "./oauth-client.ts";
 import { type Principal, reachesAll } from "../principal.ts";
@@ -81,7 +81,7 @@ export function createOwnClients(deps: {
       const registration = checkClientDraft(draft);
       const account = await accounts.findById(caller.accountId);
       if (account === undefined) throw new DomainError("unauthenticated", "Invalid or expired token.");
-      const scopes = handOutScopes(caller, account, draft.scopes);
+      const scopes = delegateScopes(caller, account, draft.scopes);
       const clientSecret = registration.tokenEndpointAuthMethod === "client_secret_basic" ? randomSecret() : undefined;
       const client = await store.insert(
         {
@@ -113,7 +113,7 @@ export function createOwnClients(deps: {
     async update(caller, id, change) {
       const before = await getChangeable(caller, id);
       // Who decides where people are sent back to decides who gets their codes.
-      if (change.redirectUris !== undefined) checkHeld(caller, before.scopes);
+      if (change.redirectUris !== undefined) requireScopes(caller, before.scopes);
       const after = {
         name: change.name === undefined ? before.name : checkClientName(change.name),
         redirectUris: change.redirectUris === undefined ? before.redirectUris : checkRedirectUris(change.redirectUris),
@@ -129,7 +129,7 @@ export function createOwnClients(deps: {
     async rotateSecret(caller, id, graceSeconds) {
       const grace = checkGrace(graceSeconds);
       const client = await getChangeable(caller, id);
-      checkHeld(caller, client.scopes);
+      requireScopes(caller, client.scopes);
       if (client.tokenEndpointAuthMethod !== "client_secret_basic") {
         throw new DomainError(
           "conflict",

@@ -9,7 +9,7 @@ import type { Micros } from "../token-id.ts";
  * What a person allowed a client to do: which scopes, at which resource, on which connections. Every token of the code flow
  * comes from one and names it. What it allows never changes; a person who chooses otherwise makes another grant.
  */
-export interface Grant {
+export interface OAuthGrant {
   readonly accountId: string;
   /** `grant_<random>`, the token's `grant_id`. */
   readonly id: string;
@@ -29,23 +29,23 @@ export interface Grant {
 }
 
 /** A grant about to be stored. */
-export type NewGrant = Omit<Grant, "createdAt" | "lastUsedAt">;
+export type NewOAuthGrant = Omit<OAuthGrant, "createdAt" | "lastUsedAt">;
 
 /** What a new token of a grant is made from. */
-export interface TokenGrant extends Grant {
+export interface TokenGrant extends OAuthGrant {
   /** The moment at which its token counts as issued: after every revocation that this reading has seen. */
-  readonly moment: Micros;
+  readonly issuedAt: Micros;
   /** Whether the account administers the installation at present. */
   readonly isAdmin: boolean;
 }
 
 /** Where grants are kept. A revoked one, and one of a disabled account, is as good as none. */
-export interface GrantStore {
+export interface OAuthGrantStore {
   /** False when the account is gone or disabled, or has 1,000 grants in use. */
-  insert(grant: NewGrant, actor: Actor): Promise<boolean>;
+  insert(grant: NewOAuthGrant, actor: Actor): Promise<boolean>;
   /** Newest first. */
-  list(accountId: string): Promise<readonly Grant[]>;
-  listOfClient(accountId: string, clientId: string): Promise<readonly Grant[]>;
+  list(accountId: string): Promise<readonly OAuthGrant[]>;
+  listOfClient(accountId: string, clientId: string): Promise<readonly OAuthGrant[]>;
   /** Whether anybody allows the client anything. */
   hasClient(clientId: string): Promise<boolean>;
   /** By id alone: for the token endpoint, where what the client presents names the grant, and the grant the account. */
@@ -64,13 +64,13 @@ export interface GrantStore {
 /** The use cases of grants. */
 export interface Grants {
   /** What the account allows at present, newest first. */
-  list(accountId: string): Promise<readonly Grant[]>;
+  list(accountId: string): Promise<readonly OAuthGrant[]>;
   /** Ends a grant: every token of it is refused. `not_found` when the account has none in use with the id. */
   revoke(accountId: string, id: string, actor: Actor): Promise<void>;
 }
 
 /** A store whose revocations this replica applies at once, ahead of their notification. */
-export function applyAtOnce(store: GrantStore, revocations: Pick<Revocations, "add">): GrantStore {
+export function revokeImmediately(store: OAuthGrantStore, revocations: Pick<Revocations, "add">): OAuthGrantStore {
   return {
     ...store,
     async revoke(accountId, id, actor) {
@@ -87,7 +87,7 @@ export function newGrantId(): string {
 }
 
 /** The use cases of grants over a store. */
-export function createGrants({ store }: { store: Pick<GrantStore, "list" | "revoke"> }): Grants {
+export function createGrants({ store }: { store: Pick<OAuthGrantStore, "list" | "revoke"> }): Grants {
   return {
     list: (accountId) => store.list(accountId),
     async revoke(accountId, id, actor) {

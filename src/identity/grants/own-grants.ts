@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain-error.ts";
 import { type Caller, toActor } from "../actor.ts";
-import type { Grant, GrantStore } from "./grants.ts";
+import type { OAuthGrant, OAuthGrantStore } from "./grants.ts";
 import { type Principal, reachesAll } from "../principal.ts";
 
 /**
@@ -9,12 +9,12 @@ import { type Principal, reachesAll } from "../principal.ts";
  */
 export interface OwnGrants {
   /** Newest first. */
-  list(principal: Principal): Promise<readonly Grant[]>;
+  list(principal: Principal): Promise<readonly OAuthGrant[]>;
   revoke(caller: Caller, id: string): Promise<void>;
 }
 
 /** Makes the use cases of an account's grants. */
-export function createOwnGrants({ store }: { readonly store: Pick<GrantStore, "list" | "revoke"> }): OwnGrants {
+export function createOwnGrants({ store }: { readonly store: Pick<OAuthGrantStore, "list" | "revoke"> }): OwnGrants {
   return {
     list: async (principal) => (await store.list(principal.accountId)).filter(({ id }) => sees(principal, id)),
     async revoke(caller, id) {

@@ -63,10 +63,10 @@ export interface KeyRotation {
 const ACCESS_TOKEN_SECONDS = 3_600;
 
 /** A replica without a listener may go on signing with the key that was current; it reads the keys again every minute. */
-const LAG_SECONDS = 600;
+const RELOAD_LAG_SECONDS = 600;
 
 /** How long a retired key still verifies, in seconds: until the last token it signed has ended, and caches have passed. */
-export const RETIRED_SECONDS = ACCESS_TOKEN_SECONDS + KEYS_CACHE_SECONDS + LAG_SECONDS;
+export const RETIRED_SECONDS = ACCESS_TOKEN_SECONDS + KEYS_CACHE_SECONDS + RELOAD_LAG_SECONDS;
 
 const ORDER: readonly StoredSigningKey["state"][] = ["next", "current", "retired"];
 

@@ -88,10 +88,10 @@ export const KEYS_CACHE_SECONDS = 600;
 export const PUBLISHED_AHEAD_SECONDS = KEYS_CACHE_SECONDS + 60;
 
 /** At most one reading for a `kid` that nobody knows in this time, in milliseconds. */
-const LOOK_AGAIN_MS = 1_000;
+const UNKNOWN_KID_RELOAD_MS = 1_000;
 
 /** A `kid` as we make them; for any other nothing need be read. */
-const OUR_KID = /^(at|pat)_[A-Za-z0-9_-]{22}$/;
+const KID_PATTERN = /^(at|pat)_[A-Za-z0-9_-]{22}$/;
 
 /** Pauses before the reading that a change asks for is tried again, in milliseconds. */
 const RETRY_MS = [100, 500, 2_000];
@@ -162,15 +162,15 @@ export async function loadSigningKeys(store: SigningKeyStore): Promise<SigningKe
   }
 
   /** For as long as the database is away nothing is read here: the listener is then lost as well, and its return reads. */
-  function reloadWithPatience(tries = 0): void {
+  function reloadWithRetries(tries = 0): void {
     reload().catch(() => {
       const delay = RETRY_MS[tries];
-      if (delay !== undefined) setTimeout(() => reloadWithPatience(tries + 1), delay).unref();
+      if (delay !== undefined) setTimeout(() => reloadWithRetries(tries + 1), delay).unref();
     });
   }
 
-  async function lookAgain(): Promise<void> {
-    if (looking === undefined && performance.now() - lookedAt < LOOK_AGAIN_MS) return;
+  async function reloadForUnknownKid(): Promise<void> {
+    if (looking === undefined && performance.now() - lookedAt < UNKNOWN_KID_RELOAD_MS) return;
     looking ??= reload().finally(() => {
       looking = undefined;
       lookedAt = performance.now();
@@ -192,8 +192,8 @@ export async function loadSigningKeys(store: SigningKeyStore): Promise<SigningKe
     verificationKey: (kid) => keys.verifying.get(kid),
     async findVerificationKey(kid) {
       const known = keys.verifying.get(kid);
-      if (known !== undefined || !OUR_KID.test(kid)) return known;
-      await lookAgain();
+      if (known !== undefined || !KID_PATTERN.test(kid)) return known;
+      await reloadForUnknownKid();
       return keys.verifying.get(kid);
     },
     publicKeys: () => ({ keys: keys.stored.map((key) => key.publicJwk) }),
@@ -201,7 +201,7 @@ export async function loadSigningKeys(store: SigningKeyStore): Promise<SigningKe
     reload,
     async follow(listener) {
       listener.onReconnect(reload);
-      await listener.listen(SIGNING_KEY_CHANNEL, () => reloadWithPatience());
+      await listener.listen(SIGNING_KEY_CHANNEL, () => reloadWithRetries());
     },
   };
 }

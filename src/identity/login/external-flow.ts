@@ -15,9 +15,9 @@ export interface ExternalFlow {
 /** Flows under way, each known to the browser alone that keeps its text. */
 export interface ExternalFlows {
   /** Begins a flow; `text` is for the browser to keep for `EXTERNAL_FLOW_SECONDS`. */
-  begin(flow: Pick<ExternalFlow, "returnTo" | "linkSessionId">): ExternalFlow & { readonly text: string };
+  start(flow: Pick<ExternalFlow, "returnTo" | "linkSessionId">): ExternalFlow & { readonly text: string };
   /** The flow of the text that a browser kept. Fails with `forbidden` when it kept none, or for too long. */
-  finish(text: string | undefined): ExternalFlow;
+  complete(text: string | undefined): ExternalFlow;
 }
 
 /** How long a login at the provider may take. */
@@ -36,13 +36,13 @@ export function createExternalFlows({ pepper }: { readonly pepper: Uint8Array })
   }
 
   return {
-    begin({ returnTo, linkSessionId }) {
+    start({ returnTo, linkSessionId }) {
       const startedAt = Math.floor(Date.now() / 1_000).toString(36);
       const path = Buffer.from(returnTo).toString("base64url");
       const text = `${startedAt}.${randomSecret()}.${linkSessionId ?? ""}.${path}`;
       return { checks: checksOf(text), returnTo, linkSessionId, text };
     },
-    finish(text = "") {
+    complete(text = "") {
       const [, startedAt = "", , linkSessionId = "", path = ""] = TEXT.exec(text) ?? [];
       if (startedAt === "" || Number.parseInt(startedAt, 36) + EXTERNAL_FLOW_SECONDS < Date.now() / 1_000) {
         throw new DomainError("forbidden", "That login took too long or was begun in another window. Log in again.");

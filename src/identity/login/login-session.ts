@@ -43,7 +43,7 @@ export interface LoginSessionStore {
    * The moment at which an access token of the session counts as issued: after every revocation that this reading has
    * seen. Undefined when the session has ended.
    */
-  momentOf(accountId: string, id: string): Promise<Micros | undefined>;
+  issueTimestamp(accountId: string, id: string): Promise<Micros | undefined>;
   /** Ends the session and revokes its access tokens, in one transaction. False when there was none. */
   end(accountId: string, id: string): Promise<boolean>;
   /** Ends all sessions of the account but one, likewise. */

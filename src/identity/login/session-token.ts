@@ -37,11 +37,11 @@ export function createIssueSessionToken(deps: {
   readonly issuer: string;
   readonly keys: SigningKeys;
   /** The moment at which a token of the session counts as issued; undefined when the session has ended. */
-  readonly momentOf: (accountId: string, sessionId: string) => Promise<Micros | undefined>;
+  readonly issueTimestamp: (accountId: string, sessionId: string) => Promise<Micros | undefined>;
 }): IssueSessionToken {
   return async (session, scope) => {
     const scopes = grantedScopes(session, scope);
-    const moment = await deps.momentOf(session.accountId, session.id);
+    const moment = await deps.issueTimestamp(session.accountId, session.id);
     if (moment === undefined) throw new DomainError("unauthenticated", "You are not logged in.");
     const key = deps.keys.current("access_token");
     const issuedAt = Math.floor(Date.now() / 1_000);

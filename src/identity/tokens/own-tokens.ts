@@ -1,12 +1,12 @@
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../../page.ts";
 import { connectionNotFound, reachableId } from "../server-id.ts";
 import { DomainError, invalid } from "../../domain-error.ts";
-import { parseMoment } from "../../moment.ts";
-import type { AccountStore } from "../accounts/accounts.ts";
+import { parseTimestamp } from "../../timestamp.ts";
+import type { AccountStore } from "../account.ts";
 import { type Caller, toActor } from "../actor.ts";
 import { checkClientName } from "../clients/client-registration.ts";
 import { checkGrace } from "../grace.ts";
-import { checkHeld, handOutScopes } from "../hand-out-scopes.ts";
+import { requireScopes, delegateScopes } from "../delegate-scopes.ts";
 import { MAX_PERSONAL_ACCESS_TOKENS } from "./personal-access-tokens.ts";
 import type { PersonalAccessToken, PersonalAccessTokenStore } from "./personal-access-token.ts";
 import { type Principal, reachesAll } from "../principal.ts";
@@ -76,7 +76,7 @@ export function createOwnTokens(deps: {
   }
 
   /** The connection a new token is bound to: the one that is named, or the only one that a bound caller sees. */
-  function boundTo(caller: Caller, serverId: string | undefined): number | undefined {
+  function boundConnectionId(caller: Caller, serverId: string | undefined): number | undefined {
     if (serverId !== undefined) {
       const id = reachableId(caller, serverId);
       if (id === undefined) throw connectionNotFound(serverId);
@@ -93,12 +93,12 @@ export function createOwnTokens(deps: {
     async create(caller, draft) {
       const name = checkClientName(draft.name ?? "");
       const now = Date.now();
-      const expiresAt = endOf(draft, now);
-      const connectionId = boundTo(caller, draft.serverId);
+      const expiresAt = expiryOf(draft, now);
+      const connectionId = boundConnectionId(caller, draft.serverId);
       const account = await deps.accounts.findById(caller.accountId);
       if (account === undefined) throw new DomainError("unauthenticated", "Invalid or expired token.");
-      const scopes = handOutScopes(caller, account, draft.scopes);
-      const token = fresh(
+      const scopes = delegateScopes(caller, account, draft.scopes);
+      const token = newToken(
         { accountId: account.id, clientId: randomId("pat_"), name, scopes, connectionId },
         now,
         expiresAt,
@@ -121,10 +121,10 @@ export function createOwnTokens(deps: {
     async rotate(caller, id, graceSeconds) {
       const grace = checkGrace(graceSeconds);
       const old = await get(caller, id);
-      checkHeld(caller, old.scopes);
+      requireScopes(caller, old.scopes);
       const now = Date.now();
       const lifeMs = old.expiresAt === undefined ? undefined : old.expiresAt.getTime() - old.createdAt.getTime();
-      const token = fresh(old, now, lifeMs === undefined ? undefined : new Date(now + lifeMs));
+      const token = newToken(old, now, lifeMs === undefined ? undefined : new Date(now + lifeMs));
       if (!(await store.rotate(caller.accountId, id, token, grace, toActor(caller)))) throw tokenNotFound(id);
       return { token, text: await signPersonalAccessToken(token, deps) };
     },
@@ -136,7 +136,7 @@ export function createOwnTokens(deps: {
   };
 }
 
-function fresh(
+function newToken(
   {
     accountId,
     clientId,
@@ -162,7 +162,7 @@ function fresh(
   };
 }
 
-function endOf({ expiresAt, expiresInDays }: TokenDraft, now: number): Date | undefined {
+function expiryOf({ expiresAt, expiresInDays }: TokenDraft, now: number): Date | undefined {
   if (expiresAt !== undefined && expiresInDays !== undefined)
     throw invalid("expires_at", "Give expires_at or expires_in_days, and not both.");
   if (expiresInDays !== undefined) {
@@ -171,7 +171,7 @@ function endOf({ expiresAt, expiresInDays }: TokenDraft, now: number): Date | un
     return new Date(now + expiresInDays * DAY_MS);
   }
   if (expiresAt === undefined) return undefined;
-  const end = parseMoment("expires_at", expiresAt);
+  const end = parseTimestamp("expires_at", expiresAt);
   if (end.getTime() <= now || end.getTime() > now + MAX_DAYS * DAY_MS)
     throw invalid("expires_at", "expires_at must lie ahead, by at most a hundred years.");
   // A token's claim counts whole seconds.

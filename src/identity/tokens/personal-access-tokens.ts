@@ -1,6 +1,6 @@
 import { DomainError, invalid } from "../../domain-error.ts";
 import { isLongerThan } from "../../text-length.ts";
-import type { Account } from "../accounts/accounts.ts";
+import type { Account } from "../account.ts";
 import { OPERATOR } from "../actor.ts";
 import { grantableScopes } from "../grantable-scopes.ts";
 import { randomId } from "../random.ts";

@@ -2,7 +2,7 @@ import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import { atMost } from "../../at-most.ts";
 import { DomainError } from "../../domain-error.ts";
-import type { GrantStore } from "../grants/grants.ts";
+import type { OAuthGrantStore } from "../grants/grants.ts";
 import { createHeaderDigest } from "./header-digest.ts";
 import type { PersonalAccessTokenStore } from "./personal-access-token.ts";
 import type { Principal } from "../principal.ts";
@@ -99,7 +99,7 @@ export function createTokenVerifier(deps: {
   readonly keys: SigningKeys;
   readonly revocations: Revocations;
   readonly personalAccessTokens: Pick<PersonalAccessTokenStore, "findUse">;
-  readonly grants: Pick<GrantStore, "findReach">;
+  readonly grants: Pick<OAuthGrantStore, "findReach">;
   readonly now?: () => number;
 }): TokenVerifier {
   const now = deps.now ?? Date.now;

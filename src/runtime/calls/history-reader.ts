@@ -15,7 +15,7 @@ import {
   type UsageGroup,
   type UsageKey,
 } from "./call-record.ts";
-import { parseMoment } from "../../moment.ts";
+import { parseTimestamp } from "../../timestamp.ts";
 
 /** Calls that a page holds unless told, and at most. */
 const DEFAULT_PAGE = 100;
@@ -154,8 +154,8 @@ function parseOutcome(text: string | undefined): CallOutcome | undefined {
 }
 
 function parseRange(query: CallQuery): Pick<CallFilter, "from" | "to"> {
-  const from = query.from === undefined ? undefined : parseMoment("from", query.from);
-  const to = query.to === undefined ? undefined : parseMoment("to", query.to);
+  const from = query.from === undefined ? undefined : parseTimestamp("from", query.from);
+  const to = query.to === undefined ? undefined : parseTimestamp("to", query.to);
   if (from !== undefined && to !== undefined && from > to) throw invalid("from", "from must not be after to.");
   return { from, to };
 }

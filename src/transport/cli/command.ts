@@ -1,6 +1,6 @@
 import type { ParseArgsOptionsConfig } from "node:util";
 import type { Accounts } from "../../identity/accounts/accounts.ts";
-import type { Clients } from "../../identity/clients/clients.ts";
+import type { OAuthClients } from "../../identity/clients/clients.ts";
 import type { KeyRotation } from "../../identity/keys/key-rotation.ts";
 import type { PersonalAccessTokens } from "../../identity/tokens/personal-access-tokens.ts";
 import type { RewrapSecrets } from "../../identity/keys/rewrap-secrets.ts";
@@ -9,7 +9,7 @@ import type { JsonObject } from "../../json.ts";
 /** What commands act on: the database of the installation, which a running server may share. */
 export interface CommandServices {
   readonly accounts: Accounts;
-  readonly clients: Clients;
+  readonly clients: OAuthClients;
   readonly personalAccessTokens: PersonalAccessTokens;
   readonly keyRotation: KeyRotation;
   readonly rewrapSecrets: RewrapSecrets;

@@ -2,7 +2,7 @@ import type { Adapter, AdapterPayload } from "oidc-provider";
 import { InvalidClientAuth, InvalidGrant } from "oidc-provider/lib/helpers/errors.js";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { SERVICE } from "../../identity/actor.ts";
-import type { GrantStore } from "../../identity/grants/grants.ts";
+import type { OAuthGrantStore } from "../../identity/grants/grants.ts";
 import { satisfies } from "../../identity/scopes.ts";
 import type { ClientDirectory } from "./client-directory.ts";
 import type { Flight } from "./request-context.ts";
@@ -12,7 +12,7 @@ import type { PayloadStore } from "../../identity/oauth/payload-store.ts";
 /** What the provider's models are kept with. */
 export interface AdapterDeps {
   readonly payloads: PayloadStore;
-  readonly grants: GrantStore;
+  readonly grants: OAuthGrantStore;
   readonly directory: ClientDirectory;
   readonly pepper: Uint8Array;
   /** The request under way. */

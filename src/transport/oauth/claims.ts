@@ -7,10 +7,10 @@ import type { TokenFlight } from "./request-context.ts";
 function subjectOf({ client: { own }, request, grant }: TokenFlight) {
   if (request === undefined) {
     if (grant === undefined) throw new InvalidGrant("no grant is under way");
-    return { accountId: grant.accountId, clientId: grant.clientId, moment: grant.moment, grantId: grant.id };
+    return { accountId: grant.accountId, clientId: grant.clientId, moment: grant.issuedAt, grantId: grant.id };
   }
   if (own === undefined) throw new InvalidGrant("client credentials are for clients of an account");
-  return { accountId: own.accountId, clientId: own.clientId, moment: own.moment, grantId: undefined };
+  return { accountId: own.accountId, clientId: own.clientId, moment: own.issuedAt, grantId: undefined };
 }
 
 /** The claims of an access token: SPEC «Personal access token» has the table, DESIGN §6 «claims» what is added. */

@@ -1,6 +1,6 @@
 import type { Origin } from "../../identity/actor.ts";
 import { DomainError } from "../../domain-error.ts";
-import { type Grant, type GrantStore, newGrantId } from "../../identity/grants/grants.ts";
+import { type OAuthGrant, type OAuthGrantStore, newGrantId } from "../../identity/grants/grants.ts";
 import type { LoginSession } from "../../identity/login/login-session.ts";
 import type { OwnConnections } from "../../identity/oauth/own-connections.ts";
 import { isScope, type Scope } from "../../identity/scopes.ts";
@@ -25,7 +25,7 @@ export interface Consent {
   /** The scopes that the person can grant of those asked for: `mgmt.admin` is an administrator's to give. */
   grantable(asked: AskedAuthorization, session: LoginSession): readonly Scope[];
   /** The last live grant to the client at the resource, as a proposal for the page. */
-  lastGrant(asked: AskedAuthorization, session: LoginSession): Promise<Grant | undefined>;
+  lastGrant(asked: AskedAuthorization, session: LoginSession): Promise<OAuthGrant | undefined>;
 }
 
 function isSameSet(left: readonly (string | number)[] = [], right: readonly (string | number)[] = []): boolean {
@@ -43,7 +43,7 @@ function isAssured({ client, redirectUri }: AskedAuthorization): boolean {
 /** Decisions over the grants. */
 export function createConsent(deps: {
   readonly issuer: string;
-  readonly grants: GrantStore;
+  readonly grants: OAuthGrantStore;
   readonly connections: OwnConnections;
   readonly directory: Pick<ClientDirectory, "keep">;
 }): Consent {
@@ -53,7 +53,7 @@ export function createConsent(deps: {
     return scopes.filter(isScope).filter((scope) => scope !== "mgmt.admin" || isAdmin);
   }
 
-  async function grantsOf(asked: AskedAuthorization, { accountId }: LoginSession): Promise<readonly Grant[]> {
+  async function grantsOf(asked: AskedAuthorization, { accountId }: LoginSession): Promise<readonly OAuthGrant[]> {
     const all = await grants.listOfClient(accountId, asked.client.clientId);
     return all.filter(({ resource }) => resource === asked.resource);
   }

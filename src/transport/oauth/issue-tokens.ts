@@ -1,5 +1,5 @@
 import type { RecordTokenIssue } from "../../identity/audit/token-issues.ts";
-import type { GrantStore } from "../../identity/grants/grants.ts";
+import type { OAuthGrantStore } from "../../identity/grants/grants.ts";
 import type { ClientRequest } from "./client-request.ts";
 import type { AuthorizationProvider, TokenResponse } from "./provider.ts";
 import type { Log } from "../http/log.ts";
@@ -12,7 +12,7 @@ export type IssueTokens = (request: ClientRequest) => Promise<TokenResponse>;
 export function createIssueTokens(deps: {
   readonly issuer: string;
   readonly provider: () => Promise<Pick<AuthorizationProvider, "issue">>;
-  readonly grants: Pick<GrantStore, "touch">;
+  readonly grants: Pick<OAuthGrantStore, "touch">;
   readonly recordIssue: RecordTokenIssue;
   readonly log: Log;
 }): IssueTokens {

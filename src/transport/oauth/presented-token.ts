@@ -1,6 +1,6 @@
 import { decodeJwt } from "jose";
 import { DomainError } from "../../domain-error.ts";
-import type { GrantStore, TokenGrant } from "../../identity/grants/grants.ts";
+import type { OAuthGrantStore, TokenGrant } from "../../identity/grants/grants.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { TokenVerifier } from "../../identity/tokens/verifier.ts";
 import { payloadId } from "./payload-id.ts";
@@ -37,7 +37,7 @@ function audienceOf(token: string): string | undefined {
 export function createRecogniseToken(deps: {
   readonly verifier: TokenVerifier;
   readonly payloads: PayloadStore;
-  readonly grants: Pick<GrantStore, "findForToken">;
+  readonly grants: Pick<OAuthGrantStore, "findForToken">;
   readonly pepper: Uint8Array;
 }): RecogniseToken {
   async function recogniseAccess(token: string): Promise<PresentedToken | undefined> {

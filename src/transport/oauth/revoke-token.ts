@@ -1,4 +1,4 @@
-import type { GrantStore } from "../../identity/grants/grants.ts";
+import type { OAuthGrantStore } from "../../identity/grants/grants.ts";
 import type { ClientRequest } from "./client-request.ts";
 import { invalidRequest, OAuthError } from "./oauth-error.ts";
 import type { RecogniseToken } from "./presented-token.ts";
@@ -6,7 +6,7 @@ import type { RecogniseToken } from "./presented-token.ts";
 /** What revoking needs. */
 export interface RevokeTokenDeps {
   readonly recognise: RecogniseToken;
-  readonly grants: Pick<GrantStore, "revoke">;
+  readonly grants: Pick<OAuthGrantStore, "revoke">;
   /** Ends one access token, on every replica. */
   readonly revokeAccessToken: (accountId: string, tokenId: string) => Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { RecordTokenIssue } from "../../identity/audit/token-issues.ts";
 import type { ClientStore } from "../../identity/clients/clients.ts";
-import type { GrantStore } from "../../identity/grants/grants.ts";
+import type { OAuthGrantStore } from "../../identity/grants/grants.ts";
 import type { Csrf } from "../pages/csrf.ts";
 import type { BrowserSessions } from "../pages/browser-sessions.ts";
 import { servePages } from "../pages/serve-pages.ts";
@@ -44,7 +44,7 @@ export interface OAuthServerDeps {
   readonly issuer: string;
   readonly pepper: Uint8Array;
   readonly clients: Pick<ClientStore, "findForToken">;
-  readonly grants: GrantStore;
+  readonly grants: OAuthGrantStore;
   readonly payloads: PayloadStore;
   readonly keys: SigningKeys;
   readonly verifier: TokenVerifier;

@@ -1,4 +1,4 @@
-import type { AuthorizationFlow, Person } from "../../connections/authorization/flow.ts";
+import type { AuthorizationFlow, Person } from "../../connections/authorization/authorization-flow.ts";
 import { AUTHORIZATIONS_PATH } from "../../connections/authorization/tickets.ts";
 import { DomainError } from "../../domain-error.ts";
 import { CALLBACK_PATH } from "../../integrations/oauth/client-document.ts";
@@ -44,12 +44,12 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
     exchange: HttpExchange,
     failure?: TokenFailure,
   ): Promise<void> {
-    const { connection, thirdParty } = await flow.look(toPerson(session), ticketIn(path));
+    const { connection, upstreamName } = await flow.preview(toPerson(session), ticketIn(path));
     const page = authorizationPage({
       csrfField: csrf.field(session),
       action: path,
       connectionName: connection.name,
-      thirdParty,
+      thirdParty: upstreamName,
       email: session.email,
       ...(failure !== undefined && { error: failure.message }),
     });
@@ -69,7 +69,7 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
     const actor = { kind: "account", accountId, clientId, tokenId: undefined, ...origin } as const;
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
-      const { id, name } = await flow.finish(
+      const { id, name } = await flow.complete(
         toPerson(session),
         { path: pathOf(exchange), parameters: new URLSearchParams(query) },
         actor,
@@ -109,7 +109,7 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
           csrf.check(session, exchange, form);
           try {
             const signal = AbortSignal.timeout(TIMEOUT_MS);
-            const address = await flow.begin(toPerson(session), ticketIn(path), signal);
+            const address = await flow.start(toPerson(session), ticketIn(path), signal);
             answerRedirect(exchange, address.href);
           } catch (error) {
             const failure = isTimeout(error) ? tooSlow(error) : error;

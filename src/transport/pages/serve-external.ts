@@ -43,7 +43,7 @@ export function createExternalRoutes(deps: ExternalPagesDeps): readonly PageRout
 
   /** Begins a flow that this browser alone can finish. */
   function begin(exchange: HttpExchange, flow: Pick<ExternalFlow, "returnTo" | "linkSessionId">): ExternalChecks {
-    const { checks, text } = flows.begin(flow);
+    const { checks, text } = flows.start(flow);
     cookies.set(exchange, COOKIE, text, EXTERNAL_FLOW_SECONDS);
     return checks;
   }
@@ -109,7 +109,7 @@ export function createExternalRoutes(deps: ExternalPagesDeps): readonly PageRout
         async GET(exchange) {
           const text = cookies.read(exchange, COOKIE);
           cookies.clear(exchange, COOKIE);
-          const flow = flows.finish(text);
+          const flow = flows.complete(text);
           const person = await provider.redeem(new URL(exchange.target, deps.publicUrl), flow.checks);
           if (flow.linkSessionId === undefined) await finishLogin(exchange, flow, person);
           else await finishLink(exchange, flow, person);

@@ -28,7 +28,7 @@ function connection(id: number, name = "Acme", serverType = "mcp"): Connection {
     knownToolIds: undefined,
     acceptToolChanges: "manual",
     keepContentsDays: 0,
-    toolPins: undefined,
+    acceptedDefinitions: undefined,
     changedTools: 0,
     oauthClientId: "conn_1",
     createdAt: new Date(0),

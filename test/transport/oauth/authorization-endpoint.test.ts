@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Account } from "../../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../../src/identity/account.ts";
 import {
   attempt,
   type Browser,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Account } from "../../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../../src/identity/account.ts";
 import { createOAuthRoutes } from "../../../src/transport/oauth/routes.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
 import {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Account } from "../../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../../src/identity/account.ts";
 import type { ClientAuthMethod } from "../../../src/identity/clients/oauth-client.ts";
 import { hashSecret } from "../../../src/identity/hash-secret.ts";
 import { randomId, randomSecret } from "../../../src/identity/random.ts";

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
-import { type Account, type Accounts, createAccounts } from "../../../src/identity/accounts/accounts.ts";
-import { type Clients, createClients, type CreatedClient } from "../../../src/identity/clients/clients.ts";
-import { applyAtOnce, createGrants, type Grants } from "../../../src/identity/grants/grants.ts";
+import type { Account } from "../../../src/identity/account.ts";
+import { type Accounts, createAccounts } from "../../../src/identity/accounts/accounts.ts";
+import { type OAuthClients, createOAuthClients, type CreatedClient } from "../../../src/identity/clients/clients.ts";
+import { revokeImmediately, createGrants, type Grants } from "../../../src/identity/grants/grants.ts";
 import { createCookies } from "../../../src/transport/http/cookies.ts";
 import { createPort, type Port } from "../../../src/transport/http/port.ts";
 import type { Route } from "../../../src/transport/http/router.ts";
@@ -68,7 +69,7 @@ export interface Installation {
   readonly keyRotation: KeyRotation;
   readonly rewrapSecrets: RewrapSecrets;
   readonly accounts: Accounts;
-  readonly clients: Clients;
+  readonly clients: OAuthClients;
   readonly personalAccessTokens: PersonalAccessTokens;
   newAccount(isAdmin?: boolean): Promise<Account>;
   startReplica(listener?: RevocationListener): Promise<Replica>;
@@ -127,7 +128,7 @@ export async function startInstallation({
     issuer,
     pepper,
     clients: clientStore,
-    grants: applyAtOnce(grantStore, revocations),
+    grants: revokeImmediately(grantStore, revocations),
     payloads: createPayloadStore(database.pool),
     keys,
     verifier: createTokenVerifier({
@@ -163,7 +164,7 @@ export async function startInstallation({
     keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: 30 }),
     rewrapSecrets: () => rewrapSecrets(database.pool, sealer),
     accounts,
-    clients: createClients({ store: clientStore, pepper }),
+    clients: createOAuthClients({ store: clientStore, pepper }),
     personalAccessTokens: createPersonalAccessTokens({ store: personalAccessTokenStore, keys, issuer }),
     async newAccount(isAdmin = false) {
       const { accountId } = await accounts.create({ email: `person-${++made}@example.com`, isAdmin });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Account } from "../../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../../src/identity/account.ts";
 import { hashSecret } from "../../../src/identity/hash-secret.ts";
 import { until } from "../../support/until.ts";
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Account } from "../../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../../src/identity/account.ts";
 import { type CodeClient, type EndpointAnswer, getCode, insertCodeClient, logIn, postAs, redeem } from "./code-flow.ts";
 import { type DocumentHost, startDocumentHost } from "./document-host.ts";
 import { basic, type Installation, startInstallation } from "./installation.ts";

@@ -1,7 +1,7 @@
 import * as oauth from "oauth4webapi";
 import * as openid from "openid-client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Account } from "../../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../../src/identity/account.ts";
 import type { CreatedClient } from "../../../src/identity/clients/clients.ts";
 import { type Browser, type CodeClient, decide, insertCodeClient, logIn } from "./code-flow.ts";
 import { type Installation, startInstallation } from "./installation.ts";

@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Account } from "../../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../../src/identity/account.ts";
 import type { CreatedClient } from "../../../src/identity/clients/clients.ts";
 import { askToken, type Answer, FORM, grant } from "./ask-token.ts";
 import { basic, type Installation, startInstallation } from "./installation.ts";

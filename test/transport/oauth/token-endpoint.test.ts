@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, createRemoteJWKSet, jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Account } from "../../../src/identity/accounts/accounts.ts";
+import type { Account } from "../../../src/identity/account.ts";
 import type { CreatedClient } from "../../../src/identity/clients/clients.ts";
 import { hashSecret } from "../../../src/identity/hash-secret.ts";
 import { askToken, type Answer, FORM, grant } from "./ask-token.ts";

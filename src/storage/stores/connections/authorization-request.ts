@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import type { AuthorizationStore, BegunAuthorization } from "../../../connections/authorization/authorization-store.ts";
+import type {
+  AuthorizationStore,
+  StartedAuthorization,
+} from "../../../connections/authorization/authorization-store.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { runStatement } from "../run-statement.ts";
 import { fieldsOf, textOf, toTerms } from "./sealed-terms.ts";
@@ -59,11 +62,11 @@ export function createAuthorizationStore(deps: {
 }): AuthorizationStore {
   const { pool, sealer } = deps;
 
-  function seal(accountId: string, id: string, { terms, codeVerifier }: BegunAuthorization): Buffer {
+  function seal(accountId: string, id: string, { terms, codeVerifier }: StartedAuthorization): Buffer {
     return sealer.seal(JSON.stringify({ terms, codeVerifier }), flowPlace(accountId, id));
   }
 
-  function toBegun(accountId: string, row: BegunRow): BegunAuthorization {
+  function toBegun(accountId: string, row: BegunRow): StartedAuthorization {
     const opened = fieldsOf(JSON.parse(sealer.open(row.sealed_flow, flowPlace(accountId, row.id))));
     return {
       connectionId: row.connection_id,
@@ -87,12 +90,12 @@ export function createAuthorizationStore(deps: {
       const [row] = rows;
       return row && { id: row.id, connectionId: row.connection_id, wantedScope: row.wanted_scope ?? undefined };
     },
-    async begin(accountId, id, begun, lifetimeSeconds) {
+    async start(accountId, id, begun, lifetimeSeconds) {
       const { sessionId, stateHash, keyVersion } = begun;
       const values = [accountId, id, sessionId, stateHash, keyVersion, seal(accountId, id, begun), lifetimeSeconds];
       return (await runStatement(pool, { ...BEGIN, values })).rowCount === 1;
     },
-    async take(accountId, sessionId, stateHash) {
+    async consume(accountId, sessionId, stateHash) {
       const { rows } = await runStatement<BegunRow>(pool, { ...TAKE, values: [accountId, sessionId, stateHash] });
       const [row] = rows;
       return row && toBegun(accountId, row);

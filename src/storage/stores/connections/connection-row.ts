@@ -77,7 +77,7 @@ export function toConnection(accountId: string, row: ConnectionRow): Connection 
     disabledToolIds: row.disabled_tool_ids,
     knownToolIds: row.known_tool_ids ?? undefined,
     acceptToolChanges: row.accept_tool_changes,
-    toolPins: row.tool_pins ?? undefined,
+    acceptedDefinitions: row.tool_pins ?? undefined,
     changedTools: row.changed_tools,
     authMethod: row.auth_method,
     needsAuthorization: row.needs_authorization,

@@ -128,7 +128,7 @@ export function createConnectionWrites(
       secrets !== undefined,
       sealed,
       after.acceptToolChanges,
-      effects.forgetTools === true || effects.forgetPins === true,
+      effects.forgetTools === true || effects.forgetAcceptedDefinitions === true,
       actorParameter(audit.actor),
       audit.fields,
       after.authMethod,
@@ -267,10 +267,10 @@ async function applyEffects(
     await announceEvent(client, { accountId, connectionId: id, event: "tools" });
   }
   if (effects.endAuthorization === true) await deps.endAuthorization?.(client, accountId, id);
-  if (effects.turnKeeping !== undefined) {
+  if (effects.contentsChange !== undefined) {
     await recordEvent(client, {
       accountId,
-      action: effects.turnKeeping === "on" ? "connection.keep_contents" : "connection.stop_keeping_contents",
+      action: effects.contentsChange === "on" ? "connection.keep_contents" : "connection.stop_keeping_contents",
       outcome: "ok",
       actor,
       objectType: "connection",

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Account, AccountStore } from "../../../identity/accounts/accounts.ts";
+import type { Account, AccountStore } from "../../../identity/account.ts";
 import { transaction } from "../../transaction.ts";
 import { recordEvent } from "./audit-event.ts";
 import { endLoginSessions } from "./login-session.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { AccountStore } from "../../../identity/accounts/accounts.ts";
+import type { AccountStore } from "../../../identity/account.ts";
 import { INSTALLATION_LOG } from "../../../identity/audit/audit-event.ts";
 import type { AdministeredAccount, AdministrationStore } from "../../../identity/accounts/administration.ts";
 import { transaction } from "../../transaction.ts";

@@ -37,7 +37,7 @@ function toTokenClient(row: TokenClientRow): TokenClient {
     tokenEndpointAuthMethod: row.token_endpoint_auth_method,
     jwks: row.jwks ?? undefined,
     jwksUri: row.jwks_uri ?? undefined,
-    moment: row.moment,
+    issuedAt: row.moment,
   };
 }
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Grant, GrantStore } from "../../../identity/grants/grants.ts";
+import type { OAuthGrant, OAuthGrantStore } from "../../../identity/grants/grants.ts";
 import type { Scope } from "../../../identity/scopes.ts";
 import { transaction } from "../../transaction.ts";
 import { actorParameter, auditing } from "./audit-event.ts";
@@ -25,7 +25,7 @@ interface TokenGrantRow extends GrantRow {
   is_admin: boolean;
 }
 
-function toGrant(row: GrantRow): Grant {
+function toGrant(row: GrantRow): OAuthGrant {
   return {
     accountId: row.account_id,
     id: row.id,
@@ -108,7 +108,7 @@ const REVOKE = `
   select id from changed`;
 
 /** Grants in PostgreSQL. */
-export function createGrantStore(pool: pg.Pool): GrantStore {
+export function createGrantStore(pool: pg.Pool): OAuthGrantStore {
   return {
     async insert({ accountId, id, clientId, clientName, redirectUri, scopes, resource, connectionIds }, actor) {
       const values = [accountId, id, clientId, clientName, redirectUri, scopes, resource, connectionIds ?? null];
@@ -127,7 +127,7 @@ export function createGrantStore(pool: pg.Pool): GrantStore {
     },
     async findForToken(id) {
       const { rows } = await runStatement<TokenGrantRow>(pool, { ...FOR_TOKEN, values: [id] });
-      return rows[0] && { ...toGrant(rows[0]), moment: rows[0].moment, isAdmin: rows[0].is_admin };
+      return rows[0] && { ...toGrant(rows[0]), issuedAt: rows[0].moment, isAdmin: rows[0].is_admin };
     },
     async findReach(accountId, id) {
       const { rows } = await runStatement<Pick<GrantRow, "connection_ids">>(pool, {

@@ -100,7 +100,7 @@ export function createLoginSessionStore(pool: pg.Pool): LoginSessionStore {
       const text = "update login_session set last_used_at = now() where account_id = $1 and id = $2";
       await runStatement(pool, { name: "login_session_touch", text, values: [accountId, id] });
     },
-    async momentOf(accountId, id) {
+    async issueTimestamp(accountId, id) {
       const statement = { name: "login_session_moment", text: MOMENT, values: [accountId, id] };
       return (await runStatement<{ moment: number }>(pool, statement)).rows[0]?.moment;
     },

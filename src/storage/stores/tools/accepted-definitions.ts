@@ -2,7 +2,11 @@ import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import { atMost } from "../../../at-most.ts";
 import type { Connection } from "../../../connections/connection.ts";
-import type { KeptPins, PinsToKeep, PinStore } from "../../../connections/definitions/definition-store.ts";
+import type {
+  AcceptedSet,
+  AcceptedSetUpdate,
+  DefinitionStore,
+} from "../../../connections/definitions/definition-store.ts";
 import { transaction } from "../../transaction.ts";
 import { actorParameter, auditing } from "../identity/audit-event.ts";
 import { announce } from "../connections/connection-event.ts";
@@ -48,23 +52,23 @@ const HOLD_ACCEPTED = { name: "connection_hold_accepted_pins", text: hold(true, 
 const HOLD_NEWS = { name: "connection_hold_changed_pins", text: hold(true) };
 
 /** Pins in PostgreSQL. A connection costs no row: its own names the pins that it shares with all that hold the same. */
-export function createPinStore(pool: pg.Pool): PinStore {
+export function createPinStore(pool: pg.Pool): DefinitionStore {
   const written = new LRUCache<string, true>({ ...atMost(MAX_WRITTEN), ttl: WRITTEN_MS });
 
-  async function update(runner: pg.Pool | pg.PoolClient, connection: Connection, kept: PinsToKeep) {
-    const { accountId, id, toolPins, keyVersion } = connection;
-    const values = [accountId, id, kept.digest, kept.changedTools, toolPins ?? null, keyVersion];
-    const { accepted } = kept;
+  async function update(runner: pg.Pool | pg.PoolClient, connection: Connection, kept: AcceptedSetUpdate) {
+    const { accountId, id, acceptedDefinitions, keyVersion } = connection;
+    const values = [accountId, id, kept.digest, kept.changedTools, acceptedDefinitions ?? null, keyVersion];
+    const { acceptance } = kept;
     const statement =
-      accepted === undefined
-        ? { ...(kept.isNews ? HOLD_NEWS : HOLD), values }
-        : { ...HOLD_ACCEPTED, values: [...values, actorParameter(accepted.actor), accepted.toolNames] };
+      acceptance === undefined
+        ? { ...(kept.notifiesWatchers ? HOLD_NEWS : HOLD), values }
+        : { ...HOLD_ACCEPTED, values: [...values, actorParameter(acceptance.actor), acceptance.toolNames] };
     const row = (await runStatement<ConnectionRow>(runner, statement)).rows[0];
     return row === undefined ? undefined : toConnection(accountId, row);
   }
 
-  async function keepSet(client: pg.PoolClient, { pins, digest }: KeptPins): Promise<void> {
-    await runStatement(client, { ...KEEP_SET, values: [digest, [...pins.keys()], [...pins.values()]] });
+  async function keepSet(client: pg.PoolClient, { accepted, digest }: AcceptedSet): Promise<void> {
+    await runStatement(client, { ...KEEP_SET, values: [digest, [...accepted.keys()], [...accepted.values()]] });
   }
 
   return {

@@ -10,7 +10,7 @@ import {
   CreateConnectionResponseSchema,
 } from "../../../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import type { CreatedConnection } from "../../../connections/create-once.ts";
-import type { AuthorizationAddress } from "../../../connections/authorization/tickets.ts";
+import type { AuthorizationAddress } from "../../../connections/authorization-address.ts";
 import { connectionScopes, connectionStatus, type Connection } from "../../../connections/connection.ts";
 import { type AuthMethod, requiresCredential } from "../../../integrations/authentication.ts";
 import type { Catalog } from "../../../integrations/integration.ts";

@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { type Grant as WireGrant, GrantSchema } from "../../../../gen/proto/patchbay/v1/grant_pb.ts";
-import type { Grant } from "../../../identity/grants/grants.ts";
+import type { OAuthGrant } from "../../../identity/grants/grants.ts";
 
 /** The grant as its owner sees it, field by field. */
-export function toWireGrant(grant: Grant): WireGrant {
+export function toWireGrant(grant: OAuthGrant): WireGrant {
   const { connectionIds, lastUsedAt } = grant;
   return create(GrantSchema, {
     id: grant.id,

@@ -51,8 +51,8 @@ function toWirePendingChange(change: PendingToolChange): WirePendingToolChange {
     id: change.id,
     changed: [...change.changed],
     digest: change.digest,
-    inForce: toWireDefinition(change.inForce),
-    offered: toWireDefinition(change.offered),
+    inForce: toWireDefinition(change.current),
+    offered: toWireDefinition(change.proposed),
   });
 }
 

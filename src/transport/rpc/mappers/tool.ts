@@ -10,7 +10,7 @@ import {
   ToolSchema,
 } from "../../../../gen/proto/patchbay/v1/tool_pb.ts";
 import type { ConnectionTool } from "../../../connections/connection-tools.ts";
-import type { ToolPage } from "../../../connections/tools/list-tools.ts";
+import type { ToolPage } from "../../../connections/list-tools.ts";
 import type { ToolDefinition } from "../../../integrations/tool.ts";
 
 /** What hosts may want to know about a tool, field by field. */
@@ -29,7 +29,7 @@ export function toWireAnnotations({ annotations, readOnly, hints = {} }: ToolDef
 }
 
 /** A tool as its owner sees it, field by field. */
-export function toWireTool({ id, definition, enabled, offered }: ConnectionTool): Tool {
+export function toWireTool({ id, definition, enabled, proposed }: ConnectionTool): Tool {
   return create(ToolSchema, {
     name: definition.name,
     description: definition.description,
@@ -39,7 +39,7 @@ export function toWireTool({ id, definition, enabled, offered }: ConnectionTool)
     enabled,
     readOnly: definition.readOnly,
     ...(definition.outputSchema === undefined ? {} : { outputSchema: definition.outputSchema }),
-    ...(offered === undefined ? {} : { changePending: true }),
+    ...(proposed === undefined ? {} : { changePending: true }),
   });
 }
 

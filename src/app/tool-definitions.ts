@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionTools } from "../connections/connection-tools.ts";
-import { createInForce, type InForce } from "../connections/definitions/current-tools.ts";
+import { createCurrentTools, type CurrentTools } from "../connections/definitions/current-tools.ts";
 import { connectionsPinnedTo } from "../storage/stores/integrations/document-connections.ts";
 import { createPinStore } from "../storage/stores/tools/accepted-definitions.ts";
 import { purgePins } from "../storage/stores/tools/definition-purge.ts";
@@ -10,24 +10,28 @@ import { purgePins } from "../storage/stores/tools/definition-purge.ts";
 const PURGE_MS = 3_600_000;
 
 /** The definitions of tools that are in force, and their upkeep. */
-export interface ToolPinning {
-  readonly inForce: InForce;
+export interface ToolDefinitions {
+  readonly currentTools: CurrentTools;
   /**
    * After the document at an address changed: looks at the tools of all who hold definitions of it, one after the other,
    * so that they are told what waits for their word although nobody asks for their tools just now.
    */
-  lookAtPinned(tools: ConnectionTools, url: string): Promise<void>;
+  refreshAffectedConnections(tools: ConnectionTools, url: string): Promise<void>;
   /** Now and then drops what no connection holds any more. */
   purge(): Promise<void>;
 }
 
 /** Builds it. */
-export function composeToolPins(deps: { pool: pg.Pool; connections: ConnectionStore; log: Logger }): ToolPinning {
+export function composeToolDefinitions(deps: {
+  pool: pg.Pool;
+  connections: ConnectionStore;
+  log: Logger;
+}): ToolDefinitions {
   const { pool, connections, log } = deps;
   let nextPurgeMs = Date.now() + PURGE_MS * Math.random();
   return {
-    inForce: createInForce({ connections, pins: createPinStore(pool), log }),
-    async lookAtPinned(tools, url) {
+    currentTools: createCurrentTools({ connections, store: createPinStore(pool), log }),
+    async refreshAffectedConnections(tools, url) {
       for (const { accountId, id } of await connectionsPinnedTo(pool, url)) {
         try {
           const connection = await connections.find(accountId, id);

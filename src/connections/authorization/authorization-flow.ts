@@ -25,14 +25,14 @@ export interface Person {
 }
 
 /** What a person is about to authorise. */
-export interface AskedAuthorization {
+export interface AuthorizationPreview {
   readonly connection: Connection;
   /** Where it connects to: a host, or the third party's name. */
-  readonly thirdParty: string;
+  readonly upstreamName: string;
 }
 
 /** What a person came back with from a third party. */
-export interface AuthorizationAnswer {
+export interface AuthorizationCallback {
   /** The path on which they arrived. */
   readonly path: string;
   readonly parameters: URLSearchParams;
@@ -41,17 +41,17 @@ export interface AuthorizationAnswer {
 /** The way of a person through the authorization of a connection, in one browser. */
 export interface AuthorizationFlow {
   /** What a ticket is for. Changes nothing, so that a browser may look ahead. Throws `not_found`. */
-  look(person: Person, ticket: string): Promise<AskedAuthorization>;
+  preview(person: Person, ticket: string): Promise<AuthorizationPreview>;
   /**
    * Uses the ticket up and answers where the person goes to log in. Throws `not_found`, or TokenFailure with a sentence for
    * the person; the ticket then stays good.
    */
-  begin(person: Person, ticket: string, signal: AbortSignal): Promise<URL>;
+  start(person: Person, ticket: string, signal: AbortSignal): Promise<URL>;
   /**
    * Redeems what the person came back with and puts it in force. Throws `not_found` for what this browser did not begin or
    * has finished already, `conflict` when the connection changed meanwhile, or TokenFailure with a sentence for the person.
    */
-  finish(person: Person, answer: AuthorizationAnswer, actor: Actor, signal: AbortSignal): Promise<Connection>;
+  complete(person: Person, answer: AuthorizationCallback, actor: Actor, signal: AbortSignal): Promise<Connection>;
 }
 
 /** What the flow needs. */
@@ -82,15 +82,15 @@ export function createAuthorizationFlow(deps: AuthorizationFlowDeps): Authorizat
   }
 
   return {
-    async look(person, ticket) {
+    async preview(person, ticket) {
       const { connection, integration } = await open(person, ticket);
-      return { connection, thirdParty: thirdPartyOf(connection, integration) };
+      return { connection, upstreamName: upstreamNameOf(connection, integration) };
     },
 
-    async begin(person, ticket, signal) {
+    async start(person, ticket, signal) {
       const { asked, connection, authorization } = await open(person, ticket);
       const terms = await authorization.terms(await deps.view.target(connection), asked.wantedScope, signal);
-      const [state, codeVerifier] = [secrets.draw(), secrets.draw()];
+      const [state, codeVerifier] = [secrets.generate(), secrets.generate()];
       const address = authorizationRequest(terms, {
         redirectUri: deps.publicUrl + terms.callbackPath,
         state,
@@ -99,21 +99,21 @@ export function createAuthorizationFlow(deps: AuthorizationFlowDeps): Authorizat
       const { keyVersion } = connection;
       const begun = { connectionId: connection.id, keyVersion, terms, codeVerifier, sessionId: person.sessionId };
       const stateHash = secrets.hash("state", state);
-      if (!(await authorizations.begin(person.accountId, asked.id, { ...begun, stateHash }, AUTHORIZATION_SECONDS)))
+      if (!(await authorizations.start(person.accountId, asked.id, { ...begun, stateHash }, AUTHORIZATION_SECONDS)))
         throw unusableTicket();
       return address;
     },
 
-    async finish({ accountId, sessionId }, { path, parameters }, actor, signal) {
+    async complete({ accountId, sessionId }, { path, parameters }, actor, signal) {
       const state = parameters.getAll("state");
       const [known = ""] = state;
       const begun =
         state.length === 1 && isSecret(known)
-          ? await authorizations.take(accountId, sessionId, secrets.hash("state", known))
+          ? await authorizations.consume(accountId, sessionId, secrets.hash("state", known))
           : undefined;
-      if (begun === undefined) throw notBegunHere();
+      if (begun === undefined) throw notStartedHere();
       const { connectionId, keyVersion, terms, codeVerifier } = begun;
-      if (path !== terms.callbackPath) throw cameFromElsewhere(terms);
+      if (path !== terms.callbackPath) throw wrongCallbackPath(terms);
       const connection = await deps.connections.find(accountId, connectionId);
       if (connection?.keyVersion !== keyVersion) throw changedMeanwhile();
       const { integration, authorization } = authorizationOf(deps.catalog, connection);
@@ -157,7 +157,7 @@ async function withoutKey(
   return others;
 }
 
-function thirdPartyOf({ configuration }: Connection, { title }: Integration): string {
+function upstreamNameOf({ configuration }: Connection, { title }: Integration): string {
   const { url } = configuration;
   return typeof url === "string" && URL.canParse(url) ? new URL(url).host : title;
 }
@@ -169,7 +169,7 @@ function unusableTicket(): DomainError {
   );
 }
 
-function notBegunHere(): DomainError {
+function notStartedHere(): DomainError {
   return new DomainError(
     "not_found",
     "This browser did not begin this authorization, took more than ten minutes, or has finished it already. Look at the connection, and begin again there if it still waits for you.",
@@ -177,7 +177,7 @@ function notBegunHere(): DomainError {
 }
 
 /** RFC 9700 §4.4: a code that another authorization server gave out must not be sent to this one. */
-function cameFromElsewhere({ server }: AuthorizationTerms): TokenFailure {
+function wrongCallbackPath({ server }: AuthorizationTerms): TokenFailure {
   const { host } = new URL(server.issuer);
   return new TokenFailure(
     "other",

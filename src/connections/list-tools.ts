@@ -1,8 +1,8 @@
-import type { Principal } from "../../identity/principal.ts";
-import { DomainError } from "../../domain-error.ts";
-import { checkPage, DEFAULT_PAGE, type PageQuery } from "../../page.ts";
-import type { Connection } from "../connection.ts";
-import { isVisible, type ConnectionTool, type ConnectionTools } from "../connection-tools.ts";
+import type { Principal } from "../identity/principal.ts";
+import { DomainError } from "../domain-error.ts";
+import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
+import type { Connection } from "./connection.ts";
+import { isVisible, type ConnectionTool, type ConnectionTools } from "./connection-tools.ts";
 
 /** Which tools to list. */
 export interface ToolQuery extends PageQuery {

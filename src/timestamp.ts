@@ -1,10 +1,10 @@
 import { invalid } from "./domain-error.ts";
 
-const MOMENT = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /** A moment in ISO 8601: a date, which is its first moment in UTC, or date and time with an offset. Throws `invalid` naming the field. */
-export function parseMoment(field: string, text: string): Date {
-  const [, date] = MOMENT.exec(text) ?? [];
+export function parseTimestamp(field: string, text: string): Date {
+  const [, date] = TIMESTAMP.exec(text) ?? [];
   const moment = new Date(text);
   if (date !== undefined && isDay(date) && !Number.isNaN(moment.getTime())) return moment;
   throw invalid(
