@@ -87,7 +87,7 @@ export interface TransportDeps {
     readonly oauthClient: ServiceImpl<typeof OAuthClientService>;
     readonly personalAccessToken: ServiceImpl<typeof PersonalAccessTokenService>;
   };
-  /** What MCP clients are served; without it there is no MCP face. */
+  /** What MCP clients are served; without it MCP is not served. */
   readonly mcp?: McpDomain;
   readonly verifier: Verifier;
   /** Without a slash at the end. The audience of management tokens; `/mcp` below it is the runtime's. */
@@ -115,7 +115,7 @@ export interface Transport {
   endStreams(): void;
 }
 
-/** Builds every face of the service from the descriptors and the implementations. Throws when an RPC declares no access. */
+/** Builds every protocol handler of the service from the descriptors and the implementations. Throws when an RPC declares no access. */
 export function createTransport(deps: TransportDeps): Transport {
   const limits: TransportLimits = { ...TRANSPORT_LIMITS, ...deps.limits };
   const shutdown = new AbortController();
@@ -124,7 +124,7 @@ export function createTransport(deps: TransportDeps): Transport {
   const { log } = deps;
   const addressOf = (exchange: HttpExchange): string => clientAddress(exchange, deps.trustProxy);
   const rates = createRates(limits.rates, addressOf);
-  const faceDeps = {
+  const handlerDeps = {
     gate: createGate({
       verifier: deps.verifier,
       failureLimit: createFailureLimit(limits.failures),
@@ -146,12 +146,12 @@ export function createTransport(deps: TransportDeps): Transport {
   const fail = createFailWithDetail(log);
   const api = { fail, isCrossOrigin: true } as const;
   const routes: readonly Route[] = [
-    ...rpcs.map((rpc) => ({ path: rpc.path, methods: createRpcHandler(rpc, faceDeps), ...api })),
+    ...rpcs.map((rpc) => ({ path: rpc.path, methods: createRpcHandler(rpc, handlerDeps), ...api })),
     ...(deps.mcp === undefined
       ? []
       : createMcpRoutes(deps.mcp, {
           ...deps,
-          ...faceDeps,
+          ...handlerDeps,
           upstreamLimiter: limiters.upstream,
           poolLimiter: limiters.pool,
         })),
@@ -159,7 +159,7 @@ export function createTransport(deps: TransportDeps): Transport {
       .flatMap((rpc) => readBindings(rpc))
       .map((binding) => ({
         path: binding.template,
-        methods: { [binding.httpMethod]: createRestHandler(binding, faceDeps) },
+        methods: { [binding.httpMethod]: createRestHandler(binding, handlerDeps) },
         hasOptions: true,
         ...api,
       })),

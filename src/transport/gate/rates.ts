@@ -4,7 +4,7 @@ import { createRateLimit, type RateLimit, type RateQuota } from "./rate-limit.ts
 
 /** How often one caller may ask, in requests a minute and replica; 0 switches a limit off. */
 export interface RateLimits {
-  /** Authenticated requests of one account, on whatever connection and face. */
+  /** Authenticated requests of one account, on whatever connection and protocol. */
   readonly account: number;
   /** Requests of one address for what needs no token: pages, documents, metadata. */
   readonly address: number;

@@ -10,6 +10,14 @@ export const JSON_HEADERS: HeaderFields = {
   "x-content-type-options": "nosniff",
 };
 
+/** What every event stream carries. */
+export const EVENT_STREAM_HEADERS: HeaderFields = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "x-accel-buffering": "no",
+};
+
 /** What a browser that was led to an answer may do with it: nothing. */
 const INERT: HeaderFields = { "content-security-policy": "default-src 'none'; frame-ancestors 'none'" };
 

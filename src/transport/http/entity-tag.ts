@@ -9,7 +9,7 @@ export function versionTag(version: Date): string {
   return `"${version.getTime().toString(36)}"`;
 }
 
-/** The weak tag of content: the same for the same content, packed or not. */
+/** The weak tag of content: the same for the same content, compressed or not. */
 export function contentTag(content: string | Buffer): string {
   return `W/"${hash("sha256", content, "base64url").slice(0, DIGEST_LENGTH)}"`;
 }

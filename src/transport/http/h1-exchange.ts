@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { TurnEnd } from "./write-batching.ts";
+import type { WriteBatching } from "./write-batching.ts";
 import {
   collectBody,
   EMPTY_BODY,
@@ -23,14 +23,14 @@ export class H1Exchange implements HttpExchange {
   setCookies: readonly string[] | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #turnEnd: TurnEnd;
+  readonly #batching: WriteBatching;
   #awaitsContinue: boolean;
   #isAnswered = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean, turnEnd: TurnEnd) {
+  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean, batching: WriteBatching) {
     this.#request = request;
     this.#response = response;
-    this.#turnEnd = turnEnd;
+    this.#batching = batching;
     this.#awaitsContinue = awaitsContinue;
     this.method = request.method ?? "";
     // A proxy may send the whole address (RFC 9112 §3.2.2); only the path is ours to judge.
@@ -99,7 +99,7 @@ export class H1Exchange implements HttpExchange {
     response.writeHead(status, fields);
     if (!this.hasBody || this.#request.complete || this.#awaitsContinue || response.shouldKeepAlive) {
       this.#isAnswered = true;
-      this.#turnEnd.send(response, content);
+      this.#batching.send(response, content);
       return;
     }
     // The caller wants the connection closed after this. Closing it while the body still comes would reset it, and the

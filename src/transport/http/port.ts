@@ -15,7 +15,7 @@ import { H2Exchange } from "./h2-exchange.ts";
 import { protocolOf } from "./preface.ts";
 import { guardAgainstResets } from "./reset-flood.ts";
 import { HEADERS_TOO_LARGE, refuseMalformed } from "./refuse-malformed.ts";
-import { createTurnEnd } from "./write-batching.ts";
+import { createWriteBatching } from "./write-batching.ts";
 import { answerDetail } from "./answer.ts";
 
 /** What bounds a connection (DESIGN §8). Times in milliseconds, sizes in bytes. */
@@ -112,10 +112,10 @@ export function createPort(deps: PortDeps): Port {
       serve(socket, socket.alpnProtocol === "h2" ? "h2" : "http1");
     });
   }
-  const turnEnd = createTurnEnd();
+  const batching = createWriteBatching();
   const onRequest = (awaitsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
     if (draining) response.shouldKeepAlive = false;
-    deps.handler(new H1Exchange(request, response, awaitsContinue, turnEnd));
+    deps.handler(new H1Exchange(request, response, awaitsContinue, batching));
   };
   h1.on("request", onRequest(false));
   h1.on("checkContinue", onRequest(true));

@@ -55,7 +55,7 @@ export async function readForm(exchange: HttpExchange): Promise<URLSearchParams>
   return new URLSearchParams((await exchange.readBody(MAX_FORM_BYTES)).toString("utf8"));
 }
 
-/** What is not plainly JSON: packed, or of another type, which is no fault while it is empty. */
+/** What is not plainly JSON: compressed, or of another type, which is no fault while it is empty. */
 async function readOther(body: Buffer | Promise<Buffer>, typeIsJson: boolean, maxBytes: number): Promise<Buffer> {
   const bytes = await body;
   if (bytes.byteLength === 0) return bytes;

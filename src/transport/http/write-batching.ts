@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 
-/** Holds answers back until the event loop's turn ends. */
-export interface TurnEnd {
+/** Writes the answers of one turn of the event loop together. */
+export interface WriteBatching {
   /** Ends the answer with its content, at the latest when everything that arrived in this turn was looked at. */
   send(response: ServerResponse, content: string | Uint8Array): void;
 }
@@ -10,10 +10,11 @@ export interface TurnEnd {
 const MAX_HELD = 8;
 
 /**
- * Makes the end of turns. A turn serves as many requests as arrived together. Written one by one, each answer wakes a client
- * that has gone back to sleep since the last, and that costs more than all that was done for it; of several the first does.
+ * Creates the batching of writes. A turn of the event loop serves all requests that arrived together. An answer that is written
+ * by itself wakes its client each time, which costs more CPU than serving the request; of several written together only the
+ * first does.
  */
-export function createTurnEnd(): TurnEnd {
+export function createWriteBatching(): WriteBatching {
   let held: { readonly response: ServerResponse; readonly content: string | Uint8Array }[] = [];
 
   const sendHeld = (): void => {

@@ -7,10 +7,11 @@ import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
 import type { NotificationFilter, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { notificationText } from "./message.ts";
-import { createOutbox } from "./send-queue.ts";
-import { eventText, EVENT_STREAM_HEADERS } from "./reply.ts";
+import { createSendQueue } from "./send-queue.ts";
+import { EVENT_STREAM_HEADERS } from "../http/answer.ts";
+import { eventText } from "./reply.ts";
 
-/** A stream on which a client hears of changes, of either era. */
+/** A stream on which a client hears of changes, of either protocol revision. */
 export interface ChangeStreamRequest {
   readonly exchange: HttpExchange;
   readonly bearer: Principal;
@@ -70,7 +71,7 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
           bearer: request.bearer,
           principal,
           session,
-          sendHeartbeat: () => outbox.send("beat", ": still here\n\n"),
+          sendHeartbeat: () => queue.send("beat", ": still here\n\n"),
           end: () => {
             over();
             if (request.closing !== undefined) void outlet.write(eventText(request.closing));
@@ -88,17 +89,17 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       }
       stops.push(() => attended.unregister());
       const outlet = exchange.open(200, EVENT_STREAM_HEADERS);
-      const outbox = createOutbox(outlet);
+      const queue = createSendQueue(outlet);
 
       const tell = ({ method, params }: Notification, eventId: string | undefined): void => {
         if (isOver || !request.isSpokenTo()) return;
         const text = notificationText(method, mark === undefined ? params : { ...params, _meta: mark });
         const key = typeof params.uri === "string" ? `${method} ${params.uri}` : method;
-        outbox.send(key, eventText(text, eventId));
+        queue.send(key, eventText(text, eventId));
       };
       const tellTools = (now: string): void => tell({ method: "notifications/tools/list_changed", params: {} }, now);
 
-      outbox.send("opening", request.opening(digest));
+      queue.send("opening", request.opening(digest));
       if (request.wantsTools) {
         if (request.lastEventId !== undefined && request.lastEventId !== digest) tellTools(digest);
         stops.push(toolChanges.watch({ principal, session: () => attended.session(), onChange: tellTools }, digest));

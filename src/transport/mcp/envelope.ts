@@ -27,7 +27,7 @@ const NAME_FIELDS: ReadonlyMap<string, string> = new Map([
   ["resources/read", "uri"],
 ]);
 
-/** Whether a message is of an era without sessions: it says so in its `_meta`, or else in its header. */
+/** Whether a message is of a revision without sessions: it says so in its `_meta`, or else in its header. */
 export function isModern(exchange: HttpExchange, message: RpcRequest | RpcNotification): boolean {
   const { _meta: meta } = message.params;
   if (isJsonObject(meta) && meta[VERSION_KEY] !== undefined) return true;

@@ -25,7 +25,7 @@ const MAX_URI_LENGTH = 2_048;
 const MAX_URIS = 1_000;
 
 /** Serves the revisions with sessions, up to 2025-11-25. */
-export interface LegacyEra {
+export interface SessionProtocol {
   /** Answers one message, or in 2025-03-26 a batch. Rejects with what is wrong before any of it was carried out. */
   post(admitted: Admitted, body: JsonValue): Promise<void>;
   /** Opens the stream on which the session hears of changes. */
@@ -40,8 +40,8 @@ interface Settled {
   readonly outage: RpcFault | undefined;
 }
 
-/** Makes the era over what both share. */
-export function createLegacyEra(serving: Serving): LegacyEra {
+/** Creates the handler over what both share. */
+export function createSessionProtocol(serving: Serving): SessionProtocol {
   const { methods, sessions, activeRequests, features, log } = serving;
   /** The streams of each session on this replica; a session is told on its newest alone. */
   const streamsOf = new Map<string, object[]>();

@@ -12,10 +12,10 @@ import { toResult, type RpcResult } from "./result.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
 import { createToolPrinter } from "./tool-text.ts";
 
-/** One call of a method, everything about its era settled. */
+/** One call of a method, everything about its protocol revision settled. */
 export interface RpcCall {
   readonly principal: Principal;
-  /** Undefined in the era without sessions. */
+  /** Undefined in a revision without sessions. */
   readonly session: Session | undefined;
   readonly params: JsonObject;
   /** Aborted when nobody awaits the answer any more. */
@@ -36,7 +36,7 @@ export interface MethodDeps {
   readonly features: UpstreamFeatures;
 }
 
-/** The methods that both eras share, by name. */
+/** The methods that both handlers share, by name. */
 export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<string, RpcMethod> {
   const printer = createToolPrinter();
 

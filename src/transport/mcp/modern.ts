@@ -16,13 +16,13 @@ const MAX_URIS = 1_000;
 const HUNG_UP = new Error("The client hung up.");
 
 /** Serves 2026-07-28: every request stands alone. */
-export interface ModernEra {
+export interface StatelessProtocol {
   /** Answers one message. Rejects with what is wrong before it was carried out. */
   post(admitted: Admitted, message: RpcRequest | RpcNotification): Promise<void>;
 }
 
-/** Makes the era over what both share. */
-export function createModernEra(serving: Serving): ModernEra {
+/** Creates the handler over what both share. */
+export function createStatelessProtocol(serving: Serving): StatelessProtocol {
   const { methods, features, log } = serving;
   const { name, version } = serving.serverInfo;
   const print = createModernResult({ name, version });
@@ -44,7 +44,7 @@ export function createModernEra(serving: Serving): ModernEra {
     const { id, params } = request;
     const controller = new AbortController();
     let isAnswered = false;
-    // Hanging up is how a client of this era cancels.
+    // Hanging up is how a client of this revision cancels.
     exchange.onClose(() => {
       if (!isAnswered) controller.abort(HUNG_UP);
     });

@@ -23,10 +23,10 @@ import { routeNotFound } from "../http/fault.ts";
 import type { PathParameters, Route, RouteHandler } from "../http/router.ts";
 import { createChangeStreams } from "./change-stream.ts";
 import { isModern, namesModern } from "./envelope.ts";
-import { createLegacyEra } from "./legacy.ts";
+import { createSessionProtocol } from "./legacy.ts";
 import { errorText, idOf, readMessage } from "./message.ts";
 import { createMethods } from "./methods.ts";
-import { createModernEra } from "./modern.ts";
+import { createStatelessProtocol } from "./modern.ts";
 import { createOriginGuard } from "./origin-guard.ts";
 import { readAccept } from "./reply.ts";
 import { answerResourceMetadata, MCP_SCOPES } from "./resource-metadata.ts";
@@ -48,8 +48,8 @@ export interface McpDomain {
   readonly serverInfo: Peer;
 }
 
-/** What the face needs of the transport around it. */
-export interface McpFaceDeps extends AdmissionDeps {
+/** What MCP needs of the transport around it. */
+export interface McpDeps extends AdmissionDeps {
   readonly publicUrl: string;
   readonly corsOrigins: readonly string[];
   readonly trustProxy: boolean;
@@ -63,13 +63,13 @@ export interface McpFaceDeps extends AdmissionDeps {
 /** What may be called with any of these scopes; which tools a token reaches is decided tool by tool. */
 const REQUIRED_SCOPES = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mgmt.admin"];
 
-/** Makes the face: guards, gate and body are alike for both eras, the rest is each era's own. */
-export function createMcpRoutes(domain: McpDomain, deps: McpFaceDeps): readonly Route[] {
+/** Creates the routes of MCP: guards, admission and body are the same for both protocol handlers. */
+export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Route[] {
   const { publicUrl, log } = deps;
   const guard = createOriginGuard(deps);
   const serving = { ...domain, methods: createMethods(domain), streams: createChangeStreams(domain), log };
-  const legacy = createLegacyEra(serving);
-  const modern = createModernEra(serving);
+  const legacy = createSessionProtocol(serving);
+  const modern = createStatelessProtocol(serving);
   const narrowed = new WeakMap<Principal, Map<number, Principal>>();
 
   function accessTo(connectionId: number | undefined): Access {
@@ -107,14 +107,14 @@ export function createMcpRoutes(domain: McpDomain, deps: McpFaceDeps): readonly 
 
   async function post(admitted: Admitted, body: JsonValue): Promise<void> {
     const message = Array.isArray(body) ? undefined : readMessage(body);
-    const isOfModernEra = message !== undefined && message.kind !== "response" && isModern(admitted.exchange, message);
+    const isStateless = message !== undefined && message.kind !== "response" && isModern(admitted.exchange, message);
     const limiter =
       message?.kind === "request" && message.method === "initialize" ? deps.poolLimiter : deps.upstreamLimiter;
     const checkWanted = (): void => {
       if (!admitted.exchange.isOpen) throw new ConnectionLost();
     };
     await inSlot(limiter, admitted.principal.accountId, checkWanted, () =>
-      isOfModernEra ? modern.post(admitted, message) : legacy.post(admitted, body),
+      isStateless ? modern.post(admitted, message) : legacy.post(admitted, body),
     );
   }
 

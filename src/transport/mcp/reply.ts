@@ -1,13 +1,5 @@
 import type { HttpExchange, HeaderFields, Outlet } from "../http/exchange.ts";
-import { JSON_HEADERS } from "../http/answer.ts";
-
-/** What every event stream carries. */
-export const EVENT_STREAM_HEADERS: HeaderFields = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "x-accel-buffering": "no",
-};
+import { EVENT_STREAM_HEADERS, JSON_HEADERS } from "../http/answer.ts";
 
 /** A message as an event of a stream. */
 export function eventText(message: string, eventId?: string): string {

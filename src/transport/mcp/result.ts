@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../json.ts";
 /** How long a client may keep a list, in milliseconds; whoever listens for changes hears of them before. */
 const LIST_TTL_MS = 30_000;
 
-/** What a method gave, before the era of the client decides what goes around it. */
+/** What a method gave, before the protocol revision of the client decides what goes around it. */
 export interface RpcResult {
   /** The members of the result as JSON, without braces. Empty when there are none. */
   readonly members: string;

@@ -4,13 +4,13 @@ import type { Outlet } from "../http/exchange.ts";
 const MAX_WAITING = 1_000;
 
 /** What goes out on a stream without an end. */
-export interface Outbox {
+export interface SendQueue {
   /** Sends an event. While the client is slow, of several under one key the newest alone waits. */
   send(key: string, event: string): void;
 }
 
-/** An outbox with back-pressure: notifications say that something is to be looked at again, so one of a kind is enough. */
-export function createOutbox(outlet: Outlet): Outbox {
+/** A queue with back-pressure: notifications say that something is to be looked at again, so one of a kind is enough. */
+export function createSendQueue(outlet: Outlet): SendQueue {
   const waiting = new Map<string, string>();
   let isBusy = false;
 

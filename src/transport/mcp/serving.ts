@@ -9,7 +9,7 @@ import type { ChangeStreams } from "./change-stream.ts";
 import type { RpcMethod } from "./methods.ts";
 import type { Accepted } from "./reply.ts";
 
-/** What both eras are made of. */
+/** What both protocol handlers are made of. */
 export interface Serving {
   readonly methods: ReadonlyMap<string, RpcMethod>;
   readonly sessions: Sessions;

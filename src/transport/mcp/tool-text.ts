@@ -9,7 +9,7 @@ export interface ToolPrinter {
   print(page: ToolPage, isLegacy: boolean): RpcResult;
 }
 
-/** A printer that prints each page once an era: a page is the same object until its list changes. */
+/** A printer that prints each page once for each handler: a page is the same object until its list changes. */
 export function createToolPrinter(): ToolPrinter {
   const legacy = new WeakMap<ToolPage, RpcResult>();
   const modern = new WeakMap<ToolPage, RpcResult>();

@@ -5,7 +5,7 @@ import { SERVICE } from "../../identity/actor.ts";
 import type { OAuthGrantStore } from "../../identity/grants/grants.ts";
 import { satisfies } from "../../identity/scopes.ts";
 import type { ClientDirectory } from "./client-directory.ts";
-import type { Flight } from "./request-context.ts";
+import type { RequestContext } from "./request-context.ts";
 import { payloadId } from "./payload-id.ts";
 import type { PayloadStore } from "../../identity/oauth/payload-store.ts";
 
@@ -16,7 +16,7 @@ export interface AdapterDeps {
   readonly directory: ClientDirectory;
   readonly pepper: Uint8Array;
   /** The request under way. */
-  readonly flight: () => Flight | undefined;
+  readonly context: () => RequestContext | undefined;
   /** Stands for the secret of a client that has been authenticated already. In this process alone. */
   readonly internalSecret: string;
 }
@@ -66,18 +66,18 @@ function createTokenAdapter(model: "AuthorizationCode" | "RefreshToken", deps: A
       });
     },
     async find(value) {
-      const flight = deps.flight();
+      const context = deps.context();
       const stored = await payloads.find(model, idOf(value));
-      if (stored?.grantId === undefined || flight?.kind !== "token") return undefined;
-      flight.grant = await grants.findForToken(stored.grantId);
-      if (flight.grant === undefined) return undefined;
-      const { accountId, id: grantId } = flight.grant;
+      if (stored?.grantId === undefined || context?.kind !== "token") return undefined;
+      context.grant = await grants.findForToken(stored.grantId);
+      if (context.grant === undefined) return undefined;
+      const { accountId, id: grantId } = context.grant;
       return { ...stored.payload, jti: value, kind: model, accountId, grantId, consumed: stored.isConsumed };
     },
     async consume(value) {
       if (await payloads.consume(model, idOf(value))) return;
-      const flight = deps.flight();
-      const grant = flight?.kind === "token" ? flight.grant : undefined;
+      const context = deps.context();
+      const grant = context?.kind === "token" ? context.grant : undefined;
       if (grant !== undefined) await grants.revoke(grant.accountId, grant.id, SERVICE);
       throw new InvalidGrant("already used");
     },
@@ -89,30 +89,30 @@ function createGrantAdapter(deps: AdapterDeps): Adapter {
   return {
     ...NOTHING,
     async find(id) {
-      const flight = deps.flight();
-      if (flight?.kind !== "token" || flight.grant?.id !== id) return undefined;
-      const { accountId, clientId, resource, scopes, isAdmin } = flight.grant;
+      const context = deps.context();
+      if (context?.kind !== "token" || context.grant?.id !== id) return undefined;
+      const { accountId, clientId, resource, scopes, isAdmin } = context.grant;
       // A client whose scopes were narrowed, or an account that administers no more, gets less than was granted.
-      const own = flight.client.own && new Set<string>(flight.client.own.scopes);
+      const own = context.client.own && new Set<string>(context.client.own.scopes);
       const left = scopes.filter(
         (scope) => (own === undefined || satisfies(own, [scope])) && (scope !== "mgmt.admin" || isAdmin),
       );
       return { jti: id, kind: "Grant", accountId, clientId, resources: { [resource]: left.join(" ") } };
     },
     async destroy(id) {
-      const flight = deps.flight();
-      const grant = flight?.kind === "token" ? flight.grant : undefined;
+      const context = deps.context();
+      const grant = context?.kind === "token" ? context.grant : undefined;
       if (grant?.id === id) await deps.grants.revoke(grant.accountId, id, SERVICE);
     },
   };
 }
 
-function createClientAdapter({ directory, flight, internalSecret }: AdapterDeps): Adapter {
+function createClientAdapter({ directory, context, internalSecret }: AdapterDeps): Adapter {
   const basic = { token_endpoint_auth_method: "client_secret_basic", client_secret: internalSecret } as const;
   return {
     ...NOTHING,
     async find(id) {
-      const current = flight();
+      const current = context();
       if (current?.kind === "token" && current.client.metadata.client_id === id) {
         return { ...current.client.metadata, ...basic };
       }
@@ -146,11 +146,11 @@ function createReplayAdapter({ payloads }: AdapterDeps): Adapter {
 }
 
 /** The browser's login session, of which the provider sees who it is of and keeps nothing. */
-function createSessionAdapter({ flight }: AdapterDeps): Adapter {
+function createSessionAdapter({ context }: AdapterDeps): Adapter {
   return {
     ...NOTHING,
     async find(id) {
-      const current = flight();
+      const current = context();
       if (current?.kind !== "authorize" || current.session === undefined) return undefined;
       const { accountId, authenticatedAt } = current.session;
       return { jti: id, uid: id, kind: "Session", accountId, loginTs: Math.floor(authenticatedAt.getTime() / 1_000) };

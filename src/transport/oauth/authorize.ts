@@ -11,7 +11,7 @@ import { answerPage, answerRedirect } from "../pages/answer-page.ts";
 import { isDocumentAddress } from "./client-directory.ts";
 import type { OwnConnections } from "../../identity/oauth/own-connections.ts";
 import type { Choice, Consent } from "./consent.ts";
-import type { AskedAuthorization, AuthorizeFlight } from "./request-context.ts";
+import type { AskedAuthorization, AuthorizationContext } from "./request-context.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { AUTHORIZE_PATH, CONSENT_PATH } from "./metadata.ts";
 import { requestOrigin } from "../http/peer.ts";
@@ -166,15 +166,15 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
     const back = `${AUTHORIZE_PATH}?${loginSince === undefined ? text : withAskedAt(text, loginSince)}`;
     const logIn = (): void =>
       answerRedirect(exchange, loginAddress(back) + (loginSince === undefined ? "" : "&prompt=login"));
-    // A stranger's document is fetched for people who are logged in alone.
-    const isStrangers = isDocumentAddress(query.get("client_id") ?? "");
-    if (session === undefined && isStrangers && query.get("prompt") !== "none") {
+    // The document of an unknown client is fetched for people who are logged in alone.
+    const isDocument = isDocumentAddress(query.get("client_id") ?? "");
+    if (session === undefined && isDocument && query.get("prompt") !== "none") {
       logIn();
       return;
     }
     const chosen = session && choice?.(session);
     let failure: DomainError | undefined;
-    const flight: AuthorizeFlight = {
+    const context: AuthorizationContext = {
       kind: "authorize",
       session,
       mustLogIn: session !== undefined && loginSince !== undefined && session.authenticatedAt.getTime() < loginSince,
@@ -194,16 +194,16 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
       asked: undefined,
       decision: undefined,
     };
-    const outcome = await (await deps.provider()).authorize(query, flight);
+    const outcome = await (await deps.provider()).authorize(query, context);
     if (outcome.kind === "refusal") {
       const message = `${outcome.description || outcome.error}. Nothing was sent to the client; tell those who run it.`;
       answerPage(exchange, outcome.status, messagePage({ title: "The client's request is refused", message }));
-    } else if (flight.prompt === "login" && query.get("prompt") !== "none") {
+    } else if (context.prompt === "login" && query.get("prompt") !== "none") {
       logIn();
-    } else if (flight.prompt === "consent" && query.get("prompt") !== "none" && flight.asked && session) {
+    } else if (context.prompt === "consent" && query.get("prompt") !== "none" && context.asked && session) {
       if (failure !== undefined && failure.kind !== "invalid") throw failure;
       const failed = failure && chosen && { error: failure.message, choice: chosen };
-      await show(exchange, session, flight.asked, text, failed);
+      await show(exchange, session, context.asked, text, failed);
     } else {
       answerRedirect(exchange, outcome.location);
     }

@@ -1,10 +1,10 @@
 import type { AccessToken, ClientCredentials, JWTStructured } from "oidc-provider";
 import { InvalidGrant, InvalidScope } from "oidc-provider/lib/helpers/errors.js";
 import { accessTokenId } from "../../identity/token-id.ts";
-import type { TokenFlight } from "./request-context.ts";
+import type { TokenContext } from "./request-context.ts";
 
 /** Who a token is for, and when it counts as issued. */
-function subjectOf({ client: { own }, request, grant }: TokenFlight) {
+function subjectOf({ client: { own }, request, grant }: TokenContext) {
   if (request === undefined) {
     if (grant === undefined) throw new InvalidGrant("no grant is under way");
     return { accountId: grant.accountId, clientId: grant.clientId, moment: grant.issuedAt, grantId: grant.id };
@@ -15,13 +15,13 @@ function subjectOf({ client: { own }, request, grant }: TokenFlight) {
 
 /** The claims of an access token: SPEC «Personal access token» has the table, DESIGN §6 «claims» what is added. */
 export function claimsOf(
-  flight: TokenFlight,
+  context: TokenContext,
   issuer: string,
   token: AccessToken | ClientCredentials,
   issued: JWTStructured["payload"],
 ): JWTStructured["payload"] {
-  const { accountId, clientId, moment, grantId } = subjectOf(flight);
-  const connectionId = flight.client.own?.connectionId;
+  const { accountId, clientId, moment, grantId } = subjectOf(context);
+  const connectionId = context.client.own?.connectionId;
   const scopes = (token.scope ?? "").split(" ").filter((word) => word !== "");
   if (scopes.length === 0) throw new InvalidScope("nothing of what was granted is left", token.scope ?? "");
   return {

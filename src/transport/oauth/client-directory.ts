@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../json.ts";
 import type { ClientStore, TokenClient } from "../../identity/clients/clients.ts";
 import { hashSecret } from "../../identity/hash-secret.ts";
 import { randomId, randomSecret } from "../../identity/random.ts";
-import { ownToProvider, parseRegistration, type StrangerMetadata, strangerToProvider } from "./client-metadata.ts";
+import { ownToProvider, parseRegistration, type PublishedMetadata, publishedToProvider } from "./client-metadata.ts";
 import type { PayloadStore } from "../../identity/oauth/payload-store.ts";
 
 /** A client that is kept here: an account's own, or one that registered itself. */
@@ -21,7 +21,7 @@ export interface ClientDirectory {
   find(clientId: string): Promise<KnownClient | undefined>;
   /** Registers a client; it is forgotten after a day unless a person approves it. */
   register(
-    metadata: StrangerMetadata,
+    metadata: PublishedMetadata,
   ): Promise<{ readonly clientId: string; readonly clientSecret: string | undefined }>;
   /** Keeps a client that registered itself, now that a person has approved it. */
   keep(clientId: string): Promise<void>;
@@ -58,7 +58,7 @@ export function createClientDirectory(deps: {
     if (!isJsonObject(metadata)) throw new Error("a registered client has no metadata");
     return {
       clientId,
-      metadata: strangerToProvider(clientId, parseRegistration(metadata)),
+      metadata: publishedToProvider(clientId, parseRegistration(metadata)),
       secretHashes: typeof secretHash === "string" ? [Buffer.from(secretHash, "base64url")] : [],
       own: undefined,
     };
@@ -70,14 +70,14 @@ export function createClientDirectory(deps: {
       if (REGISTERED_ID.test(clientId)) return findRegistered(clientId);
       return OWN_ID.test(clientId) ? findOwn(clientId) : undefined;
     },
-    async register(stranger) {
+    async register(published) {
       const clientId = randomId("dcr_");
-      const clientSecret = stranger.tokenEndpointAuthMethod === "client_secret_basic" ? randomSecret() : undefined;
+      const clientSecret = published.tokenEndpointAuthMethod === "client_secret_basic" ? randomSecret() : undefined;
       const hash = clientSecret && hashSecret(deps.pepper, clientSecret).toString("base64url");
       await deps.payloads.insert({
         model: "Client",
         id: clientId,
-        payload: { metadata: registeredMetadata(stranger), ...(hash !== undefined && { secret_hash: hash }) },
+        payload: { metadata: registeredMetadata(published), ...(hash !== undefined && { secret_hash: hash }) },
         grantId: undefined,
         expiresAt: new Date(Date.now() + UNAPPROVED_MS),
       });
@@ -90,8 +90,8 @@ export function createClientDirectory(deps: {
 }
 
 /** The metadata under which a client is registered: also the answer of the registration endpoint (RFC 7591 §3.2.1). */
-export function registeredMetadata(stranger: StrangerMetadata): JsonObject {
-  const { clientName, redirectUris, tokenEndpointAuthMethod, jwks, jwksUri } = stranger;
+export function registeredMetadata(published: PublishedMetadata): JsonObject {
+  const { clientName, redirectUris, tokenEndpointAuthMethod, jwks, jwksUri } = published;
   return {
     ...(clientName !== undefined && { client_name: clientName }),
     redirect_uris: [...redirectUris],

@@ -1,6 +1,6 @@
 import { type Dispatcher, fetch as undiciFetch } from "undici";
 import { isJsonObject, parseJson } from "../../json.ts";
-import { parseDocument, strangerToProvider } from "./client-metadata.ts";
+import { parseDocument, publishedToProvider } from "./client-metadata.ts";
 
 /** Bytes of the largest document of a client: its metadata, or its keys. */
 const MAX_BYTES = 64 * 1_024;
@@ -20,7 +20,7 @@ async function readAtMost(body: AsyncIterable<Uint8Array> | null): Promise<strin
 function allowListed(text: string): string {
   const document = parseJson(text, { maxDepth: 8 });
   if (!isJsonObject(document) || typeof document["client_id"] !== "string") return text;
-  return JSON.stringify(strangerToProvider(document["client_id"], parseDocument(document)));
+  return JSON.stringify(publishedToProvider(document["client_id"], parseDocument(document)));
 }
 
 /**

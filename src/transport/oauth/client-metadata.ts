@@ -12,10 +12,10 @@ export const CLIENT_SIGNING_ALGORITHMS = ["ES256", "ES384", "EdDSA", "PS256", "R
 export const AUTHENTICATION_GRANT = "urn:patchbay:client-authentication";
 
 /** What a client that nobody here registered may ask a person for: nothing that administers the installation. */
-export const STRANGER_SCOPES = SCOPES.filter((scope) => scope !== "mgmt.admin");
+export const PUBLISHED_CLIENT_SCOPES = SCOPES.filter((scope) => scope !== "mgmt.admin");
 
 /** What clients say of themselves, in a document or when they register. The rest of what they say is dropped. */
-export interface StrangerMetadata {
+export interface PublishedMetadata {
   readonly clientName: string | undefined;
   readonly redirectUris: readonly string[];
   readonly tokenEndpointAuthMethod: ClientAuthMethod;
@@ -74,7 +74,7 @@ export function displayName(value: JsonValue | undefined): string | undefined {
   return name === "" ? undefined : name.slice(0, MAX_NAME).toWellFormed();
 }
 
-function parseKeys(metadata: JsonObject): Pick<StrangerMetadata, "jwks" | "jwksUri"> {
+function parseKeys(metadata: JsonObject): Pick<PublishedMetadata, "jwks" | "jwksUri"> {
   const { jwks, jwks_uri: jwksUri } = metadata;
   if ((jwks === undefined) === (jwksUri === undefined))
     throw fault("private_key_jwt needs jwks or jwks_uri, not both.");
@@ -100,7 +100,7 @@ function publicKeys(jwks: JsonValue | undefined): JsonObject[] {
 }
 
 /** What a client that registers itself says: whatever is not offered is refused, so that it is not surprised later. */
-export function parseRegistration(metadata: JsonObject): StrangerMetadata {
+export function parseRegistration(metadata: JsonObject): PublishedMetadata {
   checkOffered(metadata, "grant_types", ["authorization_code", "refresh_token"]);
   checkOffered(metadata, "response_types", ["code"]);
   const redirectUris = parseRedirects(metadata["redirect_uris"]);
@@ -114,7 +114,7 @@ export function parseRegistration(metadata: JsonObject): StrangerMetadata {
  * What a client's own document says. It speaks to every server at once, so what it offers besides is passed over; it has
  * no secret, since anybody may read it.
  */
-export function parseDocument(metadata: JsonObject): StrangerMetadata {
+export function parseDocument(metadata: JsonObject): PublishedMetadata {
   const { redirect_uris: uris } = metadata;
   const usable = Array.isArray(uris) ? uris.filter((uri) => isText(uri) && redirectKind(uri) !== undefined) : uris;
   return {
@@ -127,7 +127,7 @@ function parseCommon(
   metadata: JsonObject,
   wanted: JsonValue,
   offered: readonly ClientAuthMethod[],
-): Omit<StrangerMetadata, "redirectUris"> {
+): Omit<PublishedMetadata, "redirectUris"> {
   const tokenEndpointAuthMethod = offered.find((method) => method === wanted);
   if (tokenEndpointAuthMethod === undefined) {
     throw fault(`token_endpoint_auth_method is one of ${offered.join(", ")}.`);
@@ -138,8 +138,8 @@ function parseCommon(
 }
 
 /** The same in the provider's form. A redirect that is no site's makes the client a native one (RFC 8252). */
-export function strangerToProvider(clientId: string, stranger: StrangerMetadata): AllClientMetadata {
-  const { clientName, redirectUris, tokenEndpointAuthMethod, jwks, jwksUri } = stranger;
+export function publishedToProvider(clientId: string, published: PublishedMetadata): AllClientMetadata {
+  const { clientName, redirectUris, tokenEndpointAuthMethod, jwks, jwksUri } = published;
   return {
     client_id: clientId,
     ...(clientName !== undefined && { client_name: clientName }),
@@ -147,7 +147,7 @@ export function strangerToProvider(clientId: string, stranger: StrangerMetadata)
     application_type: redirectUris.every((uri) => redirectKind(uri) === "web") ? "web" : "native",
     grant_types: ["authorization_code", "refresh_token", AUTHENTICATION_GRANT],
     response_types: ["code"],
-    scope: STRANGER_SCOPES.join(" "),
+    scope: PUBLISHED_CLIENT_SCOPES.join(" "),
     token_endpoint_auth_method: tokenEndpointAuthMethod,
     ...toKeyMetadata(jwks, jwksUri),
   };

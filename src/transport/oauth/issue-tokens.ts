@@ -17,10 +17,10 @@ export function createIssueTokens(deps: {
   readonly log: Log;
 }): IssueTokens {
   return async (request) => {
-    const { form, flight } = checkTokenRequest(deps.issuer, request);
-    const issued = await (await deps.provider()).issue(form, flight);
-    const { grant } = flight;
-    const accountId = grant?.accountId ?? flight.client.own?.accountId;
+    const { form, context } = checkTokenRequest(deps.issuer, request);
+    const issued = await (await deps.provider()).issue(form, context);
+    const { grant } = context;
+    const accountId = grant?.accountId ?? context.client.own?.accountId;
     if (accountId !== undefined)
       deps.recordIssue({ accountId, clientId: request.client.clientId, outcome: "ok", ...request.origin });
     // The tokens are out; that a person's list says when is not worth losing them.

@@ -45,7 +45,7 @@ const ERRORS: Readonly<Partial<Record<ErrorKind, string>>> = {
   internal: "server_error",
 };
 
-/** Answers failures as RFC 6749 §5.2 has them; what is ours to mend is logged, and nothing of its cause told. */
+/** Answers failures as RFC 6749 §5.2 has them; failures of the service are logged, and nothing of its cause told. */
 export function createFailAsOAuth(log: Log): (exchange: HttpExchange, thrown: unknown) => void {
   return (exchange, thrown) => {
     const fault = toFault(thrown);

@@ -10,7 +10,7 @@ import { claimsOf } from "./claims.ts";
 import { createDocumentFetch } from "./client-document.ts";
 import { isDocumentAddress } from "./client-directory.ts";
 import { CLIENT_SIGNING_ALGORITHMS } from "./client-metadata.ts";
-import type { AskedAuthorization, AuthorizeFlight } from "./request-context.ts";
+import type { AskedAuthorization, AuthorizationContext } from "./request-context.ts";
 import { AUTHORIZE_PATH, KEYS_PATH, TOKEN_PATH } from "./metadata.ts";
 import { parseResource } from "./resource.ts";
 
@@ -67,18 +67,18 @@ function askedOf(ctx: KoaContextWithOIDC, mustAsk: boolean): AskedAuthorization 
 }
 
 /** Asks for a login or a decision where one is missing; the caller then shows a page instead of the provider's answer. */
-function createPolicy(flightOf: (ctx: KoaContextWithOIDC) => AuthorizeFlight): Prompt[] {
+function createPolicy(contextOf: (ctx: KoaContextWithOIDC) => AuthorizationContext): Prompt[] {
   const login = new Check("no_session", "the person is not logged in", (ctx) => {
-    const flight = flightOf(ctx);
-    if (flight.session !== undefined && !flight.mustLogIn) return Check.NO_NEED_TO_PROMPT;
-    flight.prompt = "login";
+    const context = contextOf(ctx);
+    if (context.session !== undefined && !context.mustLogIn) return Check.NO_NEED_TO_PROMPT;
+    context.prompt = "login";
     return Check.REQUEST_PROMPT;
   });
   const consent = new Check("no_decision", "the person has not decided", async (ctx) => {
-    const flight = flightOf(ctx);
-    if (flight.decision?.kind === "deny") throw new AccessDenied("the person refused");
-    if (flight.decision?.kind === "grant") return Check.NO_NEED_TO_PROMPT;
-    flight.prompt = "consent";
+    const context = contextOf(ctx);
+    if (context.decision?.kind === "deny") throw new AccessDenied("the person refused");
+    if (context.decision?.kind === "grant") return Check.NO_NEED_TO_PROMPT;
+    context.prompt = "consent";
     return Check.REQUEST_PROMPT;
   });
   return [new Prompt({ name: "login", requestable: true }, login), new Prompt({ name: "consent" }, consent)];
@@ -89,22 +89,22 @@ export function configureProvider(deps: ProviderDeps): Configuration {
   const { issuer, keys } = deps;
   const { id: kid, privateJwk } = keys.current("access_token");
 
-  function authorizeFlight(): AuthorizeFlight {
-    const flight = deps.flight();
-    if (flight?.kind !== "authorize") throw new Error("no authorization is under way");
-    return flight;
+  function authorizationContext(): AuthorizationContext {
+    const context = deps.context();
+    if (context?.kind !== "authorize") throw new Error("no authorization is under way");
+    return context;
   }
 
   function checkTarget(ctx: KoaContextWithOIDC, resource: string, client: Client): void {
-    const flight = deps.flight();
-    switch (flight?.kind) {
+    const context = deps.context();
+    switch (context?.kind) {
       case "authorize":
         if (Array.isArray(ctx.oidc.params?.["resource"]) || parseResource(issuer, resource) === undefined)
           throw new InvalidTarget();
         checkScopes(ctx, client);
         return;
       case "token":
-        if ((flight.request?.audience ?? flight.grant?.resource) !== resource) throw new InvalidTarget();
+        if ((context.request?.audience ?? context.grant?.resource) !== resource) throw new InvalidTarget();
         return;
       default:
         throw new InvalidTarget();
@@ -121,18 +121,18 @@ export function configureProvider(deps: ProviderDeps): Configuration {
     fetchResponseBodyLimits: { "client_id metadata document": 64 * 1_024, jwks_uri: 64 * 1_024 },
     findAccount: (_ctx, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
     loadExistingGrant: async (ctx) => {
-      const flight = authorizeFlight();
-      if (flight.session === undefined || flight.mustLogIn) return undefined;
-      flight.asked = askedOf(ctx, flight.mustAsk);
-      flight.decision = await flight.decide(flight.asked, flight.session);
-      if (flight.decision.kind !== "grant") return undefined;
-      const { clientId } = flight.asked.client;
-      const grant = new ctx.oidc.provider.Grant({ accountId: flight.session.accountId, clientId });
-      grant.jti = flight.decision.grantId;
-      grant.addResourceScope(flight.asked.resource, [...flight.decision.scopes]);
+      const context = authorizationContext();
+      if (context.session === undefined || context.mustLogIn) return undefined;
+      context.asked = askedOf(ctx, context.mustAsk);
+      context.decision = await context.decide(context.asked, context.session);
+      if (context.decision.kind !== "grant") return undefined;
+      const { clientId } = context.asked.client;
+      const grant = new ctx.oidc.provider.Grant({ accountId: context.session.accountId, clientId });
+      grant.jti = context.decision.grantId;
+      grant.addResourceScope(context.asked.resource, [...context.decision.scopes]);
       return grant;
     },
-    interactions: { url: () => `${issuer}/`, policy: createPolicy(authorizeFlight) },
+    interactions: { url: () => `${issuer}/`, policy: createPolicy(authorizationContext) },
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed("refresh_token"),
     rotateRefreshToken: true,
     revokeGrantPolicy: () => true,
@@ -162,8 +162,8 @@ export function configureProvider(deps: ProviderDeps): Configuration {
         ack: "draft-02",
         // Nobody who is unknown here makes us fetch: somebody is logged in, or has approved the client before.
         allowFetch: async (_ctx, clientId) => {
-          const flight = deps.flight();
-          return (flight?.kind === "authorize" && flight.session !== undefined) || deps.grants.hasClient(clientId);
+          const context = deps.context();
+          return (context?.kind === "authorize" && context.session !== undefined) || deps.grants.hasClient(clientId);
         },
       },
       devInteractions: { enabled: false },
@@ -190,9 +190,9 @@ export function configureProvider(deps: ProviderDeps): Configuration {
     formats: {
       customizers: {
         jwt: (_ctx, token, parts) => {
-          const flight = deps.flight();
-          if (flight?.kind !== "token") throw new InvalidGrant("no grant is under way");
-          parts.payload = claimsOf(flight, issuer, token, parts.payload);
+          const context = deps.context();
+          if (context?.kind !== "token") throw new InvalidGrant("no grant is under way");
+          parts.payload = claimsOf(context, issuer, token, parts.payload);
         },
       },
     },

@@ -7,7 +7,7 @@ import { Provider } from "oidc-provider/lib/provider.js";
 import { isJsonObject } from "../../json.ts";
 import type { AdapterDeps } from "./adapter.ts";
 import { AUTHENTICATION_GRANT } from "./client-metadata.ts";
-import type { AuthenticationFlight, AuthorizeFlight, Flight, TokenFlight } from "./request-context.ts";
+import type { AuthenticationContext, AuthorizationContext, RequestContext, TokenContext } from "./request-context.ts";
 import { AUTHORIZE_PATH, TOKEN_PATH } from "./metadata.ts";
 import { invalidClient, OAuthError } from "./oauth-error.ts";
 import { configureProvider, currentRequest, type ProviderDeps } from "./provider-configuration.ts";
@@ -21,7 +21,7 @@ export interface TokenResponse {
   readonly refresh_token?: string;
 }
 
-/** How an authorization request is answered; with neither, `flight.prompt` says what is missing. */
+/** How an authorization request is answered; with neither, `context.prompt` says what is missing. */
 export type AuthorizeAnswer =
   | { readonly kind: "redirect"; readonly location: string }
   | { readonly kind: "refusal"; readonly error: string; readonly description: string; readonly status: number };
@@ -29,9 +29,9 @@ export type AuthorizeAnswer =
 /** The library's part of the authorization server. */
 export interface AuthorizationProvider {
   /** Answers an authorization request: by sending the browser back to the client, or with a page where that is not safe. */
-  authorize(query: URLSearchParams, flight: AuthorizeFlight): Promise<AuthorizeAnswer>;
+  authorize(query: URLSearchParams, context: AuthorizationContext): Promise<AuthorizeAnswer>;
   /** Issues tokens to a client that has been authenticated. Fails with an OAuthError. */
-  issue(form: URLSearchParams, flight: TokenFlight): Promise<TokenResponse>;
+  issue(form: URLSearchParams, context: TokenContext): Promise<TokenResponse>;
   /** The client that signed the form's `client_assertion`. Fails with `invalid_client`. */
   authenticate(form: URLSearchParams): Promise<AllClientMetadata>;
   /** A client by its id, fetching its document if need be; undefined when there is none, or it cannot be had. */
@@ -78,9 +78,9 @@ function parseTokenResponse(answer: ProviderAnswer): TokenResponse {
  * stored for a browser that has not been through our own pages. It is built again when the signing key changes.
  */
 export function createAuthorizationProvider(
-  deps: Omit<ProviderDeps, "flight" | "internalSecret">,
+  deps: Omit<ProviderDeps, "context" | "internalSecret">,
 ): AuthorizationProvider {
-  const flights = new WeakMap<object, Flight>();
+  const contexts = new WeakMap<object, RequestContext>();
   const answers = new WeakMap<IncomingMessage, ProviderAnswer>();
   const causes = new WeakMap<IncomingMessage, Error>();
   const socket = new Socket();
@@ -88,9 +88,9 @@ export function createAuthorizationProvider(
   const adapterDeps: AdapterDeps = {
     ...deps,
     internalSecret: randomBytes(32).toString("base64url"),
-    flight: () => {
+    context: () => {
       const request = currentRequest();
-      return request === undefined ? undefined : flights.get(request);
+      return request === undefined ? undefined : contexts.get(request);
     },
   };
   let built: { readonly kid: string; readonly provider: Provider; readonly handle: Handle } | undefined;
@@ -122,7 +122,7 @@ export function createAuthorizationProvider(
     method: string,
     url: string,
     headers: IncomingMessage["headers"],
-    flight: Flight,
+    context: RequestContext,
     body?: Buffer,
   ): Promise<ProviderAnswer> {
     const request = new IncomingMessage(socket);
@@ -131,27 +131,27 @@ export function createAuthorizationProvider(
     request.headers = { accept: "application/json", host, ...headers };
     if (body !== undefined) request.push(body);
     request.push(null);
-    flights.set(request, flight);
+    contexts.set(request, context);
     await current().handle(request, new ServerResponse(request));
     return answers.get(request) ?? { status: 500, body: undefined, location: "", cause: causes.get(request) };
   }
 
   function post(
     form: URLSearchParams,
-    flight: TokenFlight | AuthenticationFlight,
+    context: TokenContext | AuthenticationContext,
     headers = {},
   ): Promise<ProviderAnswer> {
     const body = Buffer.from(form.toString());
     const type = "application/x-www-form-urlencoded";
     const all = { "content-length": String(body.length), "content-type": type, ...headers };
-    return send("POST", TOKEN_PATH, all, flight, body);
+    return send("POST", TOKEN_PATH, all, context, body);
   }
 
   return {
-    async authorize(query, flight) {
-      // Any value will do: the adapter gives the session of the flight.
-      const cookie = flight.session === undefined ? {} : { cookie: "_session=current" };
-      const answer = await send("GET", `${AUTHORIZE_PATH}?${query.toString()}`, cookie, flight);
+    async authorize(query, context) {
+      // Any value will do: the adapter gives the session of the context.
+      const cookie = context.session === undefined ? {} : { cookie: "_session=current" };
+      const answer = await send("GET", `${AUTHORIZE_PATH}?${query.toString()}`, cookie, context);
       if (answer.location !== "") return { kind: "redirect", location: answer.location };
       const { status, body, cause } = answer;
       if (!isJsonObject(body) || typeof body["error"] !== "string" || status >= 500) {
@@ -159,10 +159,10 @@ export function createAuthorizationProvider(
       }
       return { kind: "refusal", error: body["error"], description: textOr(body["error_description"], ""), status };
     },
-    async issue(form, flight) {
-      const clientId = encodeURIComponent(textOr(flight.client.metadata.client_id, ""));
+    async issue(form, context) {
+      const clientId = encodeURIComponent(textOr(context.client.metadata.client_id, ""));
       const credentials = Buffer.from(`${clientId}:${adapterDeps.internalSecret}`).toString("base64");
-      return parseTokenResponse(await post(form, flight, { authorization: `Basic ${credentials}` }));
+      return parseTokenResponse(await post(form, context, { authorization: `Basic ${credentials}` }));
     },
     async authenticate(form) {
       const asked = new URLSearchParams({ grant_type: AUTHENTICATION_GRANT });

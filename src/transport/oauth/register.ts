@@ -2,7 +2,7 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import { type ClientDirectory, registeredMetadata } from "./client-directory.ts";
-import { ClientMetadataFault, parseRegistration, STRANGER_SCOPES } from "./client-metadata.ts";
+import { ClientMetadataFault, parseRegistration, PUBLISHED_CLIENT_SCOPES } from "./client-metadata.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { MAX_JSON_DEPTH, readJsonForm } from "../http/read-body.ts";
 import { OAuthError } from "./oauth-error.ts";
@@ -67,7 +67,7 @@ export function createRegisterClient(deps: {
         client_id_issued_at: Math.floor(Date.now() / 1_000),
         ...(clientSecret !== undefined && { client_secret: clientSecret, client_secret_expires_at: 0 }),
         ...registeredMetadata(metadata),
-        scope: STRANGER_SCOPES.join(" "),
+        scope: PUBLISHED_CLIENT_SCOPES.join(" "),
       };
     } catch (error) {
       if (error instanceof ClientMetadataFault) throw refused(error.code, error.message);

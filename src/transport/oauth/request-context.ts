@@ -36,7 +36,7 @@ export type Decision =
   | { readonly kind: "grant"; readonly grantId: string; readonly scopes: readonly string[] };
 
 /** A browser that a client sent here. */
-export interface AuthorizeFlight {
+export interface AuthorizationContext {
   readonly kind: "authorize";
   readonly session: LoginSession | undefined;
   /** Whether the person must log in again first. */
@@ -51,7 +51,7 @@ export interface AuthorizeFlight {
 }
 
 /** A client that has shown who it is, and what it wants. */
-export interface TokenFlight {
+export interface TokenContext {
   readonly kind: "token";
   readonly client: { readonly metadata: AllClientMetadata; readonly own: KnownClient["own"] };
   /** Of client credentials; a code and a refresh token carry their own. */
@@ -61,9 +61,9 @@ export interface TokenFlight {
 }
 
 /** A client that signs to show who it is. */
-export interface AuthenticationFlight {
+export interface AuthenticationContext {
   readonly kind: "authentication";
 }
 
 /** What is known of a request that goes through the provider, besides what stands in it. */
-export type Flight = AuthorizeFlight | TokenFlight | AuthenticationFlight;
+export type RequestContext = AuthorizationContext | TokenContext | AuthenticationContext;

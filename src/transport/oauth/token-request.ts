@@ -1,14 +1,14 @@
 import type { TokenClient } from "../../identity/clients/clients.ts";
 import { isScope, satisfies, SCOPES, type Scope } from "../../identity/scopes.ts";
 import type { ClientRequest } from "./client-request.ts";
-import type { TokenFlight } from "./request-context.ts";
+import type { TokenContext } from "./request-context.ts";
 import { invalidRequest, OAuthError } from "./oauth-error.ts";
 import { parseResource, resourceRule } from "./resource.ts";
 
 /** What the provider is asked for, and for whom. */
 export interface CheckedTokenRequest {
   readonly form: URLSearchParams;
-  readonly flight: TokenFlight;
+  readonly context: TokenContext;
 }
 
 /** Which parameters each grant takes besides `grant_type` and `resource`. */
@@ -64,12 +64,12 @@ export function checkTokenRequest(issuer: string, { client, parameters }: Client
     const request = { scopes: grantedScopes(own, scope), audience: audienceOf(issuer, resource, own.connectionId) };
     form.set("scope", request.scopes.join(" "));
     form.set("resource", request.audience);
-    return { form, flight: { kind: "token", client: { metadata, own }, request, grant: undefined } };
+    return { form, context: { kind: "token", client: { metadata, own }, request, grant: undefined } };
   }
   const narrower = withoutOfflineAccess(scope ?? "");
   if (grantType === "refresh_token" && narrower !== "") form.set("scope", narrower);
   if (resource !== undefined) form.set("resource", audienceOf(issuer, resource, undefined));
-  return { form, flight: { kind: "token", client: { metadata, own }, request: undefined, grant: undefined } };
+  return { form, context: { kind: "token", client: { metadata, own }, request: undefined, grant: undefined } };
 }
 
 /** Refresh tokens come with every grant, so the scope by which others ask for them is no news, and none of ours. */

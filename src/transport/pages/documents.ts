@@ -10,7 +10,7 @@ import type { PublicRoute, RouteHandler } from "../http/router.ts";
 /** A document as it goes out: both forms ready, and a tag that changes with its content. */
 interface Prepared {
   readonly plain: Buffer;
-  readonly packed: Buffer;
+  readonly compressed: Buffer;
   readonly etag: string;
 }
 
@@ -25,14 +25,14 @@ export interface DocumentsDeps {
 /** Seconds for which nobody need ask again; then a 304 is as good as an answer. */
 const MAX_AGE_SECONDS = 300;
 
-const pack = promisify(gzip);
+const compress = promisify(gzip);
 
 /** The contract's list of servers: a service that is asked for it is the one to call. */
 const SERVERS = /^servers:\n(?: .*\n)+/m;
 
 /**
- * Serves the contracts: `/openapi.yaml` and `/openapi.json` of the HTTP face, `/openapi-rpc.json` and `/descriptor.binpb` of
- * the RPC face. Each is read and packed when it is first asked for.
+ * Serves the contracts: `/openapi.yaml` and `/openapi.json` of HTTP, `/openapi-rpc.json` and `/descriptor.binpb` of
+ * RPC. Each is read and compressed when it is first asked for.
  */
 export function createDocumentRoutes({ folder, publicUrl }: DocumentsDeps): readonly PublicRoute[] {
   const readContract = async (): Promise<string> => {
@@ -57,11 +57,11 @@ function createDocumentRoute(path: string, type: string, read: () => Promise<str
   let document: Promise<Prepared> | undefined;
   const prepare = async (): Promise<Prepared> => {
     const plain = Buffer.from(await read());
-    return { plain, packed: await pack(plain), etag: contentTag(plain) };
+    return { plain, compressed: await compress(plain), etag: contentTag(plain) };
   };
   const get: RouteHandler = async (exchange) => {
     document ??= prepare();
-    const { plain, packed, etag } = await document.catch((error: unknown) => {
+    const { plain, compressed, etag } = await document.catch((error: unknown) => {
       document = undefined;
       throw error;
     });
@@ -75,9 +75,9 @@ function createDocumentRoute(path: string, type: string, read: () => Promise<str
       exchange.respond(304, headers, "");
       return;
     }
-    const isPacked = acceptedCodings(exchange.headers["accept-encoding"]).gzip;
-    const encoding = isPacked ? { "content-encoding": "gzip" } : {};
-    exchange.respond(200, { ...headers, ...encoding, "content-type": type }, isPacked ? packed : plain);
+    const isCompressed = acceptedCodings(exchange.headers["accept-encoding"]).gzip;
+    const encoding = isCompressed ? { "content-encoding": "gzip" } : {};
+    exchange.respond(200, { ...headers, ...encoding, "content-type": type }, isCompressed ? compressed : plain);
   };
   return { path, methods: { GET: get } };
 }

@@ -11,7 +11,7 @@ export type ErrorDetail = ConstructorParameters<typeof ConnectError>[3] extends 
 export const ERROR_DOMAIN = "patchbay";
 
 /**
- * What the RPC faces say of a fault besides code and sentence: always an ErrorInfo; a BadRequest where a field is at fault,
+ * What RPC says of a fault besides code and sentence: always an ErrorInfo; a BadRequest where a field is at fault,
  * a RetryInfo where waiting helps. The same seconds are REST's `Retry-After`.
  */
 export function detailsOf(fault: Omit<Fault, "kind" | "headers">): ErrorDetail[] {

@@ -4,7 +4,7 @@ import { invalid } from "../../domain-error.ts";
 import { MAX_JSON_DEPTH } from "../http/read-body.ts";
 import { fieldValue, isStructField, mapValues } from "./message-fields.ts";
 
-/** Refuses a request whose text nobody can store, or whose numbers a face has rounded. Throws DomainError `invalid`. */
+/** Refuses a request whose text nobody can store, or whose numbers were rounded on the way. Throws DomainError `invalid`. */
 export type Inspector = (message: object, refuseRounded: boolean) => void;
 
 /**

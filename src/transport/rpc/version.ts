@@ -3,7 +3,7 @@ import { CallContext } from "./call-context.ts";
 import { REST } from "./calls.ts";
 import { versionsNamed } from "../http/entity-tag.ts";
 
-/** Says which version of a resource a read answers with. REST alone tells it, as `ETag`; the RPC faces have no such thing. */
+/** Says which version of a resource a read answers with. REST alone tells it, as `ETag`; RPC has no such thing. */
 export function setVersion(context: HandlerContext, version: Date): void {
   if (context instanceof CallContext) context.version = version;
 }

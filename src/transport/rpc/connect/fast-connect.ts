@@ -1,11 +1,11 @@
-import type { DescMessage } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
 import type { CallContext } from "../call-context.ts";
 import type { HeaderFields } from "../../http/exchange.ts";
-import { createMessageWriter, type MessageWriter } from "../rest/write-message.ts";
-import { headerOf, type FastProtocol } from "./fast-protocol.ts";
-import { parseBinaryMessage, parseJsonMessage, writeBinary } from "./fast-unary.ts";
+import { toConnectError } from "../call-fault.ts";
+import { callUnary, type ServedRpc } from "../calls.ts";
+import { createMessageWriter } from "../rest/write-message.ts";
+import type { CallProtocol } from "../serve-call.ts";
+import { headerOf, parseBinaryMessage, parseJsonMessage, writeBinary } from "./messages.ts";
 
 const JSON_TYPE: HeaderFields = { "content-type": "application/json" };
 const PROTO_TYPE: HeaderFields = { "content-type": "application/proto" };
@@ -14,11 +14,12 @@ const PROTO_TYPE: HeaderFields = { "content-type": "application/proto" };
 export const MAX_TIMEOUT_MS = 40_000;
 
 /** Connect's unary protocol with JSON or binary messages. */
-export function createFastConnect(output: DescMessage, format: "json" | "proto"): FastProtocol {
-  const write: MessageWriter = createMessageWriter(output);
+export function createFastConnect(rpc: ServedRpc, format: "json" | "proto"): CallProtocol {
+  const { output } = rpc.method;
+  const write = createMessageWriter(output);
+  const parse = format === "json" ? parseJsonMessage : parseBinaryMessage;
   return {
     name: "connect",
-    overheadBytes: 0,
     timeoutMs: (exchange) => {
       const header = headerOf(exchange, "connect-timeout-ms");
       if (header === undefined) return undefined;
@@ -26,13 +27,15 @@ export function createFastConnect(output: DescMessage, format: "json" | "proto")
       if (error !== undefined) throw error;
       return timeoutMs;
     },
-    parse: format === "json" ? parseJsonMessage : parseBinaryMessage,
-    succeed: (exchange, message, context) => {
-      if (format === "json") exchange.respond(200, withHeaders(JSON_TYPE, context), JSON.stringify(write(message)));
-      else exchange.respond(200, withHeaders(PROTO_TYPE, context), writeBinary(output, message));
+    answer: async (exchange, context) => {
+      const message = parse(await exchange.readBody(rpc.maxRequestBytes), rpc);
+      const answer = await callUnary(rpc, message, context);
+      if (format === "json") exchange.respond(200, withHeaders(JSON_TYPE, context), JSON.stringify(write(answer)));
+      else exchange.respond(200, withHeaders(PROTO_TYPE, context), writeBinary(output, answer));
     },
-    fail: (exchange, error, context) => {
-      const headers = { ...withHeaders(JSON_TYPE, context), ...metadataOf(error) };
+    fail: (exchange, fault, context) => {
+      const error = toConnectError(fault);
+      const headers = { ...withHeaders(JSON_TYPE, context), ...Object.fromEntries(error.metadata) };
       exchange.respond(codeToHttpStatus(error.code), headers, errorToJsonBytes(error, undefined));
     },
   };
@@ -46,9 +49,4 @@ function withHeaders(own: HeaderFields, context: CallContext | undefined): Heade
   const fields: Record<string, string> = { ...Object.fromEntries(set ?? []), ...own };
   for (const [name, value] of trailers ?? []) fields[`trailer-${name}`] = value;
   return fields;
-}
-
-/** An error's metadata as headers. */
-export function metadataOf(error: ConnectError): HeaderFields {
-  return Object.fromEntries(error.metadata);
 }

@@ -1,10 +1,11 @@
-import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { HeaderFields } from "../../http/exchange.ts";
+import { toConnectError } from "../call-fault.ts";
+import { callUnary, type ServedRpc } from "../calls.ts";
+import type { CallProtocol } from "../serve-call.ts";
 import { MAX_TIMEOUT_MS } from "./fast-connect.ts";
-import { headerOf, type FastProtocol } from "./fast-protocol.ts";
-import { parseBinaryMessage, writeBinary } from "./fast-unary.ts";
+import { headerOf, parseBinaryMessage, writeBinary } from "./messages.ts";
 
 /** One flag byte and four bytes of length before each message. */
 const PREFIX_BYTES = 5;
@@ -13,10 +14,9 @@ const HEADERS: HeaderFields = { "content-type": "application/grpc+proto" };
 const STATUS_OK: HeaderFields = { "grpc-status": "0" };
 
 /** gRPC over HTTP/2 with binary, uncompressed messages. */
-export function createFastGrpc(output: DescMessage): FastProtocol {
+export function createFastGrpc(rpc: ServedRpc): CallProtocol {
   return {
     name: "grpc",
-    overheadBytes: PREFIX_BYTES,
     timeoutMs: (exchange) => {
       const header = headerOf(exchange, "grpc-timeout");
       if (header === undefined) return undefined;
@@ -24,18 +24,19 @@ export function createFastGrpc(output: DescMessage): FastProtocol {
       if (error !== undefined) throw error;
       return timeoutMs;
     },
-    parse: (body, rpc) => parseBinaryMessage(unwrap(body), rpc),
-    succeed: (exchange, message, context) => {
+    answer: async (exchange, context) => {
+      const body = await exchange.readBody(rpc.maxRequestBytes + PREFIX_BYTES);
+      const answer = await callUnary(rpc, parseBinaryMessage(unwrap(body), rpc), context);
       const set = context.responseHeaderIfSet;
       const trailers = context.responseTrailerIfSet;
       exchange.respondWithTrailers(
         set === undefined ? HEADERS : { ...Object.fromEntries(set), ...HEADERS },
-        framed(writeBinary(output, message)),
+        framed(writeBinary(rpc.method.output, answer)),
         trailers === undefined ? STATUS_OK : { ...Object.fromEntries(trailers), ...STATUS_OK },
       );
     },
-    fail: (exchange, error, context) => {
-      const trailers = setTrailerStatus(new Headers(context?.responseTrailerIfSet), error);
+    fail: (exchange, fault, context) => {
+      const trailers = setTrailerStatus(new Headers(context?.responseTrailerIfSet), toConnectError(fault));
       exchange.respondWithTrailers(HEADERS, undefined, Object.fromEntries(trailers));
     },
   };

@@ -4,8 +4,7 @@ import type { HttpExchange } from "../../http/exchange.ts";
 import { answerDetail, answerFault } from "../../http/answer.ts";
 import { createFastConnect } from "./fast-connect.ts";
 import { createFastGrpc } from "./fast-grpc.ts";
-import type { CallDeps } from "../serve-call.ts";
-import { createFastHandler } from "./fast-unary.ts";
+import { type CallDeps, type CallProtocol, serveCall } from "../serve-call.ts";
 import { createStockHandler, type StockDeps } from "./stock.ts";
 
 /** Serves one RPC over Connect, gRPC and gRPC-Web. Never rejects. */
@@ -41,14 +40,18 @@ export function createRpcHandler(
   };
 }
 
+/** Unary calls without Connect's own handlers: headers, signals and streams are made only where somebody looks at them. */
 function fastHandlers(rpc: ServedRpc, deps: CallDeps): Map<string, RpcHandler> {
-  const json = createFastHandler(rpc, createFastConnect(rpc.method.output, "json"), deps);
-  const proto = createFastHandler(rpc, createFastConnect(rpc.method.output, "proto"), deps);
-  const grpc = createFastHandler(rpc, createFastGrpc(rpc.method.output), deps);
+  const serve =
+    (protocol: CallProtocol): RpcHandler =>
+    (exchange) =>
+      serveCall(rpc, protocol, exchange, deps);
+  const json = serve(createFastConnect(rpc, "json"));
+  const grpc = serve(createFastGrpc(rpc));
   return new Map([
     ["application/json", json],
     ["application/json; charset=utf-8", json],
-    ["application/proto", proto],
+    ["application/proto", serve(createFastConnect(rpc, "proto"))],
     ["application/grpc", grpc],
     ["application/grpc+proto", grpc],
   ]);

@@ -20,7 +20,7 @@ import type { HttpExchange } from "../../http/exchange.ts";
 import type { Log } from "../../http/log.ts";
 import { principalKey } from "../principal.ts";
 import { MAX_TIMEOUT_MS } from "./fast-connect.ts";
-import { BINARY_READ_OPTIONS, JSON_READ_OPTIONS } from "./fast-unary.ts";
+import { BINARY_READ_OPTIONS, JSON_READ_OPTIONS } from "./messages.ts";
 
 /** What the stock handlers need. */
 export interface StockDeps {

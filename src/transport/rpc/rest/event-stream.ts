@@ -2,18 +2,10 @@ import type { Message } from "@bufbuild/protobuf";
 import type { CallContext } from "../call-context.ts";
 import { callStream } from "../calls.ts";
 import type { Fault } from "../../http/fault.ts";
-import type { HttpExchange, HeaderFields, Outlet } from "../../http/exchange.ts";
-import { errorBody } from "../../http/answer.ts";
+import type { HttpExchange, Outlet } from "../../http/exchange.ts";
+import { errorBody, EVENT_STREAM_HEADERS } from "../../http/answer.ts";
 import type { MessageWriter } from "./write-message.ts";
 import type { Binding } from "./binding.ts";
-
-/** What an event stream carries besides what every answer does. */
-export const EVENT_STREAM_HEADERS: HeaderFields = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "x-accel-buffering": "no",
-};
 
 /**
  * Answers a server-streaming RPC as server-sent events: the message's field `event` names the event, the message is its

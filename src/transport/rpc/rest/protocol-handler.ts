@@ -2,12 +2,12 @@ import type { CallContext } from "../call-context.ts";
 import { toCallFault } from "../call-fault.ts";
 import { callUnary, REST } from "../calls.ts";
 import { type CallDeps, type CallProtocol, serveCall } from "../serve-call.ts";
-import { answerFault } from "../../http/answer.ts";
+import { answerFault, EVENT_STREAM_HEADERS } from "../../http/answer.ts";
 import { parseJsonBody, readJsonBytes } from "../../http/read-body.ts";
 import type { Fault } from "../../http/fault.ts";
 import type { RouteHandler } from "../../http/router.ts";
 import type { Binding } from "./binding.ts";
-import { answerEvents, EVENT_STREAM_HEADERS } from "./event-stream.ts";
+import { answerEvents } from "./event-stream.ts";
 import { createAnswerWriter } from "./write-answer.ts";
 import { createMessageWriter } from "./write-message.ts";
 

@@ -12,22 +12,22 @@ import { createMessageWriter } from "./write-message.ts";
 /** Answers with what an implementation returned. Undefined when that is done, a promise where it takes a while. */
 export type AnswerWriter = (exchange: HttpExchange, context: CallContext, output: Output) => Promise<void> | undefined;
 
-const pack = promisify(gzip);
+const compress = promisify(gzip);
 
 /**
- * Makes the writer of an RPC's answers: JSON, on a read with its `ETag`, or 304 for who has it already; packed where the
+ * Makes the writer of an RPC's answers: JSON, on a read with its `ETag`, or 304 for a caller that has it already; compressed where the
  * caller takes gzip and it is worth the time.
  */
 export function createAnswerWriter(rpc: ServedRpc): AnswerWriter {
   const write = createMessageWriter(rpc.method.output);
-  const isPackable = mayCompress(rpc.method.output);
+  const isCompressible = mayCompress(rpc.method.output);
 
   return (exchange, context, output) => {
     const { method, headers } = exchange;
     const isRead = method === "GET" || method === "HEAD";
     const own = context.responseHeaderIfSet;
     let fields: HeaderFields = own === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...Object.fromEntries(own) };
-    if (!isRead) return send(exchange, rpc.successStatus, fields, JSON.stringify(write(output)), isPackable);
+    if (!isRead) return send(exchange, rpc.successStatus, fields, JSON.stringify(write(output)), isCompressible);
 
     const version = context.version === undefined ? undefined : versionTag(context.version);
     const known = headers["if-none-match"];
@@ -40,7 +40,7 @@ export function createAnswerWriter(rpc: ServedRpc): AnswerWriter {
       return undefined;
     }
     // A strong tag stands for these bytes alone.
-    return send(exchange, rpc.successStatus, fields, body, isPackable && version === undefined);
+    return send(exchange, rpc.successStatus, fields, body, isCompressible && version === undefined);
   };
 }
 
@@ -49,22 +49,22 @@ function send(
   status: number,
   fields: HeaderFields,
   body: string,
-  isPackable: boolean,
+  isCompressible: boolean,
 ): Promise<void> | undefined {
   const header = exchange.headers["accept-encoding"];
   const isLarge = body.length >= COMPRESS_MIN_BYTES;
-  // Only who refuses it unpacked gets a small answer packed.
-  if (isPackable && (isLarge || header?.includes("q=0") === true)) {
+  // A small answer is compressed only for a caller that rejects it uncompressed.
+  if (isCompressible && (isLarge || header?.includes("q=0") === true)) {
     addVary(exchange, "Accept-Encoding");
     const accepted = acceptedCodings(header);
-    if (accepted.gzip && (isLarge || !accepted.identity)) return sendPacked(exchange, status, fields, body);
+    if (accepted.gzip && (isLarge || !accepted.identity)) return sendCompressed(exchange, status, fields, body);
   }
   exchange.respond(status, fields, body);
   return undefined;
 }
 
-async function sendPacked(exchange: HttpExchange, status: number, fields: HeaderFields, body: string): Promise<void> {
+async function sendCompressed(exchange: HttpExchange, status: number, fields: HeaderFields, body: string): Promise<void> {
   // In the thread pool: a megabyte would keep everybody else waiting for ten milliseconds.
-  const packed = await pack(body);
-  exchange.respond(status, { ...fields, "content-encoding": "gzip" }, packed);
+  const compressed = await compress(body);
+  exchange.respond(status, { ...fields, "content-encoding": "gzip" }, compressed);
 }

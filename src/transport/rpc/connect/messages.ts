@@ -2,38 +2,12 @@ import { isUtf8 } from "node:buffer";
 import { create, fromBinary, fromJsonString, toBinary, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { isFieldError } from "@bufbuild/protobuf/reflect";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { callUnary, type ServedRpc } from "../calls.ts";
+import type { ServedRpc } from "../calls.ts";
 import { invalid, type DomainError } from "../../../domain-error.ts";
-import { toConnectError } from "../call-fault.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
-import { type CallDeps, type CallProtocol, serveCall } from "../serve-call.ts";
-import type { FastProtocol } from "./fast-protocol.ts";
 
-/** Deep enough that the depth of JSON is refused where every face refuses it; a level of JSON costs up to three of messages. */
+/** Deep enough that the depth of JSON is refused where every protocol refuses it; a level of JSON costs up to three of messages. */
 const RECURSION_LIMIT = 400;
-
-/**
- * Makes the short way through a unary RPC: the same admission and the same implementation as the stock Connect handlers, but
- * headers, signals and streams only where somebody looks at them.
- */
-export function createFastHandler(
-  rpc: ServedRpc,
-  protocol: FastProtocol,
-  deps: CallDeps,
-): (exchange: HttpExchange) => Promise<void> {
-  const call: CallProtocol = {
-    name: protocol.name,
-    timeoutMs: (exchange) => protocol.timeoutMs(exchange),
-    answer: async (exchange, context) => {
-      const message = protocol.parse(await exchange.readBody(rpc.maxRequestBytes + protocol.overheadBytes), rpc);
-      protocol.succeed(exchange, await callUnary(rpc, message, context), context);
-    },
-    fail: (exchange, fault, context) => {
-      protocol.fail(exchange, toConnectError(fault), context);
-    },
-  };
-  return (exchange) => serveCall(rpc, call, exchange, deps);
-}
 
 /** Reads a message in proto JSON, unknown fields ignored. Throws ConnectError `invalid_argument`. */
 export function parseJsonMessage(bytes: Buffer, rpc: ServedRpc): Message {
@@ -76,3 +50,9 @@ export const JSON_READ_OPTIONS = { ignoreUnknownFields: true, recursionLimit: RE
 
 /** How binary messages are read, on the short way and the stock way alike. */
 export const BINARY_READ_OPTIONS = { recursionLimit: RECURSION_LIMIT } as const;
+
+/** The first value of a header. */
+export function headerOf(exchange: HttpExchange, name: string): string | undefined {
+  const value = exchange.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
