@@ -39,6 +39,8 @@ function describe(issuer: string, token: PresentedToken): Introspection {
 /**
  * What a client may know of a token. One that is not ours, has ended, or is none of the client's business is just not
  * active, so that nobody finds out about tokens by asking; a public client may not ask at all (RFC 7662 §4).
+ *
+ * oidc-provider rejects JWTs here, which the test "tells a client of its access token what stands in it" needs.
  */
 export async function introspect(
   { issuer, recognise }: { readonly issuer: string; readonly recognise: RecogniseToken },

@@ -19,7 +19,12 @@ function refused(code: string, message: string): OAuthError {
   return new OAuthError(400, code, message);
 }
 
-/** Registration of clients by themselves, for redirects that the operator's rule allows (RFC 7591). */
+/**
+ * Registration of clients by themselves, for redirects that the operator's rule allows (RFC 7591).
+ *
+ * oidc-provider would keep the secret as text, which the test "one with a secret gets it once, keeps none here in plain, and
+ * must use the header" forbids.
+ */
 export function createRegisterClient(deps: {
   readonly directory: Pick<ClientDirectory, "register">;
   readonly rule: RedirectRule;

@@ -14,6 +14,8 @@ export interface RevokeTokenDeps {
 /**
  * Revokes a token (RFC 7009): with a refresh token the whole grant, with an access token that one alone. A token that is
  * not in use is as good as revoked. Fails with `invalid_request` for another client's, which stays as it is.
+ *
+ * oidc-provider rejects JWTs here, which the test "of an access token refuses it, and leaves the grant" needs.
  */
 export async function revokeToken(deps: RevokeTokenDeps, { client, parameters, origin }: ClientRequest): Promise<void> {
   const text = parameters.get("token");

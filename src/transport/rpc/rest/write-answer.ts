@@ -63,7 +63,12 @@ function send(
   return undefined;
 }
 
-async function sendCompressed(exchange: HttpExchange, status: number, fields: HeaderFields, body: string): Promise<void> {
+async function sendCompressed(
+  exchange: HttpExchange,
+  status: number,
+  fields: HeaderFields,
+  body: string,
+): Promise<void> {
   // In the thread pool: a megabyte would keep everybody else waiting for ten milliseconds.
   const compressed = await compress(body);
   exchange.respond(status, { ...fields, "content-encoding": "gzip" }, compressed);
