@@ -8,29 +8,29 @@ import { negotiateProtocolVersion, parseClientInfo, type Peer } from "./sessions
 import type { Sessions } from "./sessions/sessions.ts";
 import type { ToolUse } from "./calls/tool-use.ts";
 
-/** How a client introduces itself. */
 export interface Introduction {
-  /** The revision it speaks. */
+  /** The MCP revision that the client requests. */
   readonly protocolVersion: string;
   readonly clientInfo: Peer;
 }
 
-/** What a client learns when its session opens. */
 export interface OpenedSession {
   readonly sessionId: string;
   readonly protocolVersion: string;
-  /** What the service can do, as MCP defines it. */
+  /** As defined by MCP. */
   readonly capabilities: JsonObject;
   readonly serverInfo: Peer;
 }
 
-/** What an agent's client can do over REST and RPC. */
+/** The operations of agents over REST and RPC. */
 export interface Runtime {
-  /** Opens a session. Throws `invalid` when the client introduces itself past the limits. */
+  /** Opens a session. Throws `invalid` when `clientInfo` exceeds its limits. */
   initialize(principal: Principal, introduction: Introduction): Promise<OpenedSession>;
-  /** A page of the tools that the session's principal may use, by name. */
+  /** Returns a page of the tools that the principal may use, sorted by name. */
   listTools(principal: Principal, sessionId: string | null | undefined, cursor: string | undefined): Promise<ToolPage>;
-  /** Calls a tool. What goes wrong in it or its upstream is a result with `isError`; an unknown tool throws `not_found`. */
+  /**
+   * Calls a tool. Failures of the tool or its upstream are results with `isError`; an unknown tool throws `not_found`.
+   */
   callTool(
     principal: Principal,
     sessionId: string | null | undefined,
@@ -40,17 +40,15 @@ export interface Runtime {
   ): Promise<CallResult>;
 }
 
-/** What the runtime needs. */
 export interface RuntimeDeps {
   readonly sessions: Sessions;
   readonly tools: ToolUse;
   readonly serverInfo: Peer;
 }
 
-/** What the REST and RPC runtime can do: tools, without notifications of changes. */
+/** REST and RPC clients receive no notifications. */
 const RUNTIME_CAPABILITIES: JsonObject = { tools: { listChanged: false } };
 
-/** The runtime: every call names its session by a header. */
 export function createRuntime({ sessions, tools, serverInfo }: RuntimeDeps): Runtime {
   return {
     async initialize(principal, { protocolVersion, clientInfo }) {
@@ -71,7 +69,7 @@ export function createRuntime({ sessions, tools, serverInfo }: RuntimeDeps): Run
           tools.call(principal, session, name, args, { controller }),
         );
       } catch (thrown) {
-        // Only MCP clients know what to do with an upstream's own error.
+        // Only MCP clients can interpret the upstream's JSON-RPC error.
         if (thrown instanceof RpcError) return errorResult(thrown.message);
         throw thrown;
       }

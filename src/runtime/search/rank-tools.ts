@@ -3,22 +3,19 @@ import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { Connection } from "../../connections/connection.ts";
 import { createWordReader, NAME_WEIGHT, weightOf } from "./tool-words.ts";
 
-/** What can be found. */
 export interface Candidate {
   readonly connection: Connection;
   readonly definition: ToolDefinition;
 }
 
-/** A part of what was found, best first. */
 export interface RankedPage<Item> {
   readonly items: readonly Item[];
-  /** How many were found. */
+  /** Number of matches on all pages. */
   readonly totalCount: number;
 }
 
-/** Finds tools by words. */
 export interface ToolRanking {
-  /** The candidates that any word of the query fits; those that more of it fits, and better, come first. */
+  /** Returns the candidates that match any word of the query; more and better matches come first. */
   rank<Item extends Candidate>(
     query: string,
     candidates: Iterable<Item>,
@@ -26,30 +23,29 @@ export interface ToolRanking {
   ): Promise<RankedPage<Item>>;
 }
 
-/** Words of a query that count; further ones are ignored. */
+/** Further words of a query are ignored. */
 const MAX_WORDS = 20;
-/** What a word of the connection's name or type counts. */
+/** Weight of a word in the name or type of the connection. */
 const CONNECTION_WEIGHT = 4;
-/** How much more a tool is worth whose whole name is asked for. */
+/** Bonus for a tool whose name consists of words of the query. */
 const NAME_BONUS = 0.5;
-/** How long a search keeps others waiting at a time, in milliseconds, and after how many candidates it looks at the clock. */
+/** How long a search runs before it yields to the event loop, in milliseconds. */
 const SLICE_MS = 5;
 const CANDIDATES_PER_LOOK = 64;
 
-/** Words that say nothing of a tool. */
+/** Words that do not help to find a tool. */
 const STOP_WORDS =
   "a an and any are as at be by can do does for from how i in into is it me my of on or our tell that the this to tool tools use want what which with you";
 
-/** What each word of the query counts in one place, and how much of a name they say. */
 interface Match {
   readonly weights: readonly number[];
-  /** The share of the name's words that are in the query, from 0 to 1. */
+  /** The share of words of the name that are in the query, from 0 to 1. */
   readonly nameShare: number;
 }
 
 /**
- * A ranking over the very lists that are served, so that what is found is what can be called. A word counts by where it
- * stands, and the more the rarer it is among the candidates. A definition is read once, however many connections share it.
+ * Ranks the tool lists in memory. The weight of a word depends on the field and on its rarity among the candidates.
+ * Each definition is parsed once, even if several connections share it.
  */
 export function createToolRanking(): ToolRanking {
   const reader = createWordReader();
@@ -110,7 +106,7 @@ function isMatch(weight: number): boolean {
   return weight > 0;
 }
 
-/** How telling each word is: the fewer tools it fits, the more (the inverse document frequency of BM25). */
+/** Inverse document frequency of each word, as in BM25. */
 function raritiesOf(matches: readonly Match[], wordCount: number): readonly number[] {
   return Array.from({ length: wordCount }, (_, at) => {
     const count = matches.filter(({ weights }) => isMatch(weights[at] ?? 0)).length;
@@ -129,13 +125,13 @@ function score({ weights, nameShare }: Match, connection: readonly number[], rar
   return sum * (matching / rarities.length) * (1 + NAME_BONUS * nameShare);
 }
 
-/** Of two that are worth the same: by name, then the older connection. */
+/** Orders equal scores by name, then by connection id. */
 function byName<Item extends Candidate>(a: Item, b: Item): number {
   if (a.definition.name === b.definition.name) return a.connection.id - b.connection.id;
   return a.definition.name < b.definition.name ? -1 : 1;
 }
 
-/** Cuts work into slices, between which others have their turn. */
+/** Divides long work into slices and yields to the event loop between them. */
 function createTimeSlices(): { isOver(): boolean; next(): Promise<void> } {
   let checked = 0;
   let since = performance.now();
@@ -151,14 +147,15 @@ function createTimeSlices(): { isOver(): boolean; next(): Promise<void> } {
   };
 }
 
-/** Keeps the few best of many. */
 interface TopItems<Item> {
   add(item: Item, score: number): void;
-  /** Those kept, best first. */
+  /** Returns the kept items, best first. */
   sorted(): readonly Item[];
 }
 
-/** At most `count` items by their score, ties by `compare`; holds twice as many at a time, however many are added. */
+/**
+ * Keeps the `count` items with the highest scores, ties ordered by `compare`. Stores at most twice as many at a time.
+ */
 function createTopItems<Item>(count: number, compare: (a: Item, b: Item) => number): TopItems<Item> {
   let kept: { readonly item: Item; readonly score: number }[] = [];
 

@@ -9,15 +9,17 @@ import { withinMs } from "../../within-ms.ts";
 import type { RankedPage, ToolRanking } from "./rank-tools.ts";
 import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 
-/** The longest query, in characters. */
+/** In characters. */
 export const MAX_QUERY_LENGTH = 200;
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 const MAX_OFFSET = 10_000;
-/** How long a search waits for the very first tools of a connection, in milliseconds: it answers without them rather than late. */
+/**
+ * How long a search waits for the first tool list of a connection, in milliseconds. Lists that load longer are left
+ * out.
+ */
 const LIST_WAIT_MS = 2_000;
 
-/** What is sought, as the request says it. */
 export interface ToolQuery {
   readonly q: string;
   readonly serverId?: string | undefined;
@@ -25,7 +27,6 @@ export interface ToolQuery {
   readonly offset?: number | undefined;
 }
 
-/** A tool with the connection that offers it. */
 export interface FoundTool {
   readonly connection: Connection;
   readonly tool: ConnectionTool;
@@ -33,22 +34,20 @@ export interface FoundTool {
 }
 
 /**
- * Searches the tools that listing each connection would show. Throws `invalid` for what is out of range and `not_found` for
- * a connection that is missing, deleted, somebody else's or outside a bound token.
+ * Searches the tools that the tool lists of the connections contain. Throws `invalid` for values out of range and
+ * `not_found` for a connection that is missing, deleted, foreign or outside the token's binding.
  */
 export type ToolSearch = (
   principal: Principal,
   query: ToolQuery,
 ) => Promise<RankedPage<FoundTool> & { readonly limit: number; readonly offset: number; readonly hasMore: boolean }>;
 
-/** What searching needs. */
 export interface ToolSearchDeps {
   readonly connections: ConnectionView;
   readonly tools: ConnectionTools;
   readonly ranking: ToolRanking;
 }
 
-/** A search over the lists in memory. */
 export function createToolSearch({ connections, tools, ranking }: ToolSearchDeps): ToolSearch {
   async function inView(principal: Principal, serverId: string | undefined): Promise<readonly Connection[]> {
     if (serverId === undefined) {

@@ -4,46 +4,44 @@ import { atMost } from "../../at-most.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject } from "../../json.ts";
 
-/** What a word of the name counts: most. Elsewhere it counts less; the place where it counts most decides. */
+/** Weights of a word by field; the highest one counts. */
 export const NAME_WEIGHT = 8;
 const TITLE_WEIGHT = 6;
 const CATEGORY_WEIGHT = 4;
 const DESCRIPTION_WEIGHT = 2;
 const PARAMETER_WEIGHT = 1;
 
-/** Texts of strangers are read so far, in UTF-16 units, and so many of their parameters. */
+/** Limits for the text of upstreams: UTF-16 units per text, and parameters per tool. */
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_PARAMETERS = 100;
 const MAX_WORD_LENGTH = 40;
-/** Words remembered with their stems. */
 const MAX_STEMS = 50_000;
 
-/** What a tool is found by. */
+/** The words that a tool is found by. */
 export interface ToolWords {
-  /** Stems, ascending by UTF-16 units. */
+  /** Sorted by UTF-16 units. */
   readonly stems: readonly string[];
-  /** What each of them counts. */
+  /** The weight of each stem. */
   readonly weights: Uint8Array;
-  /** How many different stems the name has. */
+  /** Number of different stems in the name. */
   readonly nameLength: number;
 }
 
-/** Reads words out of texts and tools. */
 export interface WordReader {
-  /** The stems of a text in their order, each as often as it occurs. */
+  /** Returns the stems of a text in order, with duplicates. */
   stemsOf(text: string): string[];
-  /** The same object for the same definition, so that connections which share a list share its words. */
+  /** Returns the same object for the same definition, so that connections with a common list share it. */
   wordsOfTool(definition: ToolDefinition): ToolWords;
 }
 
 const WORD = /[\p{L}\p{N}]+/gu;
-/** Where one word of `listOpenPRs2` ends and the next begins. */
+/** Matches word boundaries such as those in `listOpenPRs2`. */
 const CAMEL_CASE_BOUNDARY = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
-/** Scripts that put no space between words. */
+/** Scripts without spaces between words. */
 const SCRIPTS_WITHOUT_SPACES =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 
-/** A reader that remembers what it has read. English is stemmed; words of other languages are found as they are or begin. */
+/** Stems English words; words of other languages match in full or by prefix. */
 export function createWordReader(): WordReader {
   const stems = new LRUCache<string, string>(atMost(MAX_STEMS));
   const known = new WeakMap<ToolDefinition, ToolWords>();
@@ -101,7 +99,9 @@ export function createWordReader(): WordReader {
   };
 }
 
-/** What a stem counts among a tool's words; where words only begin with it, half of the best. 0 when none does. */
+/**
+ * Returns the weight of a stem in a tool. A word that only starts with the stem counts half. Returns 0 without a match.
+ */
 export function weightOf({ stems, weights }: ToolWords, stem: string): number {
   let low = 0;
   let high = stems.length;
@@ -118,7 +118,7 @@ export function weightOf({ stems, weights }: ToolWords, stem: string): number {
   return best;
 }
 
-/** One or two letters begin half of all words; one character of other scripts says more. */
+/** ASCII prefixes of one or two letters match too many words. */
 function isSpecificPrefix(stem: string): boolean {
   return stem.length > 2 || /\P{ASCII}/u.test(stem);
 }

@@ -2,23 +2,22 @@ import { createHash } from "node:crypto";
 import type { WarnLog } from "../../log.ts";
 import { SessionNotFound } from "./session.ts";
 
-/** Tells every replica that a request is no longer awaited. */
+/** Distributes cancellations to all replicas. */
 export interface CancellationFeed {
-  /** Announces it to all replicas, this one included. */
+  /** Sends a cancellation to all replicas, including this one. */
   announce(cancellation: Cancellation): Promise<void>;
-  /** Calls back for every announcement. */
   onCanceled(callback: (cancellation: Cancellation) => void): void;
 }
 
-/** A request as replicas tell one another of it: session ids are secrets, and ids of requests may be long. */
+/** Contains digests because session ids are secret and request ids can be long. */
 export interface Cancellation {
-  /** SHA-256 of the session's id, base64url. */
+  /** SHA-256 of the session id, base64url. */
   readonly session: string;
-  /** SHA-256 of the request's id as JSON, base64url. Undefined for all requests of a session that was ended. */
+  /** SHA-256 of the request id as JSON, base64url. Undefined cancels all requests of the session. */
   readonly request: string | undefined;
 }
 
-/** A client took back its request; there is nobody to answer. */
+/** The client canceled the request, so no response is sent. */
 export class RequestCanceled extends Error {
   constructor() {
     super("The client cancelled the request.");
@@ -26,20 +25,19 @@ export class RequestCanceled extends Error {
   }
 }
 
-/** The requests of sessions that are being answered on this replica. */
+/** The session requests that this replica is processing. */
 export interface ActiveRequests {
-  /** Notes a request; it is aborted when the session cancels it, on whichever replica. `requestId` is JSON. */
+  /** Registers a request. A cancellation on any replica aborts its controller. `requestId` is JSON. */
   start(sessionId: string, requestId: string): ActiveRequest;
-  /** Cancels a request of the session here, or has the other replicas look for it. One that has ended is left alone. */
+  /** Cancels a request on this replica or asks the other replicas to cancel it. Does nothing for a finished request. */
   cancel(sessionId: string, requestId: string): void;
-  /** Ends every request of a session that is no more, on all replicas; whoever awaits one hears that it has ended. */
+  /** Aborts all requests of an ended session on all replicas with `SessionNotFound`. */
   cancelSession(sessionId: string): void;
 }
 
-/** A request on its way. */
 export interface ActiveRequest {
   readonly controller: AbortController;
-  /** Must be called once when it is answered. */
+  /** Call it once, when the request is finished. */
   readonly end: () => void;
 }
 
@@ -49,7 +47,6 @@ interface Entry {
   readonly controller: AbortController;
 }
 
-/** Requests in flight, and word between replicas for those that are not in flight here. */
 export function createActiveRequests(deps: { readonly feed: CancellationFeed; readonly log: WarnLog }): ActiveRequests {
   const entries = new Set<Entry>();
 

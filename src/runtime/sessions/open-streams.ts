@@ -5,48 +5,44 @@ import type { StreamSlots } from "../../connections/watch/stream-slots.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** How often open streams are looked at, in milliseconds. */
+/** How often open streams are checked, in milliseconds. */
 const SWEEP_MS = 1_000;
-/** Sweeps between two signs of life. */
 const SWEEPS_PER_HEARTBEAT = 15;
 
-/** A stream that has no end of its own. */
+/** A stream that stays open until the client or the service closes it. */
 export interface OpenStream {
-  /** Who opened it, as the token says: revocations are about tokens. */
+  /** The principal of the token; token revocations refer to it. */
   readonly bearer: Principal;
-  /** Who opened it, narrowed to the connection that it is about. */
+  /** The principal, restricted to the connection of the stream. */
   readonly principal: Principal;
-  /** The session it belongs to; undefined in a protocol without sessions. */
+  /** Undefined in a protocol without sessions. */
   readonly session: Session | undefined;
-  /** Keeps intermediaries from taking it for dead. */
+  /** Prevents intermediaries from closing the idle connection. */
   readonly sendHeartbeat: () => void;
-  /** Ends it. */
   readonly end: () => void;
 }
 
-/** A stream that is being looked after. */
 export interface RegisteredStream {
-  /** Its session as it was when last looked at. */
+  /** The session as of the last check. */
   session(): Session | undefined;
-  /** To be called when the stream is over, whoever ended it. */
+  /** Call it when the stream is closed, by either side. */
   unregister(): void;
 }
 
 /** The streams that are open on this replica. */
 export interface OpenStreams {
-  /** Looks after a stream until it ends. Throws `exhausted` when the account has too many. */
+  /** Monitors a stream until it is closed. Throws `exhausted` when the account has too many streams. */
   register(stream: OpenStream): RegisteredStream;
-  /** Ends all. */
+  /** Closes all streams. */
   close(): void;
 }
 
-/** What looking after streams needs. */
 export interface OpenStreamsDeps {
   readonly sessions: Pick<Sessions, "findAll">;
   readonly connections: Pick<ConnectionView, "find">;
   /** Shared with the other streams of the account. */
   readonly slots: StreamSlots;
-  /** Whether the token is still honoured. */
+  /** Whether the token is neither expired nor revoked. */
   readonly isTokenValid: (principal: Principal) => boolean | Promise<boolean>;
   readonly log: WarnLog;
 }
@@ -57,8 +53,8 @@ interface Entry {
 }
 
 /**
- * Looks after open streams: one ends with its token, its session or the one connection that it is about, at most a second
- * and a half later. One query a second looks at the sessions of all streams.
+ * Closes a stream within 1.5 seconds after its token, its session or its connection ends. One query per second checks
+ * the sessions of all streams.
  */
 export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
   const open = new Set<Entry>();
@@ -90,7 +86,7 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
     if (timer !== undefined || open.size === 0) return;
     timer = setTimeout(() => {
       sweep()
-        // A stream that nobody could look at stays open; the requests that it leads to are refused all the same.
+        // A stream whose check failed stays open; requests with its token are still checked one by one.
         .catch((error: unknown) => deps.log.warn({ err: error }, "open streams could not be looked at"))
         .finally(() => {
           timer = undefined;

@@ -15,49 +15,53 @@ import {
 } from "./session.ts";
 import type { SessionClaim, SessionStore, SessionChange } from "./session-store.ts";
 
-/** From this age a session is read again behind the back of the call that uses it, in milliseconds. */
+/** From this age on, using a session also reads it again in the background, in milliseconds. */
 const REREAD_AFTER_MS = 500;
-/** No call is served by what was read longer ago than this, in milliseconds: an end elsewhere is seen within a second. */
+/** An older copy is not used, in milliseconds: a session that ends on another replica stops working within a second. */
 const STALE_AFTER_MS = 900;
-/** What the sessions in memory may weigh together, in names they remember; a name takes some 40 bytes. */
+/** Maximum weight of all cached sessions. Each stored name weighs 1, about 40 bytes. */
 const MAX_WEIGHT = 500_000;
-/** What a session weighs beside its names. */
+/** Weight of a session without names. */
 const SESSION_WEIGHT = 20;
-/** Accounts whose sessions were forgotten lately. */
 const MAX_INVALIDATED = 10_000;
-/** Sessions ended by one statement of the sweep. */
+/** Sessions ended by one statement. */
 const SWEEP_BATCH = 500;
 
-/** The sessions of every principal: at rest for all replicas, in memory for the next second. */
+/** Sessions of all principals, cached for up to a second. */
 export interface Sessions {
-  /** Opens a session for the principal. Throws `exhausted` when other clients of the account have as many open as it may have. */
+  /** Throws `exhausted` when the account is at its limit and all its sessions belong to other clients. */
   open(principal: Principal, protocolVersion: string, clientInfo: Peer): Promise<Session>;
-  /** The principal's session. Throws `invalid` without an id and `not_found` for one that is unknown, ended or foreign. */
+  /**
+   * Returns the principal's session. Throws `invalid` without an id and `not_found` for an unknown, ended or foreign
+   * session.
+   */
   require(principal: Principal, id: string | null | undefined): Session | Promise<Session>;
-  /** Makes the session remember, durably. Undefined when the connection to be called is gone; throws `not_found` when the session is. */
+  /**
+   * Stores a claim. Returns undefined when the connection was deleted. Throws `not_found` when the session has ended.
+   */
   claim(session: Session, claim: SessionClaim): Promise<Session | undefined>;
-  /** Has the session remember what its client asked for. Throws `not_found` when the session has ended. */
+  /** Stores settings of the client. Throws `not_found` when the session has ended. */
   update(session: Session, change: SessionChange): Promise<Session>;
-  /** Those of many sessions that have not ended, by id, as they are now; all of them count as used. */
+  /** Returns those sessions that have not ended, by id, as stored now. All of them count as used. */
   findAll(sessions: readonly Session[]): Promise<ReadonlyMap<string, Session>>;
   /** Ends the principal's session. Throws like `require`. */
   end(principal: Principal, id: string | null | undefined): Promise<void>;
-  /** Forgets what is in memory of an account's sessions: some of them may just have been ended. */
+  /** Drops the cached sessions of an account, because some of them may have ended. */
   invalidateAccount(accountId: string): void;
-  /** Ends all idle sessions, in batches; answers how many. */
+  /** Ends all idle sessions in batches. Returns how many. */
   endIdle(): Promise<number>;
 }
 
 interface Entry {
   readonly session: Session;
-  /** When the read began that yielded it, monotonic milliseconds. */
+  /** When the read of this copy began, in monotonic milliseconds. */
   readonly readAt: number;
-  /** When its last use was last written, monotonic milliseconds. */
+  /** When the last use was last stored, in monotonic milliseconds. */
   usedAt: number;
   rereading: boolean;
 }
 
-/** Sessions over a store. Answers without a promise whenever the session was read within the last second. */
+/** Returns no promise for a session that was read within the last second. */
 export function createSessions(deps: { store: SessionStore; idleSeconds: number; log: WarnLog }): Sessions {
   const { store, idleSeconds, log } = deps;
   const touchAfterMs = touchIntervalMs(idleSeconds);
@@ -80,13 +84,12 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     return entry;
   }
 
-  /** Keeps what a write just answered. */
   function remember(session: Session): void {
     const now = performance.now();
     entries.set(session.id, { session, readAt: now, usedAt: now, rereading: false });
   }
 
-  /** The entry as good as read now, or undefined when only the database can tell. */
+  /** Returns the cached session unless it is stale. */
   function fresh(accountId: string, id: string, now: number): Entry | undefined {
     const entry = entries.get(id);
     if (entry === undefined || now - entry.readAt > STALE_AFTER_MS) return undefined;
@@ -109,7 +112,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     if (now - entry.readAt > REREAD_AFTER_MS && !entry.rereading) {
       entry.rereading = true;
       read(session.accountId, session.id, entry).catch((error: unknown) => {
-        // The calls go on until the entry is stale; then they meet the same failure.
+        // Calls use the cached session until it is stale; then the failure of the next read is theirs.
         entry.rereading = false;
         log.warn({ err: error }, "could not read a session again");
       });
@@ -188,7 +191,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       const session = await require(principal, header);
       entries.delete(session.id);
       const isEnded = await store.end(session.accountId, session.id);
-      // What a read that began before brings in meanwhile counts no more.
+      // Discards the result of a read that began before the session ended.
       invalidatedAt.set(session.accountId, performance.now());
       if (!isEnded) throw new SessionNotFound();
     },

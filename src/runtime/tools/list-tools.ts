@@ -1,16 +1,16 @@
 import { indexAfterCursor, PAGE_SIZE, pageFrom } from "./pages.ts";
 import type { ListedTool } from "./session-tools.ts";
 
-/** A page of tools, by name. */
 export interface ToolPage {
   readonly tools: readonly ListedTool[];
-  /** Undefined on the last page. */
   readonly nextCursor: string | undefined;
 }
 
-/** Pages of tool lists, cached. */
 export interface ToolPages {
-  /** The page after the cursor, or the first one; the same object for the same list. Throws `invalid` for a cursor that is not ours. */
+  /**
+   * Returns the page after the cursor, or the first page. Returns the same object for the same list. Throws `invalid`
+   * for an unknown cursor.
+   */
   page(tools: readonly ListedTool[], cursor: string | undefined): ToolPage;
 }
 
@@ -25,7 +25,7 @@ export function createToolPages(): ToolPages {
       if (known !== undefined) return known;
       const { items, nextCursor } = pageFrom(tools, nameOf, start);
       const page = { tools: items, nextCursor };
-      // Cursors of older lists begin a page anywhere; caching those pages would cost a list each.
+      // Only regular pages are cached: a cursor from an older list can start a page at any index.
       if (start % PAGE_SIZE === 0) pages.set(start, page);
       return page;
     },

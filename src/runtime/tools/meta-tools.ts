@@ -1,14 +1,13 @@
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { ListedTool } from "./session-tools.ts";
 
-/** From how many tools on agents are drowned in them. */
+/** The longest list of tools that a session with the setting `tool_search` gets. */
 export const MAX_LISTED_TOOLS = 100;
-/** Tools that one finding brings unless told, and at most. */
+/** Number of tools that one call of `find_tools` returns by default. */
 export const DEFAULT_FIND_LIMIT = 10;
 const MAX_FIND_LIMIT = 50;
 const MAX_QUERY_LENGTH = 200;
 
-/** The tool that finds tools. */
 export const FIND_TOOLS: ToolDefinition = {
   name: "find_tools",
   description:
@@ -60,7 +59,7 @@ export const FIND_TOOLS: ToolDefinition = {
   hints: { openWorld: false },
 };
 
-/** The tool that calls any other: it may do whatever that one does. */
+/** The hints allow every effect, because `call_tool` can call any tool. */
 export const CALL_TOOL: ToolDefinition = {
   name: "call_tool",
   description: "Calls a tool that find_tools has found, and returns what it returns.",
@@ -78,13 +77,12 @@ export const CALL_TOOL: ToolDefinition = {
   hints: { destructive: true, idempotent: false, openWorld: true },
 };
 
-/** What is listed in place of very many tools, by name. */
+/** Listed instead of the tools of a long list, sorted by name. */
 export const META_TOOLS: readonly ListedTool[] = [CALL_TOOL, FIND_TOOLS].map((definition) => ({
   name: definition.name,
   definition,
 }));
 
-/** Whether a name is one of theirs, where they are listed. */
 export function isMetaToolName(name: string): boolean {
   return name === CALL_TOOL.name || name === FIND_TOOLS.name;
 }

@@ -1,18 +1,15 @@
 import { invalid } from "../../domain-error.ts";
 
-/** Items on one page. */
 export const PAGE_SIZE = 500;
 
-/** A page of a list that is sorted by key. */
 export interface KeyPage<Item> {
   readonly items: readonly Item[];
-  /** Undefined on the last page. */
   readonly nextCursor: string | undefined;
 }
 
 /**
- * The index of the first item after the cursor, or 0 without one. Cursors name the last key of a page, not a count, so that a
- * list that changes between two pages neither repeats nor skips an item. Throws `invalid` for a cursor that is not ours.
+ * Returns the index of the first item after the cursor, or 0 without a cursor. A cursor contains the last key of a page
+ * instead of an index, so a changed list neither repeats nor skips an item. Throws `invalid` for an unknown cursor.
  */
 export function indexAfterCursor<Item>(
   items: readonly Item[],
@@ -32,7 +29,6 @@ export function indexAfterCursor<Item>(
   return low;
 }
 
-/** The page that begins at an index. */
 export function pageFrom<Item>(items: readonly Item[], keyOf: (item: Item) => string, start: number): KeyPage<Item> {
   const page = items.slice(start, start + PAGE_SIZE);
   const last = page.at(-1);
@@ -50,7 +46,7 @@ function formatCursor(key: string): string {
 function parseCursor(cursor: string): string {
   const text = CURSOR.test(cursor) ? Buffer.from(cursor, "base64url").toString("utf16le") : "";
   const key = text.slice(CURSOR_PREFIX.length);
-  // Base64 has several spellings of the same bytes; only ours is accepted.
+  // Several base64url texts decode to the same bytes; only the one that we write is accepted.
   if (!text.startsWith(CURSOR_PREFIX) || formatCursor(key) !== cursor) {
     throw invalid("cursor", "cursor must be the nextCursor of an earlier page.");
   }

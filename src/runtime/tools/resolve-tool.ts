@@ -4,19 +4,18 @@ import { isBare, type NameOwners } from "./session-tools.ts";
 import { fitToolName, looksQualified, MAX_TOOL_NAME_LENGTH, printable, splitQualifiedName } from "./tool-name.ts";
 import type { CallableTool, ToolView } from "./tools-in-view.ts";
 
-/** How many other names an answer offers. */
+/** Number of alternatives that an error lists. */
 const MAX_CANDIDATES = 20;
 
-/** What a name means within a session. */
 export type Resolution =
   | { readonly kind: "tool"; readonly callable: CallableTool; readonly bare: boolean }
-  /** Several connections offer the name, or it may only be called in its qualified form. */
+  /** Several connections have the tool, or the name requires its qualified form. */
   | { readonly kind: "ambiguous"; readonly candidates: readonly CallableTool[] }
-  /** The connection that the name meant no longer offers it; these others do. */
+  /** The connection that the session uses for this name no longer has the tool, but other connections do. */
   | { readonly kind: "moved"; readonly candidates: readonly CallableTool[] }
   | { readonly kind: "unknown" };
 
-/** Finds the tool that a session means by a name. The qualified form always works, cut or in full. */
+/** Finds the tool for a name. The qualified form always resolves, shortened or in full. */
 export function resolveTool(memory: NameOwners, view: ToolView, name: string): Resolution {
   const callables = view.byBareName.get(name);
   const [only] = callables ?? [];
@@ -42,12 +41,12 @@ function resolveQualified(
   const callable = parts && (own?.get(parts.name) ?? own?.get(fitToolName(parts.name)));
   if (callable !== undefined) return { kind: "tool", callable, bare: false };
   if (bareCallables !== undefined) return { kind: "ambiguous", candidates: bareCallables };
-  // A name that only its upstream knows in full means the cut one.
+  // The caller may use the full name of a tool that is listed under a shortened name.
   if (name.length > MAX_TOOL_NAME_LENGTH) return resolveTool(memory, view, fitToolName(name));
   return { kind: "unknown" };
 }
 
-/** The answer to a bare call that could mean several tools: which names to call instead. */
+/** The result of a call whose name matches tools of several connections: it lists their qualified names. */
 export function ambiguousResult(name: string, candidates: readonly CallableTool[]): CallResult {
   return errorResult(
     `The tool name "${printable(name)}" does not say which connection is meant. ` +
@@ -55,14 +54,13 @@ export function ambiguousResult(name: string, candidates: readonly CallableTool[
   );
 }
 
-/** A name that means nothing here. */
 export class UnknownTool extends DomainError {
   constructor(message: string) {
     super("not_found", message);
   }
 }
 
-/** The refusal of a name that means nothing here; says what may have been meant, nothing of what the caller cannot see. */
+/** The error never mentions tools that the caller cannot see. */
 export function unknownTool(name: string, candidates: readonly CallableTool[] = []): UnknownTool {
   const advice =
     candidates.length === 0

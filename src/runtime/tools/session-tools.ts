@@ -3,38 +3,34 @@ import type { Session } from "../sessions/session.ts";
 import { looksQualified } from "./tool-name.ts";
 import type { CallableTool, ToolView } from "./tools-in-view.ts";
 
-/** What decides the names of tools beside the view. Without a session nothing is remembered. */
+/** The part of a session that tool names depend on. */
 export type NameOwners = Pick<Session, "bareNameOwners">;
 
-/** A tool as it is listed. */
 export interface ListedTool {
-  /** The name to call it by. */
   readonly name: string;
   readonly definition: ToolDefinition;
 }
 
-/** A tool of a connection under the name that a session knows it by. */
+/** A listed tool with the connection that it belongs to. */
 export interface ListedCallable extends ListedTool {
   readonly callable: CallableTool;
 }
 
-/** All tools in view of a session. */
 export interface ToolListing {
-  /** By name, ascending by UTF-16 units. The same array for all sessions that never saw a name elsewhere. */
+  /** Sorted by name. Sessions share one array until a name changes its connection within a session. */
   readonly tools: readonly ListedCallable[];
-  /** Bare names among them that the session does not remember yet: connection ids by tool id. */
+  /** Connection ids by tool id, for listed bare names that the session has not stored yet. */
   readonly unclaimed: ReadonlyMap<number, number>;
 }
 
-/** Listings of sessions, cached. */
 export interface SessionTools {
-  /** The same object until the view or what the session remembers changes. */
+  /** Returns the same object until the view or the session changes. */
   listing(memory: NameOwners, view: ToolView): ToolListing;
 }
 
 /**
- * Whether an offer goes by its bare name: no other connection in view offers the name, no other has owned it within the
- * session, and it cannot be taken for a qualified name.
+ * Whether a tool is listed under its bare name. This requires that no other connection in view has a tool of that name,
+ * that the session never used the name for another connection, and that the name does not look qualified.
  */
 export function isBare(memory: NameOwners, view: ToolView, callable: CallableTool): boolean {
   const owner = memory.bareNameOwners.get(callable.tool.id);
@@ -42,10 +38,9 @@ export function isBare(memory: NameOwners, view: ToolView, callable: CallableToo
   return view.byBareName.get(callable.bareName)?.length === 1 && !looksQualified(callable.bareName);
 }
 
-/** The memory of a protocol without sessions. */
+/** Used by protocols without sessions. */
 export const NO_NAME_OWNERS: NameOwners = { bareNameOwners: new Map() };
 
-/** Listings per session and view. */
 export function createSessionTools(): SessionTools {
   const bySession = new WeakMap<NameOwners, { readonly view: ToolView; readonly listing: ToolListing }>();
   const withoutMemory = new WeakMap<ToolView, readonly ListedCallable[]>();

@@ -8,36 +8,35 @@ import { printInKeyOrder } from "../../json.ts";
 import type { Session } from "../sessions/session.ts";
 import type { ListedTool } from "./session-tools.ts";
 
-/** How long changes are gathered before anybody is told, in milliseconds. */
+/** How long changes are collected before lists are compared, in milliseconds. */
 const DEBOUNCE_MS = 100;
-/** How often the lists of those who wait are asked for, so that stale ones are fetched again, in milliseconds. */
+/** How often watched lists are read so that stale ones are fetched again, in milliseconds. */
 const CHECK_EVERY_MS = 30_000;
 
-/** Somebody who wants to hear when the tools that it sees change. */
 export interface Watcher {
   readonly principal: Principal;
-  /** Its session as it is now; undefined in a protocol without sessions. */
+  /** Returns the current session; undefined in a protocol without sessions. */
   readonly session: () => Session | undefined;
-  /** Hears the digest of the new list. Never throws. */
+  /** Receives the digest of the new list. Must not throw. */
   readonly onChange: (digest: string) => void;
 }
 
-/** Changes of what principals see, whichever replica made them. */
+/** Detects changes of the tools that a principal sees, on every replica. */
 export interface ToolChanges {
-  /** A word that is another one when the tools that are seen are others. */
+  /** Returns a text that changes when the visible tools change. */
   digest(principal: Principal, session: Session | undefined): Promise<string>;
-  /** Follows the watcher's tools from the state that the digest stands for; answers how to stop. */
+  /** Calls `watcher.onChange` when the tools differ from `digest`. Returns a function that stops watching. */
   watch(watcher: Watcher, digest: string): () => void;
   close(): void;
 }
 
-/** Compares what is seen after every change in the account, so that a change that nobody sees is told to nobody. */
+/** Compares digests after each change in the account, so that a watcher is notified only if its own list differs. */
 export function createToolChanges(deps: {
   readonly tools: {
     all(principal: Principal, session: Session | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
   };
   readonly feed: ChangeFeed;
-  /** Settings decide what is listed in place of very many tools. */
+  /** The setting `tool_search` changes what is listed. */
   readonly settingsFeed: Pick<SettingsFeed, "onChange">;
   readonly log: WarnLog;
 }): ToolChanges {
@@ -49,7 +48,7 @@ export function createToolChanges(deps: {
   function digestOfDefinition(definition: ToolDefinition): string {
     let known = definitionDigests.get(definition);
     if (known === undefined) {
-      // The database keeps no order of keys, so that what comes from there and from the upstream differ in nothing else.
+      // PostgreSQL does not keep the order of JSON keys, so definitions are compared with sorted keys.
       known = createHash("sha256").update(printInKeyOrder(definition)).digest("base64");
       definitionDigests.set(definition, known);
     }
@@ -106,7 +105,7 @@ export function createToolChanges(deps: {
       const watchers = byAccount.get(accountId) ?? new Map<Watcher, string>();
       byAccount.set(accountId, watchers);
       watchers.set(watcher, seen);
-      // What changed between the digest and now.
+      // Detects changes between the computation of the digest and now.
       checkSoon(accountId);
       return () => {
         watchers.delete(watcher);

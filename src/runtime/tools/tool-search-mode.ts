@@ -10,40 +10,39 @@ import { CALL_TOOL, DEFAULT_FIND_LIMIT, FIND_TOOLS, isMetaToolName, MAX_LISTED_T
 import type { ListedCallable, ListedTool } from "./session-tools.ts";
 import type { CallableTool } from "./tools-in-view.ts";
 
-/** What is wrong with the arguments, in words that a model can act on. */
+/** Arguments that do not match the schema. */
 export interface Refused {
   readonly kind: "refused";
   readonly result: CallResult;
 }
 
-/** What `find_tools` is asked for. */
 export interface FindToolsRequest {
   readonly kind: "wish";
   readonly query: string;
   readonly limit: number;
 }
 
-/** What `call_tool` is to call. */
 export interface InnerCall {
   readonly kind: "call";
   readonly name: string;
   readonly args: JsonObject;
 }
 
-/** What agents get in place of more tools than a model can choose from. */
+/** Replaces a long list of tools with `find_tools` and `call_tool`. */
 export interface ToolSearchMode {
-  /** Whether they do in place of these: there are many, and the account wants it. Without a promise when there are few. */
+  /**
+   * Whether the mode applies: the list has more than 100 tools and the account enabled `tool_search`. Returns no
+   * promise for short lists.
+   */
   isOnFor(principal: Principal, tools: readonly ListedTool[]): boolean | Promise<boolean>;
   readFindTools(args: JsonObject): FindToolsRequest | Refused;
   readCallTool(args: JsonObject): InnerCall | Refused;
-  /** The offers among these that fit best. */
   find(
     tools: readonly ListedCallable[],
     wish: FindToolsRequest,
   ): Promise<RankedPage<{ readonly callable: CallableTool }>>;
 }
 
-/** Makes it over the account's settings and the ranking by which management searches. */
 export function createToolSearchMode(deps: {
   readonly settings: Pick<SettingsView, "of">;
   readonly ranking: ToolRanking;
@@ -100,13 +99,13 @@ function wantsSearch({ toolSearch }: AccountSettings): boolean {
   return toolSearch;
 }
 
-/** A found offer under the name to call it by. */
+/** A tool with the name to call it by. */
 export interface NamedCallable {
   readonly name: string;
   readonly callable: CallableTool;
 }
 
-/** What `find_tools` answers: everything that calling one of them takes. */
+/** The result of `find_tools`. */
 export function foundResult(found: readonly NamedCallable[], totalCount: number): CallResult {
   const structuredContent = { tools: found.map(describe), total_count: totalCount };
   const text = found.length === 0 ? NOTHING_FOUND : JSON.stringify(structuredContent);

@@ -6,35 +6,34 @@ import type { ConnectionView } from "../../connections/connection-view.ts";
 import { withinMs } from "../../within-ms.ts";
 import { fitToolName, qualifyToolName } from "./tool-name.ts";
 
-/** Tools of all cached views together; an entry of a view costs about 200 bytes. */
+/** Maximum number of tools in all cached views; each takes about 200 bytes. */
 const MAX_CACHED_TOOLS = 500_000;
 
-/** A visible tool of one connection in view. */
+/** A tool that the principal may call. */
 export interface CallableTool {
   readonly connection: Connection;
   readonly tool: ConnectionTool;
-  /** Its name when no other connection offers the same: the upstream's, cut to 64. */
+  /** The name at the upstream, shortened to 64 units. Listed if no other connection has the same. */
   readonly bareName: string;
-  /** `name__<connection id>`, cut to 64. */
+  /** `name__<connection id>`, shortened to 64 units. */
   readonly qualifiedName: string;
 }
 
-/** The tools that a principal can reach, before any session has its say. */
+/** The tools that a principal may call, independent of any session. */
 export interface ToolView {
-  /** The offers of each bare name, by connection id. */
+  /** Sorted by connection id. */
   readonly byBareName: ReadonlyMap<string, readonly CallableTool[]>;
-  /** The offers of each connection, by bare name. */
+  /** Tools of each connection id, by bare name. */
   readonly byConnection: ReadonlyMap<number, ReadonlyMap<string, CallableTool>>;
-  /** Offers by qualified name, where cutting made it other than the bare name and a suffix. */
+  /** Tools by qualified name, if shortening makes it differ from the bare name with a suffix. */
   readonly byTruncatedName: ReadonlyMap<string, CallableTool>;
 }
 
-/** Which tools principals can reach. */
 export interface ToolViews {
   /**
-   * The principal's view: the same object until a connection, a tool list or a switch changes. Without a promise when
-   * cached. Waits at most `patienceMs` for the very first list of a connection: one slow upstream must not hold up the
-   * others for long, and it holds them up once.
+   * Returns the same view until a connection, a tool list or a setting changes; no promise if it is cached. Waits at
+   * most `maxWaitMs` for the first list of a connection, counted once for all callers, so that one slow upstream cannot
+   * delay every request.
    */
   of(principal: Principal, maxWaitMs: number): ToolView | Promise<ToolView>;
 }
@@ -48,21 +47,18 @@ interface CachedView {
   readonly view: ToolView;
 }
 
-/** A first list that is on its way. */
+/** The first list of a connection while it is loading. */
 interface PendingList {
-  /** Since when it is waited for, monotonic milliseconds. */
+  /** Start of the wait, in monotonic milliseconds. */
   readonly sinceMs: number;
-  /** The list, while it is being asked for. */
   list: Promise<ToolList> | undefined;
 }
 
 const NO_TOOLS: ToolList = [];
 
 /**
- * Views over the connections and their tools (DESIGN §6 «which connections», «tools: who sees what»).
- *
- * A view is cached for all principals of one account, binding and set of scopes, and valid while the very arrays it was
- * computed from are the current ones.
+ * Implements DESIGN §6 "which connections" and "tools: who sees what". One view serves all principals with the same
+ * account, binding and scopes. It stays valid while the arrays that it was computed from are current.
  */
 export function createToolViews(deps: { connections: ConnectionView; tools: ConnectionTools }): ToolViews {
   const cache = new LRUCache<string, CachedView>({
@@ -80,7 +76,7 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
     return key;
   }
 
-  /** The list of a connection, or an empty one while its upstream keeps everybody waiting longer than they would. */
+  /** Returns an empty list once the first list of the connection has been loading for `maxWaitMs`. */
   function listOf(connection: Connection, maxWaitMs: number): ToolList | Promise<ToolList> {
     const known = pendingLists.get(connection);
     const list = known?.list ?? deps.tools.of(connection);
@@ -95,7 +91,8 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
       list.then(
         ({ length }) => {
           first.list = undefined;
-          // It is here: the next one is waited for in its own right. An empty one may be all that patience came to.
+          // A list with tools ends the wait, so the next load gets the full time. An empty list may only mean a
+          // timeout.
           if (length > 0) pendingLists.delete(connection);
         },
         () => pendingLists.delete(connection),
@@ -143,7 +140,7 @@ export function createToolViews(deps: { connections: ConnectionView; tools: Conn
 }
 
 function printKey({ accountId, connectionId, connectionIds, grantId, scopes }: Principal): string {
-  // What a grant reaches never changes.
+  // The connections of a grant never change, so its id identifies them.
   return `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId} ${[...scopes].sort().join(" ")}`;
 }
 
@@ -151,7 +148,6 @@ function isReady(list: ToolList | Promise<ToolList>): list is ToolList {
   return !(list instanceof Promise);
 }
 
-/** The agent-enabled connections of the account that the principal reaches. */
 function reachableConnections(principal: Principal, connections: readonly Connection[]): readonly Connection[] {
   return connections.filter((connection) => connection.agentEnabled && reaches(principal, connection.id));
 }
@@ -165,7 +161,7 @@ function computeView(principal: Principal, reachable: readonly Connection[], lis
     for (const tool of lists[index] ?? NO_TOOLS) {
       const { name } = tool.definition;
       const bareName = fitToolName(name);
-      // An upstream that lists a name twice offers it once.
+      // Keep only the first of several tools with the same name.
       if (own.has(bareName) || !isVisible(principal, connection, tool)) continue;
       const qualifiedName = qualifyToolName(name, connection.id);
       const callable = { connection, tool, bareName, qualifiedName };
