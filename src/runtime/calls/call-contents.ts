@@ -4,53 +4,52 @@ import { isJsonObject, parseJson, printJson, type JsonObject } from "../../json.
 import type { CallRecord, StoredCall } from "./call-record.ts";
 import { createJsonCutter, type JsonCutter } from "./cut-json.ts";
 
-/** How many characters of the arguments are kept, and of the result, about as JSON counts them. */
+/** Limit for the arguments and for the result, in characters, approximately as JSON counts them. */
 export const MAX_KEPT_CHARACTERS = 64 * 1024;
-/** Deeper than the cutter lets anything be, with what is put around it. */
+/** Exceeds the depth that the JSON cutter allows, plus the object around it. */
 const MAX_DEPTH = 64;
 
-/** What a tool answered, as it is kept. */
 export interface StoredResult {
   readonly content: readonly JsonObject[];
   readonly isError: boolean;
   readonly structuredContent?: JsonObject;
 }
 
-/** What was said in a call, without the secrets of its connection, and cut where it was too large. */
+/** The payloads of a call, without the secrets of its connection and shortened to their limits. */
 export interface CallContents {
   readonly args: JsonObject;
   readonly areArgsCut: boolean;
-  /** Undefined where there was none: the caller gave up, or we failed. */
+  /** Undefined when the call was canceled or failed within the service. */
   readonly result: StoredResult | undefined;
   readonly isResultCut: boolean;
 }
 
-/** A call with what was said in it as JSON, ready to be sealed. */
+/** A call with its payloads as JSON, ready to be encrypted. */
 export interface CallWithContents extends CallRecord {
-  /** As `printContents` writes it. */
+  /** The text that `printContents` returns. */
   readonly contents: string;
 }
 
-/** The contents at rest, sealed. Throws DomainError `unavailable` when the database cannot be reached. */
+/** Encrypted call contents. Throws DomainError `unavailable` when the database cannot be reached. */
 export interface CallContentsStore {
-  /** Writes all records whose connection still exists, with the contents of those whose connection still keeps them. */
+  /** Writes all records whose connection exists, and the contents of those whose connection still keeps contents. */
   append(records: readonly CallWithContents[]): Promise<void>;
 }
 
-/** A call with what was said in it, and until when that is kept at most. */
+/** A call with its payloads and the time when they are deleted at the latest. */
 export interface StoredCallContents {
   readonly call: StoredCall;
   readonly contents: CallContents;
   readonly keptUntil: Date;
 }
 
-/** The contents to read, of connections that exist and keep them. Throws DomainError `unavailable` when the database cannot be reached. */
+/** Reads contents of existing connections that keep them. Throws DomainError `unavailable` when the database cannot be reached. */
 export interface CallContentsReader {
-  /** Undefined for a call that is missing, of another connection or account, not kept or not kept any more. */
+  /** Returns undefined for a call that is missing, belongs to another connection or account, or has no stored contents. */
   find(accountId: string, connectionId: number, callId: number): Promise<StoredCallContents | undefined>;
 }
 
-/** Prepares what was said in a call for keeping. Costs what is kept, however large the call was. */
+/** Removes secrets from the payloads and shortens them. The cost is bounded, however large they are. */
 export function prepareContents(args: JsonObject, result: CallResult | undefined, scrubber: Scrubber): CallContents {
   const argsCutter = createJsonCutter(MAX_KEPT_CHARACTERS, (text) => scrubber.text(text));
   const resultCutter = createJsonCutter(MAX_KEPT_CHARACTERS, (text) => scrubber.text(text));
@@ -78,7 +77,7 @@ function copyResult(
   return { content: blocks, isError };
 }
 
-/** Half an image is none, and bytes that hold a secret cannot be redacted: such a block is named in place of itself. */
+/** Binary data is stored completely or not at all: part of an image is useless, and secrets in bytes cannot be redacted. */
 function copyBlock(block: JsonObject, cutter: JsonCutter, scrubber: Scrubber): JsonObject {
   const { resource } = block;
   const bytes = isJsonObject(resource) ? resource["blob"] : block["data"];
@@ -90,7 +89,7 @@ function copyBlock(block: JsonObject, cutter: JsonCutter, scrubber: Scrubber): J
   return { type: "text", text: `[${kind} of ${Math.ceil((bytes.length * 3) / 4 / 1024)} kB, not kept]` };
 }
 
-/** The contents as text, every digit kept. */
+/** Keeps all digits of numbers. */
 export function printContents({ args, areArgsCut, result, isResultCut }: CallContents): string {
   return printJson({
     args,
@@ -108,7 +107,7 @@ function toJson({ content, isError, structuredContent }: StoredResult): JsonObje
   };
 }
 
-/** The contents that `printContents` wrote. Throws SyntaxError for anything else. */
+/** Parses the text of `printContents`. Throws SyntaxError for anything else. */
 export function parseContents(text: string): CallContents {
   const value = parseJson(text, { maxDepth: MAX_DEPTH });
   if (!isJsonObject(value) || !isJsonObject(value["args"]))

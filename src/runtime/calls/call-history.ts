@@ -4,24 +4,24 @@ import type { WarnLog } from "../../log.ts";
 
 /** Records written by one statement. */
 const BATCH = 500;
-/** The longest time a record waits for others to be written with, in milliseconds. */
+/** The longest time that a record waits for its batch, in milliseconds. */
 const FLUSH_AFTER_MS = 1_000;
-/** Records that wait at most, about 200 bytes each; a database that is down must not fill the memory. */
+/** Limits the memory while the database is down; a record takes about 200 bytes. */
 const MAX_WAITING = 20_000;
-/** How often `close` tries to write what is left. */
+/** Attempts of `close` to write the remaining records. */
 const CLOSING_ATTEMPTS = 3;
 
-/** The history of calls, written off the request path. */
+/** Writes the call history outside of requests. */
 export interface CallHistory<Kept extends CallRecord = CallRecord> {
-  /** Takes a record; never waits and never throws. */
+  /** Adds a record without waiting. Never throws. */
   record(record: Kept): void;
-  /** Writes everything that waits, as far as the database allows. */
+  /** Writes all waiting records, unless the database fails. */
   flush(): Promise<void>;
-  /** Writes what waits and stops taking records. */
+  /** Writes all waiting records and drops later ones. */
   close(): Promise<void>;
 }
 
-/** A history that gathers records in memory and writes them in batches. What it had to drop is counted in the log. */
+/** Collects records in memory and writes them in batches. The log reports how many records were dropped. */
 export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
   store: { append(records: readonly Kept[]): Promise<void> };
   log: WarnLog;
@@ -42,14 +42,11 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
       if (writing === undefined) void write(waiting.length);
       else schedule();
     }, FLUSH_AFTER_MS);
-    // Records alone do not keep a process alive; `close` writes them.
+    // The timer does not keep the process alive; `close` writes the remaining records.
     timer.unref();
   }
 
-  /**
-   * Writes as many records as are owed, and then whole batches alone: what comes while one is written would else be many
-   * small ones, each with a commit of its own.
-   */
+  /** Writes `owed` records and then full batches only. Otherwise records that arrive during a write would cause many small commits. */
   async function writeBatches(owed: number): Promise<void> {
     for (let left = owed; left > 0 || waiting.length >= BATCH; left -= BATCH) {
       const batch = waiting.slice(0, BATCH);
@@ -59,7 +56,7 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
       } catch (error) {
         const isTemporary = error instanceof DomainError && (error.kind === "unavailable" || error.kind === "conflict");
         if (isTemporary) waiting = [...batch, ...waiting];
-        // What the database refuses today it refuses tomorrow; kept, it would block everything behind it.
+        // The database would reject this batch again, and retrying it would block all later records.
         else dropped += batch.length;
         log.warn({ err: error, waiting: waiting.length, dropped }, "the history of calls could not be written");
         dropped = 0;

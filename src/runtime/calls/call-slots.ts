@@ -7,15 +7,17 @@ export const MAX_CALLS_PER_ACCOUNT = 100;
 
 type Called = Pick<Connection, "id" | "accountId" | "name">;
 
-/** Upstream calls in flight, counted per connection and per account, so that neither a slow upstream nor a busy account takes the slots of others. */
+/**
+ * Limits the upstream calls in flight per connection and per account, so that neither a slow upstream nor a busy
+ * account can block others.
+ */
 export interface CallSlots {
-  /** Takes a slot. Returns why not, in a sentence for the caller, when all slots of the connection or the account are taken. */
+  /** Takes a slot. Returns an error message for the caller when the connection or the account has no free slot. */
   take(connection: Called): string | undefined;
-  /** Returns a taken slot. */
+  /** Releases a slot that `take` took. */
   release(connection: Called): void;
 }
 
-/** Creates the slots of one replica. */
 export function createCallSlots(
   perConnection = MAX_CALLS_PER_CONNECTION,
   perAccount = MAX_CALLS_PER_ACCOUNT,

@@ -19,48 +19,46 @@ import { withDeadline, type DeadlineOutcome } from "./deadline.ts";
 import { jsonSize } from "./json-size.ts";
 import type { CallableTool } from "../tools/tools-in-view.ts";
 
-/** How long an upstream may take to answer a call, in milliseconds. */
+/** How long an upstream may take to respond to a call, in milliseconds. */
 export const CALL_TIMEOUT_MS = 30_000;
 
-/** One call of a tool, everything about its name settled. */
+/** A call of a resolved tool. */
 export interface ToolCall {
   readonly callable: CallableTool;
   readonly args: JsonObject;
-  /** The client on whose behalf it goes out. */
+  /** The client that the call is made for. */
   readonly clientId: string;
-  /** Aborted by whoever ends the call early: its caller or its deadline. */
+  /** Aborted when the caller cancels or the deadline passes. */
   readonly controller: AbortController;
-  /** What the caller wants to hear on the way. */
+  /** Receives progress and log messages of the call. */
   readonly relay?: Relay | undefined;
 }
 
-/** Dispatches calls to integrations. */
+/** Sends calls to integrations. */
 export interface ToolCaller {
-  /** Why a call would be refused before anything is sent, as a result a model can act on; undefined when it may go out. */
+  /** Returns the result for a call that must not be sent, or undefined if it may be sent. */
   refusal(callable: CallableTool, args: JsonObject): CallResult | undefined | Promise<CallResult | undefined>;
-  /** Records a call that was refused. */
   recordRefusal(call: ToolCall, result: CallResult): void;
-  /** Sends the call and answers with what came back. Rejects when the caller went away and for faults of ours. */
+  /** Sends the call and returns its result. Rejects when the call is canceled and for internal errors. */
   dispatch(call: ToolCall): Promise<CallResult>;
 }
 
-/** What dispatching needs. */
 export interface ToolCallerDeps {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
   readonly validator: SchemaValidator;
   readonly history: CallHistory;
-  /** For the connections whose owner wants arguments and results kept. */
+  /** Records calls of connections that keep contents. */
   readonly contents: ContentsRecorder;
   readonly circuitBreakers: CircuitBreakers;
-  /** Told of every call whose upstream refused the connection's key. Must not throw. */
+  /** Called when an upstream rejects the key of the connection. Must not throw. */
   readonly onRefusedKey: (connection: Connection) => void;
   readonly timeoutMs?: number;
   /** Shared with everything else that calls upstreams. */
   readonly slots: CallSlots;
 }
 
-/** A caller of tools with a deadline, slots and a record of every call. */
+/** Applies a deadline and slots, and records every call. */
 export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
   const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
   const { slots } = deps;
@@ -87,7 +85,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     const schema = tool.definition.inputSchema;
     const check = (value: JsonObject) => deps.validator.validate(schema, value, connection.accountId);
     const recheck = (problem: Problem): Problem | Promise<Problem> => {
-      // A schema takes an exact number for no number at all; it can only look at the rounded one.
+      // JSON Schema rejects exact numbers as non-numbers, so the rounded value is validated too.
       const rounded = problem === undefined ? args : roundNumbers(args);
       return rounded === args ? problem : check(rounded);
     };
@@ -170,7 +168,6 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
   };
 }
 
-/** What is wrong with arguments, if anything. */
 type Problem = string | undefined;
 
 function problemResult(problem: Problem): CallResult | undefined {
@@ -182,7 +179,7 @@ function checkRefusedResult(error: unknown): CallResult {
   throw error;
 }
 
-/** What a call tells of its upstream. What we failed at, and what a caller did not wait for, tells nothing. */
+/** Cancellations and internal errors say nothing about the upstream. */
 function callEndingOf(outcome: DeadlineOutcome<CallResult>): CallEnding {
   if (outcome.kind === "timed_out") return "failed";
   if (outcome.kind !== "done" || outcome.result.upstreamFault === "held_back") return "unknown";
@@ -207,7 +204,7 @@ function resultSize({ content, structuredContent }: CallResult): number {
   return structuredContent === undefined ? blocks : blocks + jsonSize(structuredContent);
 }
 
-/** The caller's own reason where it is an error, so that each face says its own. Nobody may be left to hear it. */
+/** Returns the caller's own reason if it is an error, so that each protocol handler can report it. */
 function callCanceled(reason: unknown): Error {
   return reason instanceof Error
     ? reason

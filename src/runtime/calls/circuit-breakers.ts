@@ -1,51 +1,51 @@
 import { LRUCache } from "lru-cache";
 import { atMost } from "../../at-most.ts";
 
-/** Failures in a row, all within the window, that open a circuit. */
+/** Consecutive failures within the window that open a circuit. */
 const FAILURES = 5;
 const WINDOW_MS = 60_000;
-/** How long an open circuit lets nothing through; doubled after every trial that fails. */
+/** How long a circuit stays open first, in milliseconds. Each failed trial doubles the time. */
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
-/** Connections in trouble that are remembered; forgetting one costs its upstream five more calls. */
+/** Number of failing connections that are tracked. A connection that is dropped gets five more calls. */
 const MAX_REMEMBERED = 20_000;
 
-/** A connection as a circuit knows it: a new key or destination is a new upstream. */
+/** A connection with a new key or destination has a new circuit. */
 export interface CircuitKey {
   readonly id: number;
   readonly keyVersion: number;
 }
 
-/** Whether a call may go out. A `trial` is the one call that decides whether the circuit closes. */
+/** Whether a call may be sent. The result of a `trial` call closes the circuit or keeps it open. */
 export type Admission =
   | { readonly kind: "closed" }
   | { readonly kind: "trial" }
-  /** `nextAttemptAt` has passed while a trial is under way. */
+  /** `nextAttemptAt` is in the past while a trial is running. */
   | { readonly kind: "open"; readonly nextAttemptAt: Date };
 
-/** How a call that was let through ended: `unknown` where it says nothing about the upstream. */
+/** `unknown` if the result says nothing about the upstream. */
 export type CallEnding = "answered" | "failed" | "unknown";
 
 /**
- * Circuits of this replica, one a connection: after five failures in a row within a minute nothing is sent for a while, then
- * one call as a trial; its success closes the circuit, its failure doubles the pause.
+ * One circuit breaker per connection and replica. Five consecutive failures within a minute open the circuit for a
+ * while; then one trial call is sent. Its success closes the circuit, its failure doubles the pause.
  */
 export interface CircuitBreakers {
-  /** Asks whether a call may go out now. Whoever is let through must say how it ended. */
+  /** Whether a call may be sent now. The caller must report the end of an admitted call to `ended`. */
   admit(connection: CircuitKey): Admission;
-  /** Tells how a call ended that `admit` let through. */
+  /** Reports how an admitted call ended. */
   ended(connection: CircuitKey, admission: Admission, callEnding: CallEnding): void;
 }
 
 interface FailureRecord {
   readonly keyVersion: number;
-  /** When the failures since the last answer were, in milliseconds; at most five. */
+  /** Times of the failures since the last response, in milliseconds; at most five. */
   failedAt: number[];
   /** Undefined while the circuit is closed. */
   open: { until: number; readonly pauseMs: number; isTrialRunning: boolean } | undefined;
 }
 
-/** Makes the circuits. `now` is milliseconds since 1970. */
+/** `now` returns milliseconds since 1970. */
 export function createCircuitBreakers({ now = Date.now }: { readonly now?: () => number } = {}): CircuitBreakers {
   const records = new LRUCache<number, FailureRecord>(atMost(MAX_REMEMBERED));
 
@@ -62,7 +62,7 @@ export function createCircuitBreakers({ now = Date.now }: { readonly now?: () =>
     const record = recordOf(connection) ?? { keyVersion: connection.keyVersion, failedAt: [], open: undefined };
     records.set(connection.id, record);
     if (record.open !== undefined) {
-      // Calls that were under way when it opened say nothing new.
+      // Calls that started before the circuit opened do not extend the pause.
       if (isTrial) openFor(record, Math.min(record.open.pauseMs * 2, LONGEST_PAUSE_MS));
       return;
     }
@@ -88,7 +88,7 @@ export function createCircuitBreakers({ now = Date.now }: { readonly now?: () =>
       const record = recordOf(connection);
       if (record === undefined) return;
       if (callEnding === "answered") records.delete(connection.id);
-      // The next call is the trial then.
+      // The next call becomes the trial.
       else if (isTrial && record.open !== undefined) record.open.isTrialRunning = false;
     },
   };

@@ -1,6 +1,6 @@
 import type { Connection } from "../../connections/connection.ts";
 
-/** Why no call goes through a connection now, and what would change that; undefined when calls may go. */
+/** Returns why no call can be sent through a connection and what to do; undefined if calls can be sent. */
 export function connectionRefusal(connection: Connection): string | undefined {
   const reason = connection.statusReason === undefined ? "" : ` ${asSentence(connection.statusReason)}`;
   switch (connection.verificationStatus) {

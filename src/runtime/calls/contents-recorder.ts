@@ -11,38 +11,36 @@ import { createCallHistory, type CallHistory } from "./call-history.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { WarnLog } from "../../log.ts";
 
-/** Contents that wait to be written, in characters; what comes beyond is in the history without them. */
+/** Limit for contents that wait to be written, in characters. Calls beyond it are recorded without contents. */
 const MAX_WAITING_CHARACTERS = 16 * 1024 * 1024;
 const MIN_CHARACTERS = 1_024;
 
-/** What was said in a call: its arguments and its result, where it had one. */
 export interface CallPayloads {
   readonly args: JsonObject;
   readonly result: CallResult | undefined;
 }
 
-/** Keeps calls with their contents, for connections whose owner wants that. */
+/** Records calls with their payloads, for connections that keep contents. */
 export interface ContentsRecorder {
-  /** Takes a call; never waits and never throws. The values must not change afterwards. */
+  /** Adds a call without waiting. Never throws. The payloads must not change afterwards. */
   record(connection: Connection, record: CallRecord, payloads: CallPayloads): void;
-  /** Writes everything that waits, as far as the database allows. */
+  /** Writes all waiting calls, unless the database fails. */
   flush(): Promise<void>;
-  /** Writes what waits and stops taking calls. */
+  /** Writes all waiting calls and ignores later ones. */
   close(): Promise<void>;
 }
 
-/** What keeping contents needs. */
 export interface ContentsRecorderDeps {
   readonly connections: Pick<ConnectionView, "target">;
   readonly catalog: Catalog;
   readonly store: CallContentsStore;
-  /** Where a call goes whose contents cannot be kept. */
+  /** Records calls whose contents cannot be kept. */
   readonly history: CallHistory;
   readonly log: WarnLog;
   readonly maxWaitingCharacters?: number;
 }
 
-/** A keeper that prepares contents once the call is answered, and writes them in batches as the history does. */
+/** Prepares contents after the response is sent, and writes them in batches. */
 export function createContentsRecorder(deps: ContentsRecorderDeps): ContentsRecorder {
   const { connections, catalog, store, history, log } = deps;
   const maxWaiting = deps.maxWaitingCharacters ?? MAX_WAITING_CHARACTERS;
@@ -62,7 +60,7 @@ export function createContentsRecorder(deps: ContentsRecorderDeps): ContentsReco
         } catch (error) {
           const isTemporary =
             error instanceof DomainError && (error.kind === "unavailable" || error.kind === "conflict");
-          // Those that may pass the history tries again.
+          // After a temporary failure the history writes the batch again.
           if (!isTemporary) release(records);
           throw error;
         }
@@ -77,7 +75,7 @@ export function createContentsRecorder(deps: ContentsRecorderDeps): ContentsReco
     const integration = catalog.get(connection.serverType);
     const { configuration } = await connections.target(connection);
     const secretProperties = integration?.secretProperties ?? [];
-    // The key was replaced just now: what it was is not known any more, so it could not be found in what was said.
+    // The key was just replaced, so the old key cannot be found in the payloads and redacted.
     const isKeyKnown = !connection.hasCredential || secretProperties.some((property) => property in configuration);
     const contents = isKeyKnown
       ? printContents(prepareContents(args, result, createScrubber(configuration, secretProperties, [])))
@@ -117,7 +115,7 @@ export function createContentsRecorder(deps: ContentsRecorderDeps): ContentsReco
   };
 }
 
-/** Even the smallest counts for something, so that those that wait are fewer than the history lets wait. */
+/** The minimum size ensures that the character limit applies before the record limit of the history. */
 function sizeOf(contents: string): number {
   return Math.max(MIN_CHARACTERS, contents.length);
 }

@@ -1,34 +1,32 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 
-/** What ends a text that was cut. */
+/** Appended to a shortened text. */
 export const CUT_MARK = "… [cut]";
-/** Deeper values are left out: nobody reads them, and what prints them has a stack. */
+/** Limits the recursion of code that prints the copy. */
 const MAX_DEPTH = 32;
-/** Beyond what is kept, so much of a long text is looked at as well: no secret is longer, however it is written. */
+/** Characters that are searched for secrets beyond the kept ones; no encoded secret is longer. */
 const SECRET_MARGIN = 128 * 1024;
 
-/** A copy that fits its bounds. */
 export interface CutJson<T> {
   readonly value: T;
-  /** Whether something was left out or shortened. */
+  /** Whether a part was left out or shortened. */
   readonly isCut: boolean;
 }
 
-/** Makes copies that share one allowance of characters, about what they take as JSON. */
+/** Copies JSON values within one shared limit, in characters of JSON. */
 export interface JsonCutter {
-  /** A copy of the value, as far as the allowance goes. */
   copy(value: JsonValue): JsonValue;
   copyObject(value: JsonObject): JsonObject;
-  /** About how many characters may still come. */
+  /** Approximate number of characters that are left. */
   left(): number;
-  /** Says that something was left out by others. */
+  /** Marks the copy as incomplete when the caller leaves something out. */
   markCut(): void;
   isCut(): boolean;
 }
 
 /**
- * A cutter that allows `maxCharacters`. Every text goes through `scrub`, which replaces secrets, before it is cut, so that
- * no part of one stays. Costs what it keeps, not what it is given.
+ * Passes every text through `scrub`, which replaces secrets, before shortening it, so that no part of a secret remains.
+ * The cost depends on `maxCharacters`, not on the size of the value.
  */
 export function createJsonCutter(maxCharacters: number, scrub: (text: string) => string): JsonCutter {
   let left = maxCharacters;
@@ -38,7 +36,7 @@ export function createJsonCutter(maxCharacters: number, scrub: (text: string) =>
     const room = Math.max(0, left);
     const seen = text.length > room + SECRET_MARGIN ? text.slice(0, room + SECRET_MARGIN) : text;
     const clean = scrub(seen);
-    // What was not seen whole may end within a secret.
+    // The end of a partly scrubbed text may contain the beginning of a secret.
     const whole = seen === text ? clean.length : clean.length - SECRET_MARGIN;
     if (seen === text && clean.length <= room) {
       left -= clean.length + 2;

@@ -1,22 +1,18 @@
 import type { TimeLimit } from "../../time-limit.ts";
 
-/** How work under a deadline ended other than by itself. */
 export type Interruption = "timed_out" | "cancelled";
 
-/** What came of work under a deadline. */
 export type DeadlineOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: Interruption };
 
-/** What the deadline aborts work with. */
 const TIMED_OUT = new Error("The deadline has passed.");
 
 /**
- * Runs work until the limit is reached or somebody else aborts its controller; never rejects.
- *
- * Once aborted, the outcome is decided, whether the work heeds the signal or not. (One controller for all who may end it:
- * `AbortSignal.timeout` and `AbortSignal.any` cost a third of a call.)
+ * Runs work until the limit passes or the controller is aborted. Never rejects. The outcome does not depend on whether
+ * the work observes the signal. All cancellations share one controller, because `AbortSignal.timeout` and
+ * `AbortSignal.any` take a third of the CPU time of a call.
  */
 export function withDeadline<Result>(
   controller: AbortController,
@@ -55,7 +51,7 @@ export function withDeadline<Result>(
 
 const ONCE = { once: true };
 
-/** Runs work with a controller of its own, which is aborted when the signal is. */
+/** Runs work with a new controller that is aborted together with the signal. */
 export async function withLinkedController<Result>(
   signal: AbortSignal | undefined,
   work: (controller: AbortController) => Promise<Result>,

@@ -17,18 +17,15 @@ import {
 } from "./call-record.ts";
 import { parseTimestamp } from "../../timestamp.ts";
 
-/** Calls that a page holds unless told, and at most. */
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 500;
-/** The most groups in an answer. */
 const MAX_GROUPS = 1_000;
 const DAY_MS = 86_400_000;
 const DEFAULT_RANGE_MS = 7 * DAY_MS;
 const MAX_RANGE_DAYS = 31;
-/** How far back the calls and errors of a list of connections are counted. */
+/** The time range of `usageOfConnections`. */
 const RECENT_MS = DAY_MS;
 
-/** Which calls are meant, as the request says it. */
 export interface CallQuery {
   readonly serverId?: string | undefined;
   readonly tool?: string | undefined;
@@ -36,42 +33,38 @@ export interface CallQuery {
   readonly to?: string | undefined;
 }
 
-/** Which calls to list and which part of them. */
 export interface CallPageQuery extends CallQuery {
   readonly outcome?: string | undefined;
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
 
-/** Which calls to count and in which groups. */
 export interface UsageQuery extends CallQuery {
-  /** Keys, separated by commas. Undefined means all of them. */
+  /** Comma-separated keys; undefined means all keys. */
   readonly groupBy?: string | undefined;
 }
 
 /**
- * What a principal can read of the calls through its own connections. A bound token sees those of its connection alone.
- * Throws `not_found` for a connection that is missing, deleted, somebody else's or outside a bound token.
+ * Reads the calls of a principal's connections; a bound token sees only its own connection. Throws `not_found` for a
+ * connection that is missing, deleted, foreign or outside the token's binding.
  */
 export interface CallHistoryReader {
   list(principal: Principal, query: CallPageQuery): Promise<{ calls: StoredCall[]; nextCursor: string | undefined }>;
   usage(principal: Principal, query: UsageQuery): Promise<{ groups: UsageGroup[]; hasMore: boolean }>;
-  /** What was said in one call. Throws `not_found` as well when that is not kept. */
+  /** Returns the payloads of one call. Also throws `not_found` when they are not stored. */
   get(principal: Principal, serverId: string, callId: string): Promise<StoredCallContents>;
-  /** Of every connection in view, oldest first, used or not; calls and errors of the last 24 hours. */
+  /** Returns the usage of all visible connections, oldest first, with calls and errors of the last 24 hours. */
   usageOfConnections(principal: Principal): Promise<ConnectionUsage[]>;
 }
 
-/** What reading the history needs. */
 export interface CallHistoryReaderDeps {
   readonly records: CallRecordReader;
   readonly contents: CallContentsReader;
   readonly connections: { find(accountId: string, id: number): Promise<Connection | undefined> };
-  /** Milliseconds since 1970; the system's clock unless told. */
+  /** Returns milliseconds since 1970. */
   readonly now?: () => number;
 }
 
-/** Makes the use cases of the history. */
 export function createCallHistoryReader({
   records,
   contents,
@@ -112,7 +105,7 @@ export function createCallHistoryReader({
       const { from, to = new Date(now()) } = parseRange(query);
       const start = from ?? new Date(to.getTime() - DEFAULT_RANGE_MS);
       const lengthMs = to.getTime() - start.getTime();
-      // Without `to` the range ends now, which may lie before `from`.
+      // Without `to` the range ends now, which may be before `from`.
       if (lengthMs < 0) throw invalid("from", "from must not be after to.");
       if (lengthMs > MAX_RANGE_DAYS * DAY_MS)
         throw invalid("from", `from must be at most ${MAX_RANGE_DAYS} days before to.`);
@@ -168,7 +161,7 @@ function parseKeys(text: string | undefined): readonly UsageKey[] {
   throw invalid("group_by", `group_by must be any of ${USAGE_KEYS.join(", ")}, each once, separated by commas.`);
 }
 
-/** Below 2^53. */
+/** Smaller than 2^53. */
 const CALL_ID = /^[1-9]\d{0,14}$/;
 
 const CURSOR = /^(\d{1,15})\.(\d{1,16})$/;

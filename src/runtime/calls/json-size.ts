@@ -1,12 +1,11 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 
-/** What an exact number is taken to measure: its digits are not to be had without writing it. */
+/** An estimate, because the digits of an exact number are only known after printing it. */
 const EXACT_NUMBER_BYTES = 20;
 
 /**
- * About how many bytes a JSON value takes when written, without writing it: strings count their UTF-16 units.
- *
- * Walks with a list of its own, since values of upstreams may be nested deeper than the stack.
+ * Estimates the size of a value as JSON without printing it; strings count UTF-16 units. Uses its own stack, because
+ * upstream values can be nested deeper than the call stack allows.
  */
 export function jsonSize(value: JsonValue): number {
   const open: (JsonValue[] | JsonObject)[] = [];

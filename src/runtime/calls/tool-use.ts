@@ -19,30 +19,29 @@ import {
 import type { Sessions } from "../sessions/sessions.ts";
 import type { CallableTool, ToolView, ToolViews } from "../tools/tools-in-view.ts";
 
-/** How long a listing waits for the very first tools of a connection, in milliseconds: without them it is incomplete. */
+/** How long a list waits for the first tools of a connection, in milliseconds. After that it is returned without them. */
 const LIST_WAIT_MS = 10_000;
-/** How long a call waits for those of connections it may not even mean, in milliseconds. */
+/** How long a call waits for the first tools of a connection, in milliseconds. The call may be for another connection. */
 const CALL_WAIT_MS = 2_000;
 
-/** How one call is made. */
 export interface UseOptions {
-  /** Aborted by whoever ends the call early: its caller or its deadline. */
+  /** Aborted when the caller cancels or the deadline passes. */
   readonly controller: AbortController;
   readonly relay?: Relay | undefined;
-  /** Looks at the tool once the name is settled, before anything else; what it throws ends the call. */
+  /** Called when the name is resolved, before any other check. Its error ends the call. */
   readonly inspect?: ((callable: CallableTool) => void) | undefined;
 }
 
 /**
- * Tools as a principal lists and calls them; the domain behind every runtime face. The session is the principal's own, or
- * undefined in a protocol without sessions, where nothing is remembered between calls.
+ * Lists and calls tools for all protocol handlers. `session` is a session of the principal, or undefined in a protocol
+ * without sessions.
  */
 export interface ToolUse {
-  /** A page of the tools that the principal may use, by name. Throws `invalid` for a cursor that is not ours. */
+  /** Returns a page of the tools that the principal may use, sorted by name. Throws `invalid` for an unknown cursor. */
   list(principal: Principal, session: Session | undefined, cursor: string | undefined): Promise<ToolPage>;
-  /** Every tool that `list` would give now, without claiming names. The same array until something changes. */
+  /** Returns all tools that `list` would return, without claiming names. Returns the same array until something changes. */
   all(principal: Principal, session: Session | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
-  /** Calls a tool. What goes wrong in it or its upstream is a result with `isError`; an unknown tool throws `not_found`. */
+  /** Calls a tool. Failures of the tool or its upstream are results with `isError`; an unknown tool throws `not_found`. */
   call(
     principal: Principal,
     session: Session | undefined,
@@ -52,7 +51,6 @@ export interface ToolUse {
   ): Promise<CallResult>;
 }
 
-/** What using tools needs. */
 export interface ToolUseDeps {
   readonly sessions: Sessions;
   readonly views: ToolViews;
@@ -60,16 +58,19 @@ export interface ToolUseDeps {
   readonly toolSearchMode: ToolSearchMode;
 }
 
-/** The use of tools. A warm call asks the database nothing: session, view and compiled schema are in memory. */
+/** A repeated call sends no query: session, view and compiled schema are cached. */
 export function createToolUse(deps: ToolUseDeps): ToolUse {
   const { sessions, views, caller, toolSearchMode } = deps;
   const sessionTools = createSessionTools();
   const pages = createToolPages();
 
-  /** Has the session remember what it must before the call goes out; false when that came to nothing. */
+  /**
+   * Stores the name and the connection of a call in the session. Returns false when the connection was deleted or
+   * another connection has the name.
+   */
   async function remember(session: Session, callable: CallableTool, bare: boolean, isSent: boolean): Promise<boolean> {
     const { tool, connection } = callable;
-    // A bound session sees one connection and ends with it: there is nothing to remember.
+    // A bound session has only one connection and ends with it.
     if (session.connectionId !== undefined) return true;
     const isNamed = !bare || session.bareNameOwners.get(tool.id) === connection.id;
     if (isNamed && (!isSent || session.calledConnectionIds.has(connection.id))) return true;
@@ -77,11 +78,11 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
       bareNameOwners: new Map(isNamed ? [] : [[tool.id, connection.id]]),
       calledConnectionId: isSent ? connection.id : undefined,
     });
-    // Undefined: the connection was deleted just now. Another owner: another replica listed the name first.
+    // The connection was deleted, or another replica claimed the name for another connection.
     return claimed !== undefined && (!bare || claimed.bareNameOwners.get(tool.id) === connection.id);
   }
 
-  /** What is listed now: the tools in view, or in place of very many of them the two that find and call them. */
+  /** Returns the visible tools, or `find_tools` and `call_tool` instead of a long list. */
   function listed(
     principal: Principal,
     session: Session | undefined,
@@ -93,7 +94,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     return searched ? META_TOOLS : tools;
   }
 
-  /** Has the session remember the bare names among those just found; answers what decides names from then on. */
+  /** Claims the bare names of found tools. Returns the name owners after that. */
   async function rememberFound(
     session: Session | undefined,
     view: ToolView,
@@ -121,7 +122,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     return foundResult(found, totalCount);
   }
 
-  /** Calls what the arguments name like any other call; a name that means nothing is for the model to mend. */
+  /** Calls the tool that the arguments name. An unknown name is a result that the model can correct. */
   async function callInner(
     principal: Principal,
     session: Session | undefined,
@@ -131,7 +132,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     const inner = toolSearchMode.readCallTool(args);
     if (inner.kind === "refused") return inner.result;
     try {
-      // `inspect` is about the tool that the client named, which is `call_tool`.
+      // `inspect` applies to the tool that the client named, which is `call_tool`.
       return await use.call(principal, session, inner.name, inner.args, { ...options, inspect: undefined });
     } catch (thrown) {
       if (!(thrown instanceof UnknownTool)) throw thrown;
