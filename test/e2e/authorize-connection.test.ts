@@ -28,7 +28,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-test("a server that asks for a login is authorised in a browser, and an agent calls its tool", async () => {
+test("an owner authorizes a connection in the browser, and an agent then calls its tool", async () => {
   const { email, password } = await service.command("account", "create", "--email", "ada@example.com");
   const scope = "mgmt.read mgmt.write mcp.read mcp.write";
   const { token } = await service.command("pat", "create", "--account", String(email), "--scope", scope);
@@ -48,7 +48,7 @@ test("a server that asks for a login is authorised in a browser, and an agent ca
     return isJsonObject(connection) ? connection : {};
   };
 
-  // Nobody says that the server asks for a login: the verification finds out.
+  // The verification detects that the server requires a login.
   const created = await call("POST", "", { server_type: "mcp", name: "Acme", configuration: { url: upstream.url } });
   const id = String(created["server_id"]);
   expect(created).toMatchObject({ status: "active" });

@@ -17,10 +17,10 @@ let database: TestDatabase;
 let service: Service;
 let accounts: TestAccounts;
 let owner: Owner;
-/** What reached BambooHR with the right key. */
+/** Requests that reached BambooHR with the valid key. */
 const asked: string[] = [];
 
-/** In front of Prism, which takes any key: what does not carry the right one is refused as BambooHR refuses it. */
+/** A proxy in front of Prism, which accepts any key. It rejects wrong keys like BambooHR does. */
 const door: Server = createServer((request, response) => {
   if (request.headers.authorization === BASIC) void pass(request, response);
   else response.writeHead(401, { "content-type": "text/plain" }).end();
@@ -69,7 +69,7 @@ const create = (key?: string): Promise<string> =>
     configuration: { company_domain: "acme", ...(key !== undefined && { api_token: key }) },
   });
 
-test("pending becomes verified before the eyes of who watches, over server-sent events and gRPC", async () => {
+test("watches over server-sent events and gRPC see a key change from pending to verified", async () => {
   const id = await create();
   const watches = [
     watchRest(service.url, owner.token),
@@ -87,12 +87,12 @@ test("pending becomes verified before the eyes of who watches, over server-sent 
   for (const watch of watches) {
     expect(await watch.event(({ event }) => event === "deleted", "deleted")).toMatchObject({ server_id: id });
   }
-  // A watch of one connection ends with it; a watch of the account goes on.
+  // A watch of one connection ends with it; a watch of the account continues.
   expect(await Promise.all([watches[1]?.ended, watches[3]?.ended])).toEqual([undefined, undefined]);
   for (const watch of watches) watch.close();
 });
 
-test("a wrong key fails, and a right one mends it", async () => {
+test("sets a wrong key to failed, and a valid one to verified", async () => {
   const id = await create("wrong");
   await owner.waitFor(id, "failed");
   const { connection } = await owner.call("GetConnection", { server_id: id, view: "detailed" });
@@ -105,7 +105,7 @@ test("a wrong key fails, and a right one mends it", async () => {
   await owner.call("DeleteConnection", { server_id: id });
 });
 
-test("access decides which tools are listed, and each kind is called", async () => {
+test("lists the tools that the access level allows and calls tools of each kind", async () => {
   const id = await create(KEY);
   await owner.waitFor(id, "verified");
   const all = await owner.toolNames(id);

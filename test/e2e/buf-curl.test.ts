@@ -11,7 +11,7 @@ let database: TestDatabase;
 let service: Service;
 let accounts: TestAccounts;
 let token: string;
-/** An empty folder: whatever buf knows it has from the service. */
+/** An empty folder, so that buf knows only what the service returns. */
 let folder: string;
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ async function bufCurl(...args: readonly string[]): Promise<{ readonly code: unk
   return { code, output };
 }
 
-test("buf lists the services by reflection alone", async () => {
+test("buf lists the services through server reflection", async () => {
   const { code, output } = await bufCurl("--list-services", service.url);
   expect(code).toBe(0);
   expect(output.trim().split("\n")).toEqual(
@@ -47,7 +47,7 @@ test("buf lists the services by reflection alone", async () => {
   );
 });
 
-test("buf lists the methods by reflection alone", async () => {
+test("buf lists the methods through server reflection", async () => {
   const { output } = await bufCurl("--list-methods", service.url);
   for (const method of [
     "CreateConnection",
@@ -62,7 +62,7 @@ test("buf lists the methods by reflection alone", async () => {
   }
 });
 
-test.each(["grpc", "grpcweb", "connect"])("buf calls by reflection over %s", async (protocol) => {
+test.each(["grpc", "grpcweb", "connect"])("buf calls an RPC through server reflection over %s", async (protocol) => {
   const path = `${service.url}/patchbay.v1.ConnectionService/`;
   const authorization = ["-H", `authorization: Bearer ${token}`];
   const created = await bufCurl(
@@ -88,7 +88,7 @@ test.each(["grpc", "grpcweb", "connect"])("buf calls by reflection over %s", asy
   });
 });
 
-test("health is told without a token", async () => {
+test("the health service requires no token", async () => {
   const { code, output } = await bufCurl(
     "--protocol",
     "grpc",

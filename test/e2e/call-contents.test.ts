@@ -19,7 +19,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   upstream = await startUpstream();
   upstream.key = KEY;
-  // So many that an account can have them searched.
+  // Enough tools for the account to enable tool search.
   upstream.tools = Array.from({ length: 120 }, (_, index) => describeTool(`tool_${index}`));
   const masterKeys = createMasterKeys();
   const env = { OUTBOUND_ALLOW: upstream.host, PUBLIC_URL: "http://patchbay.example", LOG_LEVEL: "trace" };
@@ -35,10 +35,10 @@ afterAll(async () => {
   await Promise.all([upstream?.close(), database?.close()]);
 });
 
-test("calls are kept alike over every protocol, sealed, and by the replica that did not hear the owner itself", async () => {
+test("keeps the contents of calls encrypted over every protocol, also on a replica that did not receive the setting", async () => {
   const token = await (await accounts.create()).token();
   const [here, there] = replicas.map(({ url }) => ({ url, ...createProtocolClient("rest", url) }));
-  if (here === undefined || there === undefined) throw new Error("two replicas were started");
+  if (here === undefined || there === undefined) throw new Error("expected two replicas");
   const configuration = { url: upstream.url, api_token: KEY };
   const created = await here.call("CreateConnection", { token, input: { server_type: "mcp", configuration } });
   const { server_id: id } = created.body as { server_id: string };

@@ -14,11 +14,13 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** A third party that never answers a call, over plain HTTP or as an MCP server, and sees when it is no longer asked. */
+/**
+ * An upstream that never answers a call, over plain HTTP or as an MCP server, and detects when the request is aborted.
+ */
 interface SlowUpstream {
   readonly host: string;
   readonly server: Server;
-  /** Calls that came, and calls that were broken off before there was an answer. */
+  /** Calls received, and calls aborted before a response. */
   readonly seen: { asked: number; aborted: number };
 }
 
@@ -112,8 +114,8 @@ describe.each(["openapi", "mcp"])("a call to an upstream of type %s", (serverTyp
   const aborted = () =>
     until(() => Promise.resolve(upstream.seen.aborted === 1), { what: "the upstream sees its request broken off" });
 
-  // First: the first call of all, which reads the document, may take longer than the deadlines of the others.
-  test("ends there when a gRPC caller cancels", async () => {
+  // Runs first: the first call reads the document and may exceed the deadlines of the other tests.
+  test("is aborted upstream when a gRPC caller cancels", async () => {
     const client = createClient(RuntimeService, createGrpcTransport({ baseUrl: service.url }));
     const controller = new AbortController();
     const call = client.callTool({ name }, { headers, signal: controller.signal }).catch(ConnectError.from);
@@ -123,8 +125,8 @@ describe.each(["openapi", "mcp"])("a call to an upstream of type %s", (serverTyp
     expect(await call).toMatchObject({ code: Code.Canceled });
   });
 
-  test("ends there when a gRPC caller's deadline passes, and the caller hears of the deadline", async () => {
-    // The raw protocol: a client's own clock would reset the stream, and what is wanted is the server's.
+  test("is aborted upstream when a gRPC caller's deadline passes, and the caller receives deadline_exceeded", async () => {
+    // Uses raw HTTP/2, because a client's own timer would reset the stream before the server's deadline.
     const session = connectH2(service.url);
     const stream = session.request({
       ...headers,
@@ -146,7 +148,7 @@ describe.each(["openapi", "mcp"])("a call to an upstream of type %s", (serverTyp
     session.close();
   });
 
-  test("ends there when a gRPC client's own deadline passes", async () => {
+  test("is aborted upstream when a gRPC client's own deadline passes", async () => {
     const client = createClient(RuntimeService, createGrpcTransport({ baseUrl: service.url }));
     const call = client.callTool({ name }, { headers, timeoutMs: 1_500 }).catch(ConnectError.from);
     await asked();
@@ -154,7 +156,7 @@ describe.each(["openapi", "mcp"])("a call to an upstream of type %s", (serverTyp
     expect(await call).toMatchObject({ code: Code.DeadlineExceeded });
   });
 
-  test("ends there when a Connect caller's deadline passes", async () => {
+  test("is aborted upstream when a Connect caller's deadline passes", async () => {
     const call = fetch(service.url + CALL_PATH, {
       method: "POST",
       headers: { ...headers, "content-type": "application/json", "connect-timeout-ms": "1500" },
@@ -165,7 +167,7 @@ describe.each(["openapi", "mcp"])("a call to an upstream of type %s", (serverTyp
     expect(await (await call).json()).toMatchObject({ code: "deadline_exceeded" });
   });
 
-  test.each(["/mcp/tools/call", CALL_PATH])("ends there when a caller of %s goes away", async (path) => {
+  test.each(["/mcp/tools/call", CALL_PATH])("is aborted upstream when a caller of %s disconnects", async (path) => {
     const controller = new AbortController();
     const call = fetch(service.url + path, {
       method: "POST",

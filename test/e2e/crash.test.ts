@@ -28,14 +28,14 @@ afterAll(async () => {
   await database?.close();
 });
 
-/** Keeps a table locked against every reader and writer while `during` runs. */
+/** Locks a table against all readers and writers while `during` runs. */
 async function whileLocked(table: string, during: () => Promise<void>): Promise<void> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   try {
     await client.query(`begin; lock table ${table} in access exclusive mode`);
     await during();
-    // PostgreSQL would carry out what a dead process asked for last: its network notices with delay, as when a machine dies.
+    // PostgreSQL would still execute the last statement of a dead process, as after a machine failure.
     await client.query("select pg_terminate_backend(pid) from pg_locks where not granted and relation = $1::regclass", [
       table,
     ]);
@@ -45,13 +45,13 @@ async function whileLocked(table: string, during: () => Promise<void>): Promise<
   }
 }
 
-/** Whether somebody waits for a lock on a table. */
+/** Returns whether a statement waits for a lock on the table. */
 async function isAwaited(table: string): Promise<boolean> {
   const rows = await accounts.query("select from pg_locks where not granted and relation = $1::regclass", [table]);
   return rows.length > 0;
 }
 
-/** What is left of a connection, by table. */
+/** The number of remaining rows of a connection, by table. */
 async function remains(id: string): Promise<Record<string, unknown>> {
   const [row] = await accounts.query(
     `select (select count(*)::int from connection where id = $1) as connections,
@@ -69,7 +69,7 @@ async function remains(id: string): Promise<Record<string, unknown>> {
 const WHOLE = { connections: 1, secrets: 1, clients: 1, tool_lists: 1, sessions: 1, calls: 1, tombstones: 0 };
 const NOTHING = { connections: 0, secrets: 0, clients: 0, tool_lists: 0, sessions: 0, calls: 0, tombstones: 1 };
 
-/** A connection with everything that belongs to one. */
+/** Creates a connection with a row in every related table. */
 async function whole(): Promise<{ readonly id: string; readonly session: Readonly<Record<string, string>> }> {
   const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url, api_token: "some-key" } });
   await owner.waitFor(id, "verified");
@@ -80,7 +80,7 @@ async function whole(): Promise<{ readonly id: string; readonly session: Readonl
   return { id, session };
 }
 
-test("a verification that was cut off is done after the restart", async () => {
+test("an interrupted verification completes after the restart", async () => {
   let release = (): void => {};
   upstream.gate = new Promise((resolve) => (release = resolve));
   const asked = upstream.asked.length;
@@ -94,7 +94,7 @@ test("a verification that was cut off is done after the restart", async () => {
   await owner.waitFor(id, "verified");
 });
 
-test("a deletion that was cut off has not happened, and can be done again", async () => {
+test("an interrupted deletion has no effect and can be repeated", async () => {
   const { id, session } = await whole();
   await whileLocked("connection_tombstone", async () => {
     const deletion = owner.call("DeleteConnection", { server_id: id }).catch(() => undefined);
@@ -110,7 +110,7 @@ test("a deletion that was cut off has not happened, and can be done again", asyn
   expect(await remains(id)).toEqual(NOTHING);
 });
 
-test("a purge that was cut off is done after the restart, and nobody sees the connection meanwhile", async () => {
+test("an interrupted purge completes after the restart, and the connection stays invisible meanwhile", async () => {
   const { id } = await whole();
   await whileLocked("call_record", async () => {
     await owner.call("DeleteConnection", { server_id: id });
@@ -128,7 +128,7 @@ test("a purge that was cut off is done after the restart, and nobody sees the co
   expect(await remains(id)).toEqual(NOTHING);
 });
 
-test("a session survives the death of the service", async () => {
+test("a session survives a crash of the service", async () => {
   const { id, session } = await whole();
   await service.kill();
   await service.start();

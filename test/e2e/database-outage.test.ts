@@ -23,7 +23,7 @@ let client: { readonly clientId: string; readonly clientSecret: string };
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "patchbay-outage-"));
-  // A cluster of its own, so that no other test stands still with it.
+  // A separate cluster, so that other tests are not affected.
   postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: "silent" }) });
   proxy = await startStallingProxy(postgres.url);
   service = await startService({ databaseUrl: proxy.url });
@@ -50,7 +50,7 @@ const requestToken = (): Promise<Response> =>
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
 
-/** What a request of each kind is answered with. */
+/** The response to a request of each kind. */
 async function askEverything(session: Readonly<Record<string, string>>): Promise<Readonly<Record<string, unknown>>> {
   const api = async (name: "rest" | "connect" | "grpc" | "grpc-web") =>
     (await createProtocolClient(name, service.url).call("ListConnections", { token })).status;
@@ -71,7 +71,7 @@ async function askEverything(session: Readonly<Record<string, string>>): Promise
   return { rest, connect, grpc, legacy: legacy.status, modern: modern.status, tokens: tokens.status, login };
 }
 
-test("while PostgreSQL is frozen every protocol answers 503, and afterwards serves again by itself", async () => {
+test("returns 503 over every protocol while PostgreSQL is frozen, and recovers automatically", async () => {
   const session = await createWire(service.url, token).open();
   const before = await askEverything(session);
   expect(before).toMatchObject({ rest: 200, legacy: 200, modern: 200, tokens: 200 });
@@ -79,7 +79,7 @@ test("while PostgreSQL is frozen every protocol answers 503, and afterwards serv
     Number((await readFile(join(dataDir, "postgres", "data", "postmaster.pid"), "utf8")).split("\n")[0]),
   );
   try {
-    // Until the listener is known to be silent, what is in memory is served from there.
+    // Until the service detects that the listener is silent, it serves cached data.
     await until(async () => (await readiness()) === 503, { what: "it is not ready" });
     expect(await askEverything(session)).toEqual({
       rest: 503,
@@ -97,7 +97,7 @@ test("while PostgreSQL is frozen every protocol answers 503, and afterwards serv
   expect(await askEverything(session)).toEqual(before);
 }, 120_000);
 
-test("when open connections to the database vanish without a word, it is not ready, and recovers by itself", async () => {
+test("reports not ready when open database connections vanish silently, and recovers automatically", async () => {
   const session = await createWire(service.url, token).open();
   const before = await askEverything(session);
   proxy.stall();

@@ -21,7 +21,7 @@ let owner: Owner;
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "patchbay-restart-"));
-  // The cluster of this test alone; what started it brings it up again when it dies, on the same port.
+  // A separate cluster. Its starter restarts it on the same port when it dies.
   [postgres, upstream] = await Promise.all([
     startEmbeddedPostgres({ dataDir, log: pino({ level: "silent" }) }),
     startUpstream(),
@@ -43,7 +43,7 @@ async function postmaster(): Promise<number> {
   return Number((await readFile(join(dataDir, "postgres", "data", "postmaster.pid"), "utf8")).split("\n")[0]);
 }
 
-/** Callers that call one after the other until they are told to stop; what they were answered. */
+/** Callers that repeat calls until stopped, and the responses they received. */
 function load(
   callerCount: number,
   call: () => Promise<{ readonly status: number | string; readonly message: string }>,
@@ -70,7 +70,7 @@ function load(
 }
 
 test.each(["SIGINT", "SIGQUIT"] as const)(
-  "after PostgreSQL went down by %s under load the service recovers by itself",
+  "recovers automatically after PostgreSQL stops by %s under load",
   async (signal) => {
     const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
     await owner.waitFor(id, "verified");
@@ -81,7 +81,7 @@ test.each(["SIGINT", "SIGQUIT"] as const)(
     const loads = [
       load(4, () => rest.call("ListConnections", { token })),
       load(4, () => grpc.call("GetConnection", { token, input: { server_id: id } })),
-      // One alone: several that change the same connection get in each other's way by design.
+      // Only one caller, because concurrent changes of one connection conflict by design.
       load(1, () =>
         rest.call("UpdateConnection", { token, input: { server_id: id, description: String(Math.random()) } }),
       ),
@@ -95,7 +95,7 @@ test.each(["SIGINT", "SIGQUIT"] as const)(
       );
       const since = loads.flatMap(({ statuses }, index) => statuses.slice(from[index]));
       const wrong = since.filter((status) => status !== "ok");
-      if (wrong.length > 0) throw new Error(`not right yet: ${[...new Set(wrong)].join(", ")}`);
+      if (wrong.length > 0) throw new Error(`unexpected responses: ${[...new Set(wrong)].join(", ")}`);
       return true;
     };
     await settled();
@@ -106,11 +106,11 @@ test.each(["SIGINT", "SIGQUIT"] as const)(
     await until(settled, { withinMs: 40_000, what: "every answer is right again" });
     await Promise.all(loads.map((each) => each.stop()));
 
-    // What failed meanwhile failed as what it was: the server's trouble, told in a sentence.
+    // Failures during the outage are server errors with a message.
     const failures = loads.flatMap(({ statuses }) => statuses).filter((status) => status !== "ok");
     for (const failure of failures) expect(failure).toMatch(/^(50[03]|internal|unavailable) \S+/);
 
-    // Jobs, notifications and revocation work again, too.
+    // Jobs, notifications and revocation work again.
     const another = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
     await owner.waitFor(another, "verified");
     const watch = watchRest(service.url, owner.token, another);
@@ -133,7 +133,7 @@ test.each(["SIGINT", "SIGQUIT"] as const)(
   120_000,
 );
 
-/** The account of whoever's token is used, by its `sub`. */
+/** The account of a token, by its `sub`. */
 function email(): Promise<string> {
   const payload = JSON.parse(Buffer.from(owner.token.split(".")[1] ?? "", "base64url").toString()) as { sub: string };
   return Promise.resolve(payload.sub);

@@ -32,7 +32,7 @@ afterAll(async () => {
   await database?.close();
 });
 
-test("the reference server's tools are listed with their schemas", async () => {
+test("lists the tools of the MCP reference server with their schemas", async () => {
   expect(await rest.toolNames(id)).toEqual(expect.arrayContaining(["echo", "get-sum", "get-tiny-image"]));
   const { tools } = await rest.call("ListTools", {}, await rest.open());
   expect(tools).toContainEqual(
@@ -43,7 +43,7 @@ test("the reference server's tools are listed with their schemas", async () => {
   );
 });
 
-test.each(["rest", "grpc"] as const)("text, sums and images come through over %s", async (protocol) => {
+test.each(["rest", "grpc"] as const)("returns text, sums and images over %s", async (protocol) => {
   const owner = protocol === "rest" ? rest : grpc;
   const session = await owner.open();
   const echo = await owner.call("CallTool", { name: "echo", arguments: { message: "hello ✓" } }, session);
@@ -67,7 +67,7 @@ test.each(["rest", "grpc"] as const)("text, sums and images come through over %s
   expect(structured).toMatchObject({ isError: false, structuredContent: { temperature: expect.any(Number) } });
 });
 
-test("arguments against the tool's schema are a result that a model can mend", async () => {
+test("returns an error result for invalid arguments that a model can correct", async () => {
   const result = await rest.call("CallTool", { name: "get-sum", arguments: { a: "two" } }, await rest.open());
   expect(result).toMatchObject({
     isError: true,
@@ -75,7 +75,7 @@ test("arguments against the tool's schema are a result that a model can mend", a
   });
 });
 
-test("a session that the upstream lost is opened anew without anybody noticing", async () => {
+test("reopens a session that the upstream lost, without an error for the caller", async () => {
   const session = await rest.open();
   await rest.call("CallTool", { name: "echo", arguments: { message: "before" } }, session);
   await everything.restart();
@@ -83,7 +83,7 @@ test("a session that the upstream lost is opened anew without anybody noticing",
   expect(result).toEqual({ content: [{ type: "text", text: "Echo: after" }], isError: false });
 });
 
-test("while the upstream is down its last list is served, and calls say what is wrong", async () => {
+test("serves the last known list while the upstream is down, and explains the failure of calls", async () => {
   const before = await rest.toolNames(id);
   const session = await rest.open();
   await everything.stop();
@@ -93,7 +93,7 @@ test("while the upstream is down its last list is served, and calls say what is 
   const result = await rest.call("CallTool", { name: "echo", arguments: { message: "x" } }, session);
   expect(result).toMatchObject({ isError: true, content: [{ type: "text", text: expect.stringMatching(/\w+ \w+/) }] });
 
-  // The list is in the database: a service that never saw the upstream serves it too.
+  // The list is in the database, so a new service that never reached the upstream serves it as well.
   await service.stop();
   await service.start();
   expect(await rest.toolNames(id)).toEqual(before);

@@ -40,21 +40,21 @@ async function npmPatchbay(...args: readonly string[]): Promise<Record<string, u
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-test("npm start serves at once, says how to begin, and what it says works", async () => {
+test("npm start serves immediately and prints commands that work", async () => {
   const service = await npmStart();
   try {
-    // It follows the line that was waited for.
+    // The commands follow the line that the test waited for.
     await until(() => Promise.resolve(service.stdout().endsWith(" help\n")), { what: "how to begin" });
     expect(service.stdout()).toContain(`patchbay listening on ${url}\n`);
     for (const word of ["account", "password", "client id", "client secret"])
       expect(service.stdout()).toMatch(new RegExp(`^  ${word} +\\S+$`, "m"));
 
-    // The printed commands, to the letter.
+    // The printed commands, unchanged.
     const script = /^ {2}TOKEN=[\s\S]*?mcp-servers$/m.exec(service.stdout())?.[0] ?? "";
     const { stdout } = await runChild({ command: "bash", args: ["-ec", script], env });
     expect(stdout).toBe('{"success":true,"data":[]}');
 
-    // The command line beside it, as the operator's interface has it.
+    // The operator's command line.
     const account = await npmPatchbay("account", "create", "--email", "a@example.com");
     expect(account).toEqual({ account_id: expect.any(String), email: "a@example.com", password: expect.any(String) });
     const client = await npmPatchbay(
@@ -88,7 +88,7 @@ test("npm start serves at once, says how to begin, and what it says works", asyn
   }
 }, 60_000);
 
-test("a personal access token carries the specification's claims", async () => {
+test("a personal access token carries the claims of the specification", async () => {
   const { token } = await npmPatchbay("pat", "create", "--account", "a@example.com", "--scope", "mgmt.read mcp.read");
   const [, payload = ""] = String(token).split(".");
   expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toEqual({
@@ -109,7 +109,7 @@ test("a personal access token carries the specification's claims", async () => {
   });
 });
 
-test("the second start says nothing of credentials, keeps everything, and SIGTERM ends it with 0", async () => {
+test("the second start prints no credentials and keeps all data, and SIGTERM ends it with exit code 0", async () => {
   const service = await startChild({
     command: process.execPath,
     args: ["src/start.js"],
@@ -125,7 +125,7 @@ test("the second start says nothing of credentials, keeps everything, and SIGTER
   }
 });
 
-test("generated keys are for their owner alone", async () => {
+test("only the owner can read generated key files", async () => {
   const keys = join(dataDir, "keys");
   expect((await stat(keys)).mode & 0o777).toBe(0o700);
   const files = await readdir(keys);
@@ -144,7 +144,7 @@ test.each([
     /OIDC_ISSUER must start with https/,
   ],
   [{ OIDC_CREATE_ACCOUNTS: "maybe" }, /OIDC_CREATE_ACCOUNTS/],
-])("a wrong setting %j ends it with one line that names it", async (wrong, line) => {
+])("an invalid setting %j ends the start with one line that names it", async (wrong, line) => {
   const { code, output } = await runChild({
     command: process.execPath,
     args: ["src/start.js"],
@@ -154,7 +154,7 @@ test.each([
   expect(output.trim().split("\n")).toEqual([expect.stringMatching(line)]);
 });
 
-test("a start that fails says why in one line, ends, and leaves no database running", async () => {
+test("a failed start prints its reason in one line and leaves no database running", async () => {
   const broken = { ...env, INTEGRATION_BASE_URLS: "nope=http://127.0.0.1:1" };
   const { code, output } = await runChild({ command: "npm", args: ["run", "-s", "start"], env: broken });
   expect([code, output]).toEqual([

@@ -17,7 +17,7 @@ let service: Service;
 let owner: Owner;
 let person: Decider;
 let client: CodeClient;
-/** Two connections of the person's, and one of somebody else's. */
+/** Two connections of the person, and one of another account. */
 let [first, second, foreign] = ["", "", ""];
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ async function newPerson(email: string): Promise<{ person: Decider; owner: Owner
 
 const ALL_SCOPES = "mgmt.read mgmt.write mcp.read mcp.write";
 
-/** An access token that the person allows, for a resource below the service's address, on connections of their choice. */
+/** Returns an access token that the person granted for a resource of the service, on selected connections. */
 async function tokenFor(
   path: string | undefined,
   connections?: readonly string[],
@@ -87,8 +87,11 @@ async function statusOf(method: string, path: string, token: string, body?: obje
 const INITIALIZE = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "n", version: "1" } };
 const RPC = { jsonrpc: "2.0", id: 1, method: "initialize", params: INITIALIZE };
 
-describe("the audience (DESIGN §6): a token is honoured where it is for, whatever its scopes", () => {
-  /** What each resource's token meets at: management, the REST runtime, /mcp, its connection's address, another's. */
+describe("the audience of a token (DESIGN §6) limits where it is accepted, regardless of its scopes:", () => {
+  /**
+   * The status of each resource's token at: management, the REST runtime, /mcp, its connection's address, another
+   * connection's address.
+   */
   const EXPECTED: readonly (readonly [string, () => string | undefined, readonly number[]])[] = [
     ["nothing in particular", () => undefined, [200, 200, 200, 200, 200]],
     ["the service", () => "", [200, 200, 200, 200, 200]],
@@ -113,13 +116,13 @@ describe("the audience (DESIGN §6): a token is honoured where it is for, whatev
   });
 });
 
-describe("a grant on chosen connections shows those and no others", () => {
+describe("a grant for selected connections shows only those", () => {
   let token: string;
   beforeAll(async () => {
     token = await tokenFor(undefined, [second]);
   });
 
-  test("in the list, on every protocol", async () => {
+  test("in the list, over every protocol", async () => {
     for (const api of createProtocolClients(service.url)) {
       const outcome = await api.call("ListConnections", { token });
       const { data } = Object(outcome.body) as { data: { id: number }[] };
@@ -132,7 +135,7 @@ describe("a grant on chosen connections shows those and no others", () => {
     expect(page.body).toMatchObject({ total_count: 1, has_more: false });
   });
 
-  test("by id: others are as if they were not there, to read, change, delete and list tools of", async () => {
+  test("by id: other connections return 404 when read, changed, deleted or listed", async () => {
     for (const api of createProtocolClients(service.url)) {
       for (const operation of ["GetConnection", "UpdateConnection", "DeleteConnection", "ListConnectionTools"]) {
         const theirs = await api.call(operation, { token, input: { server_id: first } });
@@ -148,7 +151,7 @@ describe("a grant on chosen connections shows those and no others", () => {
     }
   });
 
-  test("new ones cannot be made with it", async () => {
+  test("and cannot create new ones", async () => {
     const input = { server_type: "mcp", configuration: { url: everything.url } };
     for (const api of createProtocolClients(service.url)) {
       const { message } = await api.call("CreateConnection", { token, input });
@@ -156,7 +159,7 @@ describe("a grant on chosen connections shows those and no others", () => {
     }
   });
 
-  test("in the runtime: their tools alone, by their bare names, and no call to others", async () => {
+  test("in the runtime: lists their tools by bare names and refuses calls to others", async () => {
     for (const api of createProtocolClients(service.url)) {
       const opened = await api.call("Initialize", { token, input: INITIALIZE });
       const headers = { "x-session-id": String((Object(opened.body) as Record<string, unknown>)["sessionId"]) };
@@ -171,7 +174,7 @@ describe("a grant on chosen connections shows those and no others", () => {
     expect(await statusOf("POST", `/mcp/${second}`, token, RPC)).toBe(200);
   });
 
-  test("in the history: its own calls alone", async () => {
+  test("in the history: lists only its own calls", async () => {
     const everywhere = await tokenFor(undefined);
     const api = createProtocolClient("rest", service.url);
     for (const id of [first, second]) {
@@ -192,7 +195,7 @@ describe("a grant on chosen connections shows those and no others", () => {
     expect(await idsOf(token)).toEqual(new Set([second]));
   });
 
-  test("in the watch: its own changes alone", async () => {
+  test("in the watch: sends only its own changes", async () => {
     const controller = new AbortController();
     const response = await fetch(`${service.url}/api/v1/mcp-servers/events`, {
       headers: { authorization: `Bearer ${token}`, accept: "text/event-stream" },
@@ -204,7 +207,7 @@ describe("a grant on chosen connections shows those and no others", () => {
     const readUntil = async (word: string): Promise<void> => {
       while (!seen.includes(word)) {
         const { value, done } = await reader.read();
-        if (done) throw new Error(`the stream ended with ${seen}`);
+        if (done) throw new Error(`the stream ended after ${seen}`);
         seen += decoder.decode(value);
       }
     };
@@ -218,7 +221,7 @@ describe("a grant on chosen connections shows those and no others", () => {
   });
 });
 
-test("a client under a grant makes and changes no credentials, which would outlive the grant", async () => {
+test("a client under a grant cannot create or change credentials, which would outlive the grant", async () => {
   const token = await tokenFor(undefined);
   const secret = { oauth2_client_secret: "a-secret-that-a-client-would-like-to-keep" };
   const { body } = await createProtocolClient("rest", service.url).call("CreateOAuthClient", {
@@ -235,7 +238,7 @@ test("a client under a grant makes and changes no credentials, which would outli
   expect(tries).toEqual([403, 403, 403, 403]);
 });
 
-test("scopes never widen: a token for reading tools cannot manage", async () => {
+test("a token that can only read tools cannot use the management API", async () => {
   const token = await tokenFor(undefined, undefined, "mcp.read");
   expect(await statusOf("GET", "/api/v1/mcp-servers", token)).toBe(403);
   expect(await statusOf("POST", "/mcp", token, RPC)).toBe(200);

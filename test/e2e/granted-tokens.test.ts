@@ -48,7 +48,7 @@ afterEach(() => {
   upstream.vendor.ttl.accessToken = 3_600;
 });
 
-/** A connection that the person has authorised, and whose tools are there. */
+/** A connection that the person authorized and whose tools are listed. */
 async function authorised(): Promise<string> {
   const created = await owner.call("CreateConnection", {
     server_type: "mcp",
@@ -72,7 +72,7 @@ async function connection(id: string): Promise<JsonObject> {
   return (await owner.call("GetConnection", { server_id: id, view: "detailed" }))["connection"] as JsonObject;
 }
 
-/** The text and the error mark of a call through a connection. */
+/** The text and `isError` of a call through a connection. */
 async function call(
   by: Owner,
   session: Readonly<Record<string, string>>,
@@ -96,8 +96,8 @@ async function statusBecomes(id: string, status: string): Promise<JsonObject> {
   );
 }
 
-describe("a connection whose owner logged in at its third party", () => {
-  test("works on every replica, and 50 calls at the moment of expiry cost one refresh", async () => {
+describe("a connection whose owner logged in at the vendor", () => {
+  test("works on every replica, and refreshes the token once for 50 calls at the time of expiry", async () => {
     const id = await authorised();
     const sessions = [await owner.open(), await elsewhere.open()] as const;
     expect(await call(owner, sessions[0], id, "whoami")).toEqual({ isError: false, text: "Vera" });
@@ -115,7 +115,7 @@ describe("a connection whose owner logged in at its third party", () => {
     expect(upstream.vendor.refreshes() - before).toBe(1);
   });
 
-  test("says that it must be authorised again when its third party ended the authorization, and works again after that", async () => {
+  test("needs authorization after the vendor revoked it, and works again after a new one", async () => {
     const id = await authorised();
     const session = await owner.open();
     const watch = watchRest(there.url, owner.token, id);
@@ -135,7 +135,7 @@ describe("a connection whose owner logged in at its third party", () => {
     expect(await call(owner, session, id, "whoami")).toEqual({ isError: false, text: "Vera" });
   });
 
-  test("keeps its authorization while the token endpoint is down, and says what is wrong meanwhile", async () => {
+  test("keeps its authorization while the token endpoint is down, and reports the problem", async () => {
     const id = await authorised();
     const session = await owner.open();
     upstream.vendor.expireTokens();
@@ -154,7 +154,7 @@ describe("a connection whose owner logged in at its third party", () => {
     });
   });
 
-  test("asks its owner for the scope that a call lacked, works on meanwhile, and reaches it after that", async () => {
+  test("asks the owner for a scope that a call lacked, and keeps working meanwhile", async () => {
     const id = await authorised();
     const session = await owner.open();
     const refused = await call(owner, session, id, "administer");
@@ -172,7 +172,7 @@ describe("a connection whose owner logged in at its third party", () => {
     expect(await call(owner, session, id, "administer")).toMatchObject({ isError: false });
   });
 
-  test("waits for that login when it was connected without a key and the server asks for one", async () => {
+  test("waits for the login if it was created without a key and the server requires one", async () => {
     const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
     const found = await statusBecomes(id, "needs_authorization");
     expect(found).toMatchObject({ auth_method: "oauth2" });
@@ -182,7 +182,7 @@ describe("a connection whose owner logged in at its third party", () => {
     expect(await call(owner, await owner.open(), id, "whoami")).toEqual({ isError: false, text: "Vera" });
   });
 
-  test("without a refresh token is to be authorised again when its token is over", async () => {
+  test("needs authorization when its token expires without a refresh token", async () => {
     upstream.vendor.givesRefreshTokens = false;
     const id = await authorised();
     const session = await owner.open();
@@ -192,7 +192,7 @@ describe("a connection whose owner logged in at its third party", () => {
     await statusBecomes(id, "needs_authorization");
   });
 
-  test("is revoked at its third party when it is deleted", async () => {
+  test("has its tokens revoked at the vendor when it is deleted", async () => {
     const id = await authorised();
     const session = await owner.open();
     await call(owner, session, id, "whoami");
@@ -212,7 +212,7 @@ describe("a connection whose owner logged in at its third party", () => {
   test.each([
     ["recovers where the vendor lets a refresh token be used again", false],
     ["says that it must be authorised again where the vendor does not", true],
-  ])("whose replica is killed between the vendor's answer and the commit %s", async (_, rotates) => {
+  ])("whose replica is killed between the vendor's response and the commit %s", async (_, rotates) => {
     const id = await authorised();
     upstream.vendor.rotates = rotates;
     const session = await elsewhere.open();
@@ -244,7 +244,7 @@ describe("a connection whose owner logged in at its third party", () => {
   });
 });
 
-test("no token is in a log, an answer, the audit log or anywhere in the database as it is", async () => {
+test("no token appears in logs, responses, the audit log or in plain text in the database", async () => {
   const secrets = [...upstream.vendor.secrets].filter((secret) => secret.length > 8);
   expect(secrets.length).toBeGreaterThan(10);
   const answers: unknown[] = [];

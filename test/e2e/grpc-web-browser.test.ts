@@ -14,7 +14,7 @@ let database: TestDatabase;
 let service: Service;
 let accounts: TestAccounts;
 let browser: HeadlessBrowser;
-/** Serves a page of another origin than the service's. */
+/** Serves a page from another origin than the service. */
 let elsewhere: Server;
 let origin: string;
 
@@ -37,7 +37,7 @@ afterAll(async () => {
   await database?.close();
 });
 
-/** What a page would be built from: the gRPC-Web client of Connect and the generated service. */
+/** The page's code: Connect's gRPC-Web client and the generated service. */
 const PROGRAM = `
 import { createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
@@ -76,7 +76,7 @@ async function bundle(): Promise<string> {
     ],
     build: { write: false, rolldownOptions: { input: id, output: { format: "iife" } } },
   });
-  if (!("output" in built)) throw new Error("vite built nothing");
+  if (!("output" in built)) throw new Error("vite produced no output");
   return built.output[0].code;
 }
 

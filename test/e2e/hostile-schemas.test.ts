@@ -9,7 +9,7 @@ import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { describeTool, startUpstream, type Upstream } from "../support/upstream.ts";
 
-/** Fewer than may run over in a minute before an account has to wait. */
+/** Below the number of overruns per minute after which an account must wait. */
 const CASES_PER_ACCOUNT = 4;
 
 interface Tenant {
@@ -35,7 +35,7 @@ async function createTenant(): Promise<Tenant> {
   };
   await until(isVerified, { withinMs: 60_000, everyMs: 100 });
   const session = await owner.open();
-  // The list of tools is fetched before anything is measured by its order.
+  // The list of tools is fetched before the order of calls matters.
   await owner.call("ListTools", {}, session);
   return {
     owner,
@@ -66,7 +66,7 @@ afterAll(async () => {
   await database?.close();
 });
 
-/** What finishes in which order while a tenant calls an ordinary tool. */
+/** The order in which calls finish while a tenant calls an ordinary tool. */
 async function orderOf(request: Promise<unknown>): Promise<readonly string[]> {
   const finished: string[] = [];
   const slow = request.finally(() => finished.push("hostile"));
@@ -79,10 +79,10 @@ async function orderOf(request: Promise<unknown>): Promise<readonly string[]> {
 }
 
 test.each(HOSTILE_CASES.map((each, index) => ({ ...each, index })))(
-  "another tenant's calls finish before the hostile call of $name is refused",
+  "calls of another tenant finish before the hostile call of $name is refused",
   async ({ name, args, isEndless = false, index }) => {
     const tenant = hostile[Math.floor(index / CASES_PER_ACCOUNT)];
-    if (tenant === undefined) throw new Error("there is no tenant for the case");
+    if (tenant === undefined) throw new Error("the case has no tenant");
     const calling = tenant.call(name, args);
     const finished = await orderOf(calling);
     const { content, isError } = await calling;
@@ -90,13 +90,13 @@ test.each(HOSTILE_CASES.map((each, index) => ({ ...each, index })))(
     const isRefused =
       isError === true && isJsonObject(block) && block.text === "The tool's schema is too expensive to check.";
     expect(isRefused || !isEndless, "an endless check is refused").toBe(true);
-    // What is checked within its time may finish at any moment.
+    // Checks within the time limit may finish in any order.
     if (isRefused) expect(finished).toEqual(["ordinary", "ordinary", "ordinary", "hostile"]);
   },
   60_000,
 );
 
-test("a document whose server URL has 80,000 slashes is refused, while another tenant calls tools", async () => {
+test("rejects a document whose server URL has 80,000 slashes, while another tenant calls tools", async () => {
   const spec = {
     openapi: "3.1.0",
     info: { title: "Slashes", version: "1" },

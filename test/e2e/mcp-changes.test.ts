@@ -22,7 +22,7 @@ afterAll(async () => {
 interface Connected {
   readonly names: () => Promise<readonly string[]>;
   readonly told: () => number;
-  /** Resolves when the stream of changes is open, which the client opens by itself. */
+  /** Resolves when the client has opened its stream of notifications. */
   readonly streamOpened: Promise<void>;
 }
 
@@ -70,7 +70,7 @@ async function connectModern(path: string): Promise<Connected> {
 test.each([
   ["v1 SDK", connectLegacy],
   ["v2 SDK, modern", connectModern],
-] as const)("a client of the %s hears that tools were narrowed, and goes on", async (_name, connect) => {
+] as const)("notifies a client of the %s of narrowed access, and the client continues", async (_name, connect) => {
   const id = await world.owner.create({ server_type: "mcp", configuration: { url: world.upstream.url } });
   await world.owner.waitFor(id, "verified");
   const client = await connect(`/mcp/${id}`);
@@ -86,7 +86,7 @@ test.each([
 test.each([
   ["v1 SDK", connectLegacy],
   ["v2 SDK, modern", connectModern],
-] as const)("a client of the %s hears that the upstream has another tool", async (_name, connect) => {
+] as const)("notifies a client of the %s of a new tool of the upstream", async (_name, connect) => {
   const id = await world.owner.create({ server_type: "mcp", configuration: { url: changing.url } });
   await world.owner.waitFor(id, "verified");
   const client = await connect(`/mcp/${id}`);

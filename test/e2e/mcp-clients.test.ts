@@ -17,9 +17,7 @@ let prism: Prism;
 let database: TestDatabase;
 let service: Service;
 let accounts: TestAccounts;
-/** The paths of both connections. */
 const paths = { everything: "", bamboohr: "" };
-/** Tokens of both kinds. */
 const tokens = { "personal access token": "", "client credentials": "" };
 
 beforeAll(async () => {
@@ -70,7 +68,7 @@ interface Tools {
   close(): Promise<void>;
 }
 
-/** Each client, by what it speaks. */
+/** The clients, by protocol revision. */
 const CLIENTS: Readonly<Record<string, (url: URL, token: string) => Promise<Tools>>> = {
   "the v1 SDK": async (url, token) => {
     const client = new Client({ name: "test", version: "1" });
@@ -115,7 +113,7 @@ describe.each(Object.entries(CLIENTS))("%s", (_name, connect) => {
       await client.close();
     });
 
-    test("lists and calls the tools of a contract of ours", async () => {
+    test("lists and calls the tools of a catalog integration", async () => {
       const client = await connect(new URL(service.url + paths.bamboohr), tokens[kind]);
       const names = await client.names();
       expect(names.length).toBeGreaterThan(3);
@@ -164,7 +162,7 @@ describe.each(["legacy", "auto", "modern"])("the Inspector, %s", (era) => {
     });
   });
 
-  test("lists and calls the tools of a contract of ours", async () => {
+  test("lists and calls the tools of a catalog integration", async () => {
     const token = tokens["personal access token"];
     expect(await inspect(era, paths.bamboohr, token, "--method", "tools/list")).toMatchObject({
       tools: expect.arrayContaining([expect.objectContaining({ name: "get_employee_directory" })]),

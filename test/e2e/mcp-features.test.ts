@@ -42,13 +42,13 @@ async function connect(path: string): Promise<Client> {
   const transport = new StreamableHTTPClientTransport(new URL(`${service.url}${path}`), {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
   });
-  // The SDK's own class does not fit its own interface under exactOptionalPropertyTypes.
+  // The SDK's class does not match its own interface under exactOptionalPropertyTypes.
   await client.connect(transport as Parameters<Client["connect"]>[0]);
   onTestFinished(() => client.close());
   return client;
 }
 
-test("one connection's resources are listed and read under their own URIs", async () => {
+test("lists and reads the resources of one connection under their own URIs", async () => {
   const client = await connect(`/mcp/${id}`);
   expect(client.getServerCapabilities()).toMatchObject({
     resources: { subscribe: true, listChanged: true },
@@ -69,7 +69,7 @@ test("one connection's resources are listed and read under their own URIs", asyn
   await expect(client.readResource({ uri: "demo://nowhere" })).rejects.toMatchObject({ code: expect.any(Number) });
 });
 
-test("what two connections offer alike goes by qualified names, and each name reaches its own", async () => {
+test("qualifies the same names of two connections, and each name reaches its own upstream", async () => {
   const client = await connect("/mcp");
   const { prompts } = await client.listPrompts();
   const names = prompts.map(({ name }) => name);
@@ -86,7 +86,7 @@ test("what two connections offer alike goes by qualified names, and each name re
   expect((await client.readResource({ uri: template })).contents[0]?.uri).toBe(template);
 });
 
-test("prompts take arguments, and their arguments are completed", async () => {
+test("passes arguments to prompts and completes them", async () => {
   const client = await connect(`/mcp/${id}`);
   const prompt = await client.getPrompt({ name: "args-prompt", arguments: { city: "Bern" } });
   expect(JSON.stringify(prompt.messages)).toContain("Bern");
@@ -98,7 +98,7 @@ test("prompts take arguments, and their arguments are completed", async () => {
   expect(completed.completion.values).toEqual(["Alice"]);
 });
 
-test("a long tool tells of its progress while it runs", async () => {
+test("reports the progress of a long tool call", async () => {
   const client = await connect(`/mcp/${id}`);
   const heard: unknown[] = [];
   const result = await client.callTool(
@@ -110,7 +110,7 @@ test("a long tool tells of its progress while it runs", async () => {
   expect(heard).toEqual([1, 2, 3, 4].map((progress) => ({ progress, total: 4 })));
 });
 
-test("resources can be subscribed to and unsubscribed from", async () => {
+test("subscribes to and unsubscribes from resources", async () => {
   const client = await connect(`/mcp/${id}`);
   const uri = "demo://resource/dynamic/text/1";
   expect(await client.subscribeResource({ uri })).toEqual({});

@@ -83,10 +83,10 @@ afterAll(async () => {
   certificate?.remove();
 });
 
-/** What an agent's host keeps while it logs in, for either SDK. */
+/** The state that an agent's host keeps during the login, for both SDKs. */
 interface Host {
   readonly provider: ModernProvider;
-  /** Where the browser was sent last. */
+  /** The last address that the browser was sent to. */
   address(): URL;
   tokens(): { readonly access_token: string; readonly refresh_token?: string | undefined } | undefined;
 }
@@ -117,7 +117,7 @@ function createHost(clientMetadataUrl?: string): Host {
   return {
     provider,
     address: () => {
-      if (address === undefined) throw new Error("the browser was sent nowhere");
+      if (address === undefined) throw new Error("the browser was not redirected");
       return address;
     },
     tokens: () => tokens as ReturnType<Host["tokens"]>,
@@ -130,7 +130,7 @@ interface Session {
   close(): Promise<void>;
 }
 
-/** How each SDK meets `/mcp` without a token, and what it does with the code. */
+/** How each SDK handles `/mcp` without a token, and the authorization code. */
 const SDKS = {
   "the SDK's client, v1": {
     async logIn(url: URL, host: Host, decider: Decider) {
@@ -179,7 +179,7 @@ function toSession(client: {
   };
 }
 
-describe.each(Object.entries(SDKS))("%s, given the address of /mcp alone,", (_name, sdk) => {
+describe.each(Object.entries(SDKS))("%s, given only the address of /mcp,", (_name, sdk) => {
   const WAYS = { "its own document": true, "dynamic registration": false } as const;
   test.each(Object.entries(WAYS))("logs in by %s, uses all tools and refreshes its token", async (_way, byDocument) => {
     const url = new URL(`${service.url}/mcp`);
@@ -195,7 +195,7 @@ describe.each(Object.entries(SDKS))("%s, given the address of /mcp alone,", (_na
 
     const before = host.tokens();
     if (before === undefined) throw new Error("the host has no tokens");
-    // A token that is honoured no more: the SDK refreshes by itself.
+    // After an invalid token the SDK refreshes by itself.
     await host.provider.saveTokens({ ...before, access_token: `${before.access_token.slice(0, -8)}AAAAAAAA` } as never);
     const again = await sdk.connect(url, host.provider);
     expect((await again.toolNames()).length).toBeGreaterThan(0);
@@ -203,7 +203,7 @@ describe.each(Object.entries(SDKS))("%s, given the address of /mcp alone,", (_na
     await again.close();
   });
 
-  test("gets the tools of the connections that were ticked, and those alone", async () => {
+  test("gets only the tools of the selected connections", async () => {
     const host = createHost();
     const url = new URL(`${service.url}/mcp`);
     const chosen = ids.slice(1);
@@ -215,7 +215,7 @@ describe.each(Object.entries(SDKS))("%s, given the address of /mcp alone,", (_na
     await session.close();
   });
 
-  test("logs in by client credentials, without anybody's help", async () => {
+  test("logs in with client credentials, without a person", async () => {
     const made = await service.command("client", "create", "--account", person.email, "--scope", "mcp.read mcp.write");
     const provider = sdk.credentials(String(made["client_id"]), String(made["client_secret"]));
     const session = await sdk.connect(new URL(`${service.url}/mcp`), provider);
@@ -223,7 +223,7 @@ describe.each(Object.entries(SDKS))("%s, given the address of /mcp alone,", (_na
     await session.close();
   });
 
-  test("logs in to one connection by its own address", async () => {
+  test("logs in to one connection at its own address", async () => {
     const host = createHost();
     const url = new URL(`${service.url}/mcp/${ids[0]}`);
     await sdk.logIn(url, host, person);
@@ -234,7 +234,7 @@ describe.each(Object.entries(SDKS))("%s, given the address of /mcp alone,", (_na
   });
 });
 
-test("a grant that is taken back ends its sessions with it, and its tokens are refused", async () => {
+test("revoking a grant ends its sessions and invalidates its tokens", async () => {
   const host = createHost();
   const url = new URL(`${service.url}/mcp`);
   await SDKS["the SDK's client, v1"].logIn(url, host, person);

@@ -49,7 +49,7 @@ function urlOf(index: number): string {
   return replicas[index]?.url ?? "";
 }
 
-/** An MCP server whose one tool never answers, and which knows when it is hung up on or told to stop. */
+/** An MCP server whose only tool never answers. It records disconnects and cancellations. */
 const slow = (() => {
   const cancelled: unknown[] = [];
   let running = 0;
@@ -119,7 +119,7 @@ async function toldTimes(stream: WireStream, times: number): Promise<void> {
   await until(async () => stream.messages.filter(isListChanged).length >= times, { what: `told ${times} times` });
 }
 
-test("a session that was opened on one replica is used on the other, and ended for both", async () => {
+test("a session opened on one replica works on the other, and ends on both", async () => {
   const id = await connect(upstream.url);
   const session = await here.open();
   const call = { name: `look_up__${id}`, arguments: { text: "a" } };
@@ -131,7 +131,7 @@ test("a session that was opened on one replica is used on the other, and ended f
   expect((await there.call("ping", {}, { headers: session })).status).toBe(404);
 });
 
-test("a change made on one replica is told on the stream that the other holds, once, and only if it can be seen", async () => {
+test("sends a change on one replica once to streams on the other, and only if it is visible", async () => {
   const id = await connect(upstream.url);
   await here.call("tools/list", {}, { headers: await here.open() });
   const session = await there.open();
@@ -167,7 +167,7 @@ test("a change made on one replica is told on the stream that the other holds, o
   await toldTimes(modern, 5);
 });
 
-test("a client that comes back to the other replica is told what it missed", async () => {
+test("sends missed notifications to a client that reconnects to the other replica", async () => {
   const id = await connect(upstream.url);
   const session = await here.open();
   const stream = await openStream(here, { headers: session });
@@ -183,7 +183,7 @@ test("a client that comes back to the other replica is told what it missed", asy
   await toldTimes(changed, 1);
 });
 
-test("a call is cancelled from the other replica, and gets no answer", async () => {
+test("a call can be canceled from the other replica and gets no response", async () => {
   const id = await connect(`http://${slow.host()}/mcp`);
   const session = await here.open();
   const before = slow.cancelled.length;
@@ -200,7 +200,7 @@ test("a call is cancelled from the other replica, and gets no answer", async () 
   await until(async () => slow.cancelled.length > before, { what: "the upstream has heard of it" });
 });
 
-test("ending a session ends its calls in flight on both replicas; those of others go on", async () => {
+test("ending a session aborts its calls on both replicas but not those of other sessions", async () => {
   const id = await connect(`http://${slow.host()}/mcp`);
   const session = await here.open();
   const other = await here.open();
@@ -226,7 +226,7 @@ test("ending a session ends its calls in flight on both replicas; those of other
   await until(async () => slow.running() === 0);
 });
 
-test("another session cannot cancel a call by its id", async () => {
+test("a session cannot cancel a call of another session by its id", async () => {
   const id = await connect(`http://${slow.host()}/mcp`);
   const session = await here.open();
   const stranger = await here.open();
@@ -243,7 +243,7 @@ test("another session cannot cancel a call by its id", async () => {
   expect(await answer).toMatchObject({ messages: [] });
 });
 
-test("in the era without sessions hanging up cancels the call", async () => {
+test("in the stateless protocol revision a disconnect cancels the call", async () => {
   const id = await connect(`http://${slow.host()}/mcp`);
   const giveUp = new AbortController();
   const name = `wait__${id}`;
@@ -260,7 +260,7 @@ test("in the era without sessions hanging up cancels the call", async () => {
   await until(async () => slow.running() === 0, { what: "the upstream's request has ended" });
 });
 
-test("a deleted connection is refused on both replicas within a second, its sessions and its streams with it", async () => {
+test("both replicas refuse a deleted connection within a second and end its sessions and streams", async () => {
   const id = await connect(upstream.url);
   const token = await account.token();
   const hereAlone = createWire(urlOf(0), token, `/mcp/${id}`);
@@ -278,7 +278,7 @@ test("a deleted connection is refused on both replicas within a second, its sess
   await stream.ended;
 });
 
-test("a stream ends with its token", async () => {
+test("a stream ends when its token expires", async () => {
   const other = await accounts.create();
   const { id, token } = (await replicas[0]?.command(
     ...["pat", "create", "--account", other.email, "--scope", "mcp.read"],
@@ -289,7 +289,7 @@ test("a stream ends with its token", async () => {
   await stream.ended;
 });
 
-test("after kill -9 of a replica with streams open, clients find their session on the other and on the one that comes back", async () => {
+test("after kill -9 of a replica with open streams, clients find their session on both the other and the restarted replica", async () => {
   await connect(upstream.url);
   const session = await here.open();
   const stream = await openStream(here, { headers: session });

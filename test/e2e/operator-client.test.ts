@@ -57,7 +57,7 @@ async function newOwner(): Promise<Owner> {
 
 const WISH = { server_type: "acme", auth_method: "oauth2", configuration: { site: "blue" } };
 
-test("a connection is authorised by the operator's client, nobody logging in, until a key takes its place", async () => {
+test("the operator's client authorizes a connection without a login, until a key replaces it", async () => {
   const owner = await newOwner();
   const catalog = (await owner.call("ListIntegrations")) as { data: { server_type: string; auth_methods: string[] }[] };
   const offered = catalog.data.find(({ server_type }) => server_type === "acme");
@@ -100,7 +100,7 @@ test("a connection is authorised by the operator's client, nobody logging in, un
   expect(kept).not.toContain("canary");
 });
 
-test("another tenant is verified anew with the same client, and nobody is asked to log in", async () => {
+test("another tenant is verified with the same client and without a login", async () => {
   const owner = await newOwner();
   const id = await owner.create({ ...WISH, configuration: { site: "green" } });
   const reason = async () =>
@@ -115,7 +115,7 @@ test("another tenant is verified anew with the same client, and nobody is asked 
   expect(connection).toMatchObject({ status: "active", auth_method: "oauth2" });
 });
 
-test("it takes no key at create, and where no client is configured the refusal says what to set", async () => {
+test("rejects a key at creation, and names the setting if no client is configured", async () => {
   const owner = await newOwner();
   const refusal = async (input: JsonObject) => {
     const { status, message } = await client.call("CreateConnection", { input, token: owner.token });

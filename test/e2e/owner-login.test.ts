@@ -51,7 +51,7 @@ afterAll(async () => {
   await Promise.all([vendor?.close(), database?.close()]);
 });
 
-test("an owner connects GitHub by logging in there, and its tools are called in their name", async () => {
+test("an owner connects GitHub by logging in, and its tools are called on the owner's behalf", async () => {
   const person = await service.command("account", "create", "--email", "ada@example.com");
   const scope = "mgmt.read mgmt.write mcp.read mcp.write";
   const { token } = await service.command("pat", "create", "--account", "ada@example.com", "--scope", scope);

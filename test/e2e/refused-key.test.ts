@@ -25,7 +25,7 @@ afterAll(async () => {
   await Promise.all([upstream?.close(), database?.close()]);
 });
 
-test("a verified key that is refused in a call turns the connection failed before the eyes of who watches", async () => {
+test("a watch sees a connection change to failed when a call has its verified key rejected", async () => {
   const token = await (await accounts.create()).token();
   const { call } = createProtocolClient("rest", service.url);
   upstream.key = "first-key-of-the-upstream";

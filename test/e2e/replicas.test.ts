@@ -26,10 +26,10 @@ beforeAll(async () => {
     masterKeys: createMasterKeys(),
     env: { OUTBOUND_ALLOW: upstream.host, PUBLIC_URL: "http://patchbay.example.com:8080" },
   };
-  // Both at once and on an empty database: one migrates, the other waits.
+  // Both start at once on an empty database: one migrates, the other waits.
   replicas = await Promise.all([startService(options), startService(options)]);
   const [first, second] = replicas;
-  if (first === undefined || second === undefined) throw new Error("two replicas were to start");
+  if (first === undefined || second === undefined) throw new Error("expected two replicas");
   accounts = await openAccounts(first.env);
   account = await accounts.create();
   const token = await account.token();
@@ -52,7 +52,7 @@ async function verified(): Promise<string> {
   return id;
 }
 
-/** What a replica answers over gRPC. */
+/** The response of a replica over gRPC. */
 async function statusThere(
   operation: string,
   input: JsonObject,
@@ -63,12 +63,12 @@ async function statusThere(
   return { status, body: body as JsonObject | null };
 }
 
-test("only one of two replicas that start together makes the first account", () => {
+test("only one of two replicas that start together creates the first account", () => {
   const printed = replicas.filter((service) => service.stdout().includes("client secret"));
   expect(printed).toHaveLength(1);
 });
 
-test("a session that was opened on one replica is used on the other", async () => {
+test("a session opened on one replica works on the other", async () => {
   const id = await verified();
   const session = await here.open();
   expect(await there.call("CallTool", { name: `look_up__${id}`, arguments: { text: "a" } }, session)).toMatchObject({
@@ -77,7 +77,7 @@ test("a session that was opened on one replica is used on the other", async () =
   expect(await here.call("CallTool", { name: `look_up__${id}` }, session)).toMatchObject({ isError: false });
 });
 
-test("what changes on one replica is seen by who watches the other, and by its calls", async () => {
+test("watches and calls on one replica see changes made on the other", async () => {
   const id = await verified();
   const watches = [watchRest(urlThere, here.token, id), watchGrpc(urlThere, here.token)];
   for (const watch of watches) await watch.event(({ event }) => event === "snapshot", "snapshot");
@@ -96,7 +96,7 @@ test("what changes on one replica is seen by who watches the other, and by its c
   );
 });
 
-test("a connection that is deleted on one replica is refused on the other", async () => {
+test("a replica returns 404 for a connection that was deleted on the other", async () => {
   const id = await verified();
   const session = await there.open();
   const bound = await account.token("mgmt.read mcp.read", Number(id));
@@ -108,11 +108,11 @@ test("a connection that is deleted on one replica is refused on the other", asyn
       (await statusThere("CallTool", { name: `look_up__${id}` }, there.token, session)).status === "not_found",
   );
   await until(async () => (await statusThere("GetConnection", { server_id: id }, there.token)).status === "not_found");
-  // A token bound to it is no token any more.
+  // A token bound to the connection is no longer valid.
   await until(async () => (await statusThere("ListConnections", {}, bound)).status === "unauthenticated");
 });
 
-test("a token that is revoked by the command line is refused by every replica and ends its watches", async () => {
+test("every replica refuses a token revoked by the command line and ends its watches", async () => {
   const [first] = replicas;
   const created = await runCommand(
     first?.env ?? {},
@@ -139,7 +139,7 @@ test("a token that is revoked by the command line is refused by every replica an
   }
 });
 
-test("narrowing access on one replica ends the tokens and sessions of the connection's own client on the other", async () => {
+test("narrowing access on one replica revokes tokens and sessions of the connection's client on the other", async () => {
   const id = await verified();
   const clientSecret = "s".repeat(48);
   const { data } = await here.call("UpdateConnection", { server_id: id, oauth2_client_secret: clientSecret });
@@ -169,7 +169,7 @@ test("narrowing access on one replica ends the tokens and sessions of the connec
   });
 });
 
-test("a disabled account is refused by every replica", async () => {
+test("every replica refuses a disabled account", async () => {
   const [first] = replicas;
   const other = await accounts.create();
   const token = await other.token();
@@ -178,7 +178,7 @@ test("a disabled account is refused by every replica", async () => {
   await until(async () => (await statusThere("ListConnections", {}, token)).status === "unauthenticated");
 });
 
-test("a replica with other master keys is refused with a reason", async () => {
+test("a replica with other master keys refuses to start, with a reason", async () => {
   const env = { OUTBOUND_ALLOW: upstream.host };
   await expect(startService({ databaseUrl: database.url, masterKeys: createMasterKeys(), env })).rejects.toThrow(
     /ended with 1:\n.*(key|fingerprint)/is,

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const PROTOCOLS = ["rest", "grpc", "connect", "grpc-web"] as const;
 
-test("the same create twenty times at once, at two replicas over four protocols, creates one connection", async () => {
+test("twenty concurrent identical creations over four protocols and two replicas create one connection", async () => {
   const token = await (await accounts.create()).token();
   const input = { server_type: "mcp", configuration: { url: upstream.url, api_token: "canary-of-the-key" } };
   const outcomes = await Promise.all(
@@ -54,7 +54,7 @@ test("the same create twenty times at once, at two replicas over four protocols,
   expect(listed.body).toMatchObject({ data: [{ id: expect.any(Number) }] });
 });
 
-test("a key is the account's own", async () => {
+test("an Idempotency-Key belongs to one account", async () => {
   const input = { server_type: "mcp", configuration: { url: upstream.url } };
   const ids = await Promise.all(
     [1, 2].map(async () => {
@@ -67,7 +67,7 @@ test("a key is the account's own", async () => {
   expect(new Set(ids).size).toBe(2);
 });
 
-test("after a day the key is free: the same request creates another connection", async () => {
+test("after one day the same request and key create another connection", async () => {
   const token = await (await accounts.create()).token();
   const input = { server_type: "mcp", configuration: { url: upstream.url } };
   const send = async () => {
@@ -82,7 +82,7 @@ test("after a day the key is free: the same request creates another connection",
   expect(await send()).toBe(second);
 });
 
-test("nothing that could be a secret is kept with a key", async () => {
+test("stores nothing secret with an Idempotency-Key", async () => {
   const token = await (await accounts.create()).token();
   const input = { server_type: "mcp", configuration: { url: upstream.url, api_token: "canary-of-the-key" } };
   const rest = createProtocolClient("rest", replicas[0]?.url ?? "");
@@ -93,7 +93,7 @@ test("nothing that could be a secret is kept with a key", async () => {
   expect(rows[0].text).not.toContain(Buffer.from("canary-of-the-key").toString("hex"));
 });
 
-test("of changes that are all meant for one version, at two replicas at once, one is made", async () => {
+test("only one of several concurrent changes with the same If-Match succeeds, over two replicas", async () => {
   const token = await (await accounts.create()).token();
   const input = { server_type: "mcp", configuration: { url: upstream.url } };
   const apis = replicas.map(({ url }) => createProtocolClient("rest", url));

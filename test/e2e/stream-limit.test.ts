@@ -23,7 +23,7 @@ async function newToken(email: string): Promise<string> {
   return String(created["token"]);
 }
 
-test("an account has 200 streams over all protocols, and further ones are refused while other accounts are served", async () => {
+test("limits an account to 200 streams over all protocols, without affecting other accounts", async () => {
   const [token, other] = [await newToken("busy@example.com"), await newToken("other@example.com")];
   const closing = new AbortController();
   const events = (bearer: string, signal: AbortSignal): Promise<Response> =>

@@ -34,7 +34,7 @@ interface Connected {
   readonly list: () => Promise<readonly Listed[]>;
   readonly call: (name: string, args: Record<string, unknown>) => Promise<unknown>;
   readonly told: () => number;
-  /** Resolves when the stream of changes is open, which the client opens by itself. */
+  /** Resolves when the client has opened its stream of notifications. */
   readonly streamOpened: Promise<void>;
 }
 
@@ -85,7 +85,7 @@ test.each([
   ["v1 SDK", connectLegacy],
   ["v2 SDK, modern", connectModern],
 ] as const)(
-  "a client of the %s is given two tools in place of 120, and finds and calls with them",
+  "a client of the %s receives two tools instead of 120, and finds and calls tools with them",
   async (_, connect) => {
     await world.owner.call("UpdateAccountSettings", { tool_search: false });
     const client = await connect();
@@ -99,7 +99,7 @@ test.each([
       ["call_tool", false],
       ["find_tools", true],
     ]);
-    // Both SDKs hold the answer against the output schema that was listed.
+    // Both SDKs validate the result against the listed output schema.
     expect(await client.call("find_tools", { query: "weather forecast" })).toMatchObject({
       structuredContent: {
         tools: [{ name: "forecast_weather", connection: "Controls", inputSchema: { type: "object" } }],
@@ -115,7 +115,7 @@ test.each([
   },
 );
 
-test("the REST runtime gives the same two, and management goes on listing and searching them all", async () => {
+test("the REST runtime lists the same two tools, and the management API lists and searches all of them", async () => {
   await world.owner.call("UpdateAccountSettings", { tool_search: true });
   const authorization = `Bearer ${world.token}`;
   const post = async (path: string, body: unknown, headers: Record<string, string> = {}) => {

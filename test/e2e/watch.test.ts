@@ -46,14 +46,14 @@ test("a watch ends when its token expires", async () => {
   expect(ConnectError.from(failure).code).toBe(Code.Unauthenticated);
 });
 
-test("a quiet watch beats", async () => {
+test("an idle watch sends heartbeats", async () => {
   const watch = watchRest(service.url, owner.token);
   await until(() => Promise.resolve(watch.events.some(({ event }) => event === "heartbeat")), { withinMs: 25_000 });
   expect(watch.events.map(({ event }) => event)).toEqual(["snapshot", "heartbeat"]);
   watch.close();
 });
 
-test("a watch sees what is made after it began, and nothing of others", async () => {
+test("a watch sends connections created later, and none of other accounts", async () => {
   const stranger = createOwner(createProtocolClient("grpc", service.url), await (await accounts.create()).token());
   const own = watchRest(service.url, owner.token);
   const theirs = watchGrpc(service.url, stranger.token);
@@ -72,13 +72,13 @@ test("a watch sees what is made after it began, and nothing of others", async ()
   for (const watch of [own, theirs]) watch.close();
 });
 
-test("hundreds of watches that leave cost nothing that stays", async () => {
+test("hundreds of closed watches release their resources", async () => {
   for (let round = 0; round < 5; round += 1) {
     const watches = Array.from({ length: 60 }, () => watchRest(service.url, owner.token));
     for (const watch of watches) await watch.event(({ event }) => event === "snapshot", "snapshot");
     for (const watch of watches) watch.close();
   }
-  // Each would hold a listener: more than ten on one emitter are warned of.
+  // Each watch would add a listener; Node warns about more than ten on one emitter.
   expect(service.output()).not.toMatch(/MaxListenersExceeded/);
   expect(await owner.call("ListConnections")).toMatchObject({ success: true });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { startService, type Service } from "../support/service.ts";
 
-/** The children of a process, by their numbers. */
+/** The ids of a process's children. */
 function childrenOf(pid: number): readonly number[] {
   const lines = execFileSync("ps", ["-eo", "pid=,ppid="], { encoding: "utf8" }).split("\n");
   return lines.flatMap((line) => {
@@ -36,17 +36,17 @@ describe("with WORKERS=2", () => {
 
   const probe = async (): Promise<number> => (await fetch(`${service.url}/readyz`)).status;
 
-  test("the line and the first start's text are printed once", () => {
+  test("prints the ready line and the first-start text once", () => {
     expect(service.stdout().match(/^patchbay listening on /gm)).toHaveLength(1);
     expect(service.stdout().match(/client secret/g)).toHaveLength(1);
   });
 
-  test("both serve HTTP/1.1 on the one port", async () => {
+  test("both workers serve HTTP/1.1 on the same port", async () => {
     expect(childrenOf(service.pid())).toHaveLength(2);
     expect(await Promise.all(Array.from({ length: 20 }, probe))).toEqual(Array.from({ length: 20 }, () => 200));
   });
 
-  test("one that is killed is replaced, and requests are answered meanwhile", async () => {
+  test("replaces a killed worker while requests are served", async () => {
     const before = childrenOf(service.pid());
     const [victim = 0] = before;
     process.kill(victim, "SIGKILL");
@@ -57,14 +57,14 @@ describe("with WORKERS=2", () => {
     });
   });
 
-  test("SIGTERM ends them all, with 0", async () => {
+  test("SIGTERM stops all workers with exit code 0", async () => {
     const workers = childrenOf(service.pid());
     expect(await service.stop()).toBe(0);
     expect(workers.filter(isRunning)).toEqual([]);
   });
 });
 
-test("a service that cannot start says why and ends, instead of trying for ever", async () => {
+test("a service that cannot start prints a reason and exits instead of retrying forever", async () => {
   const env = { DATABASE_URL: "postgres://nobody:x@127.0.0.1:1/none", WORKERS: "2" };
   await expect(startService({ databaseUrl: env.DATABASE_URL, env })).rejects.toThrow(/ended with 1/);
 });
