@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { ConnectionStore } from "../connections/connection-store.ts";
 import { createRevokeGrants, type RevokeGrants } from "../connections/authorization/revoke-grants.ts";
 import type { Catalog } from "../integrations/integration.ts";
-import { droppingRefusedClient } from "../integrations/oauth/dropping-refused-client.ts";
+import { forgetClientIfUnknown } from "../integrations/oauth/forget-unknown-client.ts";
 import { createGrantedTokens, type GrantedTokens } from "../integrations/oauth/granted-tokens.ts";
 import { refreshTokens } from "../integrations/oauth/refresh-tokens.ts";
 import { createRenewalSlots } from "../integrations/oauth/renewal-slots.ts";
@@ -48,7 +48,7 @@ export function composeGrantedTokens(
         store,
         slots,
         refresh: (terms, refreshToken, signal) =>
-          droppingRefusedClient(terms, publicUrl + terms.callbackPath, clients, () =>
+          forgetClientIfUnknown(terms, publicUrl + terms.callbackPath, clients, () =>
             refreshTokens(terms, refreshToken, dispatcher, signal),
           ),
         requireAuthorization: ({ accountId, connectionId, keyVersion }, need) =>

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import type { ChangeFeed } from "../connections/change-feed.ts";
-import { loadCatalog } from "../integrations/catalog.ts";
+import { loadCatalog } from "../integrations/catalog/load-catalog.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
 import { createMcpIntegration } from "../integrations/mcp/mcp-integration.ts";
 import { mcpAuthorization } from "../integrations/mcp/owner-authorization.ts";

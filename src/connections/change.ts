@@ -14,7 +14,7 @@ import {
   type ToolChangeAcceptance,
 } from "./connection.ts";
 import type { ChangeEffects } from "./connection-store.ts";
-import { CHANGED_SINCE_AUTHORIZED } from "../integrations/oauth/authorization.ts";
+import { CHANGED_SINCE_AUTHORIZED } from "../integrations/authorization.ts";
 import {
   checkConfiguration,
   mergeConfiguration,

@@ -1,7 +1,7 @@
 import type { Actor } from "../identity/actor.ts";
 import type { AuthorizedBy } from "../integrations/target.ts";
 import type { JsonObject } from "../json.ts";
-import type { AuthorizationNeed } from "../integrations/oauth/authorization.ts";
+import type { AuthorizationNeed } from "../integrations/authorization.ts";
 import type { CreatedConnection, CreateKey } from "./create-once.ts";
 import type { ExpectedVersions } from "./expected-versions.ts";
 import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "./connection.ts";

@@ -1,5 +1,5 @@
 import { invalid } from "../domain-error.ts";
-import { unknownServerType } from "../integrations/catalog.ts";
+import { unknownServerType } from "../integrations/catalog/load-catalog.ts";
 import type { Catalog } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";
 import type { ConnectionDraft } from "./connection.ts";
@@ -7,7 +7,7 @@ import { checkAccessType, checkToolChangeAcceptance } from "./change.ts";
 import { checkConfiguration, missingCredentialReason, splitConfiguration } from "./configuration.ts";
 import type { NewConnection } from "./connection-store.ts";
 import { chooseAuthMethod } from "./auth-method.ts";
-import { NOT_YET_AUTHORIZED } from "../integrations/oauth/authorization.ts";
+import { NOT_YET_AUTHORIZED } from "../integrations/authorization.ts";
 import { checkApiKey, checkDescription, checkName } from "./text.ts";
 
 /** Checks a draft against the catalog and its integration. Pure; throws `invalid` naming the field. */

@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { type Principal, reachesAll } from "../identity/principal.ts";
 import { DomainError } from "../domain-error.ts";
-import { getIntegration } from "../integrations/browse-catalog.ts";
+import { getIntegration } from "../integrations/catalog/browse-catalog.ts";
 import type { Catalog, Integration, Verification } from "../integrations/integration.ts";
 import type { Target } from "../integrations/target.ts";
 import type { SchemaValidator } from "../integrations/json-schema.ts";

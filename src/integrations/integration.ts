@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import type { CallOptions, Target } from "./target.ts";
-import type { Features, UpstreamNews } from "./features.ts";
-import type { OwnerAuthorization } from "./oauth/authorization.ts";
+import type { Features, UpstreamNotification } from "./features.ts";
+import type { OwnerAuthorization } from "./authorization.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
 /**
@@ -77,7 +77,7 @@ export interface Integration {
   /** One real call that tells whether the credential works. Never throws for what the upstream does. */
   verify(target: Target, options: CallOptions): Promise<Verification>;
   /** Has `hear` told what upstreams say of themselves while they answer calls. Must not throw. */
-  onNews?(hear: (connectionId: number, news: UpstreamNews) => void): void;
+  onNotification?(listener: (connectionId: number, notification: UpstreamNotification) => void): void;
   /** How its owner authorises a connection by logging in at the third party, where that is possible. */
   readonly authorization?: OwnerAuthorization;
   /** How the operator's client authorises a connection instead, where there is one. */

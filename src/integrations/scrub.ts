@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
-import { encode } from "./openapi/requests/parameter-style.ts";
+import { encode } from "./percent-encode.ts";
 
 /** Shorter values are no secrets worth the name, and replacing them would tear any text apart. */
 const MIN_SECRET_LENGTH = 4;

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { exchange, type ExchangeLimits } from "../integrations/exchange.ts";
+import { sendToUpstream, type ExchangeLimits } from "../integrations/upstream-exchange.ts";
 
 /** What a library gives to the `fetch` that it is told to use. Redirects are never followed. */
 export interface GuardedFetchOptions {
@@ -29,7 +29,7 @@ export function createGuardedFetch(dispatcher: Dispatcher, limits: ExchangeLimit
     const { origin, pathname, search } = new URL(url);
     const fields = Object.fromEntries(new Headers(headers));
     const request = { method, origin, path: pathname + search, headers: fields, body: bodyOf(body) };
-    const outcome = await exchange(dispatcher, request, limits, signal ?? new AbortController().signal);
+    const outcome = await sendToUpstream(dispatcher, request, limits, signal ?? new AbortController().signal);
     if ("failure" in outcome) {
       const { failure } = outcome;
       if (failure.kind === "broken") throw failure.error;

@@ -4,7 +4,7 @@ import { Agent } from "undici";
 import type { Target } from "../../src/integrations/target.ts";
 import { createMcpIntegration } from "../../src/integrations/mcp/mcp-integration.ts";
 import { mcpAuthorization } from "../../src/integrations/mcp/owner-authorization.ts";
-import type { IssuedTokens, UpstreamClient } from "../../src/integrations/oauth/authorization.ts";
+import type { IssuedTokens, UpstreamClient } from "../../src/integrations/authorization.ts";
 import { authorizationRequest } from "../../src/integrations/oauth/authorization-request.ts";
 import type { GrantedTokens } from "../../src/integrations/oauth/granted-tokens.ts";
 import { redeemCode } from "../../src/integrations/oauth/redeem-code.ts";

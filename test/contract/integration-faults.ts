@@ -5,7 +5,7 @@ import {
   parseDocument,
   textOf,
   type OpenApiDocument,
-} from "../../src/integrations/openapi/document.ts";
+} from "../../src/integrations/openapi/model/document.ts";
 import { readContract, type IntegrationContract } from "../../src/integrations/openapi/contract.ts";
 import { isJsonObject, type JsonObject } from "../../src/json.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Agent } from "undici";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { loadCatalog, unknownServerType } from "../../src/integrations/catalog.ts";
+import { loadCatalog, unknownServerType } from "../../src/integrations/catalog/load-catalog.ts";
 import type { Catalog, Integration } from "../../src/integrations/integration.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { contractText } from "./openapi/subject.ts";

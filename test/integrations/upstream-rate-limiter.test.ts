@@ -1,45 +1,45 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
-  createPace,
-  LONGEST_WAIT_MS,
-  type Pace,
-  type RateLimit,
+  createUpstreamRateLimiter,
+  MAX_WAIT_MS,
+  type UpstreamRateLimiter,
+  type UpstreamRateLimit,
 } from "../../src/integrations/upstream-rate-limiter.ts";
 
 const ONE = { connectionId: 1, keyVersion: 1 };
-const PER_SECOND: RateLimit = { id: "a", requests: 3, windowMs: 1_000, per: undefined };
+const PER_SECOND: UpstreamRateLimit = { id: "a", requests: 3, windowMs: 1_000, per: undefined };
 
 let clock = 0;
-let pace: Pace;
+let pace: UpstreamRateLimiter;
 beforeEach(() => {
   clock = 1_000_000;
-  pace = createPace({ now: () => clock });
+  pace = createUpstreamRateLimiter({ now: () => clock });
 });
 
 describe("a rate limit", () => {
   it("lets through what it allows, has the next ones wait for their turn, and refuses what would wait too long", () => {
-    const waits = Array.from({ length: 11 }, () => pace.take(ONE, [PER_SECOND], {}));
+    const waits = Array.from({ length: 11 }, () => pace.reserve(ONE, [PER_SECOND], {}));
     expect(waits).toEqual([0, 0, 0, 1_000, 1_000, 1_000, 2_000, 2_000, 2_000, 3_000, 3_000]);
     clock += 1_500;
     // Those that were refused took no place.
-    expect(pace.take(ONE, [PER_SECOND], {})).toBe(1_500);
+    expect(pace.reserve(ONE, [PER_SECOND], {})).toBe(1_500);
   });
 
   it("counts each connection, each version of its key and each value of its argument by itself", () => {
-    const perBase: RateLimit = { id: "b", requests: 1, windowMs: 1_000, per: "base" };
-    expect(pace.take(ONE, [perBase], { base: "x" })).toBe(0);
-    expect(pace.take(ONE, [perBase], { base: "y" })).toBe(0);
-    expect(pace.take({ connectionId: 2, keyVersion: 1 }, [perBase], { base: "x" })).toBe(0);
-    expect(pace.take({ connectionId: 1, keyVersion: 2 }, [perBase], { base: "x" })).toBe(0);
-    expect(pace.take(ONE, [perBase], { base: "x" })).toBe(1_000);
+    const perBase: UpstreamRateLimit = { id: "b", requests: 1, windowMs: 1_000, per: "base" };
+    expect(pace.reserve(ONE, [perBase], { base: "x" })).toBe(0);
+    expect(pace.reserve(ONE, [perBase], { base: "y" })).toBe(0);
+    expect(pace.reserve({ connectionId: 2, keyVersion: 1 }, [perBase], { base: "x" })).toBe(0);
+    expect(pace.reserve({ connectionId: 1, keyVersion: 2 }, [perBase], { base: "x" })).toBe(0);
+    expect(pace.reserve(ONE, [perBase], { base: "x" })).toBe(1_000);
     // What has no base does not count.
-    expect([pace.take(ONE, [perBase], {}), pace.take(ONE, [perBase], {})]).toEqual([0, 0]);
+    expect([pace.reserve(ONE, [perBase], {}), pace.reserve(ONE, [perBase], {})]).toEqual([0, 0]);
   });
 
   it("of several, the tightest decides", () => {
-    const perMinute: RateLimit = { id: "c", requests: 4, windowMs: 60_000, per: undefined };
-    const waits = Array.from({ length: 5 }, () => pace.take(ONE, [PER_SECOND, perMinute], {}));
+    const perMinute: UpstreamRateLimit = { id: "c", requests: 4, windowMs: 60_000, per: undefined };
+    const waits = Array.from({ length: 5 }, () => pace.reserve(ONE, [PER_SECOND, perMinute], {}));
     expect(waits).toEqual([0, 0, 0, 1_000, 60_000]);
   });
 
@@ -53,12 +53,12 @@ describe("a rate limit", () => {
             { id: "a", requests, windowMs: 1_000, per: undefined },
             { id: "b", requests: requests * 2, windowMs: 3_000, per: undefined },
           ];
-          const mine = createPace({ now: () => clock });
+          const mine = createUpstreamRateLimiter({ now: () => clock });
           const sentAt: number[] = [];
           for (const gap of gaps) {
             clock += gap;
-            const wait = mine.take(ONE, limits, {});
-            if (wait <= LONGEST_WAIT_MS) sentAt.push(clock + wait);
+            const wait = mine.reserve(ONE, limits, {});
+            if (wait <= MAX_WAIT_MS) sentAt.push(clock + wait);
           }
           for (const { requests: allowed, windowMs } of limits)
             for (const at of sentAt)
@@ -72,21 +72,21 @@ describe("a rate limit", () => {
 
 describe("a third party that asks to be left alone", () => {
   it("is left alone by all calls of that connection until its time has come", () => {
-    pace.hold(ONE, 30_000);
-    pace.hold(ONE, 1_000);
-    expect(pace.take(ONE, [], {})).toBe(30_000);
-    expect(pace.take({ connectionId: 2, keyVersion: 1 }, [], {})).toBe(0);
+    pace.pause(ONE, 30_000);
+    pace.pause(ONE, 1_000);
+    expect(pace.reserve(ONE, [], {})).toBe(30_000);
+    expect(pace.reserve({ connectionId: 2, keyVersion: 1 }, [], {})).toBe(0);
     clock += 29_000;
-    expect(pace.take(ONE, [], {})).toBe(1_000);
+    expect(pace.reserve(ONE, [], {})).toBe(1_000);
     clock += 1_000;
-    expect(pace.take(ONE, [], {})).toBe(0);
+    expect(pace.reserve(ONE, [], {})).toBe(0);
   });
 
   it("is believed for an hour at most, and for the key that was sent", () => {
-    pace.hold(ONE, 1e12);
-    expect(pace.take(ONE, [], {})).toBe(3_600_000);
-    expect(pace.take({ connectionId: 1, keyVersion: 2 }, [], {})).toBe(0);
+    pace.pause(ONE, 1e12);
+    expect(pace.reserve(ONE, [], {})).toBe(3_600_000);
+    expect(pace.reserve({ connectionId: 1, keyVersion: 2 }, [], {})).toBe(0);
     pace.forget(1);
-    expect(pace.take(ONE, [], {})).toBe(0);
+    expect(pace.reserve(ONE, [], {})).toBe(0);
   });
 });

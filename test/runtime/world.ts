@@ -8,7 +8,7 @@ import { createCachedView } from "../../src/connections/cached-view.ts";
 import type { Connection } from "../../src/connections/connection.ts";
 import { createCurrentTools } from "../../src/connections/definitions/current-tools.ts";
 import { createToolLists } from "../../src/connections/tools/tool-lists.ts";
-import type { UpstreamNews } from "../../src/integrations/features.ts";
+import type { UpstreamNotification } from "../../src/integrations/features.ts";
 import type { Integration, Verification } from "../../src/integrations/integration.ts";
 import { createToolRanking } from "../../src/runtime/search/rank-tools.ts";
 import { createSettingsView } from "../../src/connections/settings/settings-view.ts";
@@ -78,7 +78,7 @@ export function toolNamed(name: string): ToolDefinition {
 
 function createThirdParty(): ThirdParty {
   const received: ReceivedCall[] = [];
-  const hearers: ((connectionId: number, news: UpstreamNews) => void)[] = [];
+  const hearers: ((connectionId: number, news: UpstreamNotification) => void)[] = [];
   const party: ThirdParty = {
     received,
     define: toolNamed,
@@ -109,7 +109,7 @@ function createThirdParty(): ThirdParty {
         received.push(call);
         return party.answer(call);
       },
-      onNews: (hear) => void hearers.push(hear),
+      onNotification: (hear) => void hearers.push(hear),
       verify: () => Promise.resolve(party.verification),
     },
   };

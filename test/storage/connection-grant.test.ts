@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { AuthorizationTerms } from "../../src/integrations/oauth/authorization.ts";
-import type { KeptTokens } from "../../src/integrations/oauth/grant.ts";
+import type { AuthorizationTerms } from "../../src/integrations/authorization.ts";
+import type { StoredTokens } from "../../src/integrations/oauth/grant.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
 import { createGrantStore } from "../../src/storage/stores/connections/connection-grant.ts";
@@ -35,7 +35,7 @@ const TERMS: AuthorizationTerms = {
   extra: { prompt: "consent" },
   audience: "https://mcp.vendor.example",
 };
-const tokens = (turn: number): KeptTokens => ({
+const tokens = (turn: number): StoredTokens => ({
   accessToken: `access ${turn}`,
   refreshToken: `refresh ${turn}`,
   expiresAtMs: 1_000 * turn,

@@ -1,9 +1,9 @@
 import type { Actor } from "../../identity/actor.ts";
 import { DomainError } from "../../domain-error.ts";
 import { authorizationRequest } from "../../integrations/oauth/authorization-request.ts";
-import type { AuthorizationTerms, OwnerAuthorization } from "../../integrations/oauth/authorization.ts";
-import { droppingRefusedClient } from "../../integrations/oauth/dropping-refused-client.ts";
-import { toKeptTokens } from "../../integrations/oauth/grant.ts";
+import type { AuthorizationTerms, OwnerAuthorization } from "../../integrations/authorization.ts";
+import { forgetClientIfUnknown } from "../../integrations/oauth/forget-unknown-client.ts";
+import { toStoredTokens } from "../../integrations/oauth/grant.ts";
 import { redeemCode } from "../../integrations/oauth/redeem-code.ts";
 import { TokenFailure } from "../../integrations/oauth/token-failure.ts";
 import type { UpstreamClients } from "../../integrations/oauth/upstream-clients.ts";
@@ -120,10 +120,10 @@ export function createAuthorizationFlow(deps: AuthorizationFlowDeps): Authorizat
       const redirectUri = deps.publicUrl + terms.callbackPath;
       const proof = { redirectUri, state: known, codeVerifier };
       const askedMs = Date.now();
-      const issued = await droppingRefusedClient(terms, redirectUri, deps.clients, () =>
+      const issued = await forgetClientIfUnknown(terms, redirectUri, deps.clients, () =>
         redeemCode(terms, parameters, proof, authorization.dispatcher, signal),
       );
-      const tokens = toKeptTokens(issued, askedMs);
+      const tokens = toStoredTokens(issued, askedMs);
       const { serverType } = connection;
       const others = await withoutKey(deps.connections, connection, integration);
       const grant = { accountId, connectionId, serverType, keyVersion, terms, tokens, secrets: others };

@@ -1,4 +1,4 @@
-import type { AuthorizationTerms } from "../../integrations/oauth/authorization.ts";
+import type { AuthorizationTerms } from "../../integrations/authorization.ts";
 
 /** An authorization that its owner may begin: the ticket is good. */
 export interface PendingAuthorization {

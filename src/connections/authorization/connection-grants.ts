@@ -1,7 +1,7 @@
 import type { Actor } from "../../identity/actor.ts";
-import type { AuthorizationTerms } from "../../integrations/oauth/authorization.ts";
+import type { AuthorizationTerms } from "../../integrations/authorization.ts";
 import type { JsonObject } from "../../json.ts";
-import type { KeptTokens } from "../../integrations/oauth/grant.ts";
+import type { StoredTokens } from "../../integrations/oauth/grant.ts";
 import type { Connection } from "../connection.ts";
 
 /** Tokens that an owner's login at a third party brought. */
@@ -12,7 +12,7 @@ export interface NewUpstreamGrant {
   /** The version of the connection's key when its owner set out: another destination since then makes the tokens void. */
   readonly keyVersion: number;
   readonly terms: AuthorizationTerms;
-  readonly tokens: KeptTokens;
+  readonly tokens: StoredTokens;
   /** The connection's secrets without the key that the tokens take the place of. Undefined where there was no key: they stay. */
   readonly secrets?: JsonObject | undefined;
 }
@@ -22,7 +22,7 @@ export interface EndedGrant {
   readonly id: string;
   readonly serverType: string;
   readonly terms: AuthorizationTerms;
-  readonly tokens: KeptTokens;
+  readonly tokens: StoredTokens;
 }
 
 /** What owners' logins brought, at rest. Every method throws DomainError `unavailable` when the database cannot be reached. */

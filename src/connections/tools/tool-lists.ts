@@ -72,7 +72,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   });
   deps.feed.onGap(() => known.clear());
   for (const integration of deps.catalog.values()) {
-    integration.onNews?.((connectionId, news) => {
+    integration.onNotification?.((connectionId, news) => {
       if (news.kind === "list_changed" && news.list === "tools") scheduleFetch(integration, connectionId);
     });
   }

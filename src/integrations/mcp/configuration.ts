@@ -1,11 +1,8 @@
 import { invalid } from "../../domain-error.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 
-/** The properties that are sealed. */
-export const SECRET_PROPERTIES = ["api_token", "headers", "oauth_client_secret"] as const;
-
 /** JSON Schema of the configuration of type `mcp`. */
-export const CONFIGURATION_SCHEMA: JsonObject = {
+export const MCP_CONFIGURATION_SCHEMA: JsonObject = {
   $schema: "http://json-schema.org/draft-07/schema#",
   type: "object",
   additionalProperties: false,
@@ -65,7 +62,7 @@ const REFUSED_HEADER =
   /^(?:host|cookie2?|set-cookie|authorization|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|expect|accept|accept-encoding|content-.*|mcp-.*|last-event-id)$/i;
 
 /** The rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property; a secret's value is never repeated. */
-export function checkConfiguration(
+export function checkMcpConfiguration(
   configuration: JsonObject,
   checkDestination: (url: string) => string | undefined,
 ): void {

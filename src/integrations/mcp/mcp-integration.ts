@@ -2,27 +2,33 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
-import type { UpstreamNews } from "../features.ts";
+import type { UpstreamNotification } from "../features.ts";
 import { RpcError } from "../rpc-error.ts";
 import type { Integration } from "../integration.ts";
 import type { Target } from "../target.ts";
-import type { OwnerAuthorization } from "../oauth/authorization.ts";
+import type { OwnerAuthorization } from "../authorization.ts";
 import type { GrantedTokens } from "../oauth/granted-tokens.ts";
-import { createPace, heldBack, LONGEST_WAIT_MS, NO_LIMITS, UNTOLD_WAIT_MS } from "../upstream-rate-limiter.ts";
+import {
+  createUpstreamRateLimiter,
+  rateLimitedResult,
+  MAX_WAIT_MS,
+  NO_RATE_LIMITS,
+  DEFAULT_WAIT_MS,
+} from "../upstream-rate-limiter.ts";
 import { errorResult, type UpstreamFault } from "../tool.ts";
-import { MISSING_CAPABILITY } from "./failures/answer-failure.ts";
+import { MISSING_CAPABILITY } from "./sessions/answer-failure.ts";
 import { readCallResult } from "./call-result.ts";
-import { checkConfiguration, CONFIGURATION_SCHEMA, SECRET_PROPERTIES } from "./configuration.ts";
-import { endpointFor, endpointOf } from "./endpoint.ts";
+import { checkMcpConfiguration, MCP_CONFIGURATION_SCHEMA } from "./configuration.ts";
+import { endpointFor, endpointOf, MCP_SECRET_PROPERTIES } from "./http/endpoint.ts";
 import { createFeatures } from "./lists/features.ts";
-import { listTools } from "./lists/list-tools.ts";
+import { listUpstreamTools } from "./lists/list-tools.ts";
 import { createListStreams } from "./sessions/list-streams.ts";
-import { createLogLevels } from "./log-level.ts";
+import { createLogLevels } from "./sessions/log-level.ts";
 import { openSession } from "./sessions/open-session.ts";
-import { createRequester } from "./request.ts";
-import type { Session } from "./sessions/session.ts";
-import { createSessions } from "./sessions/sessions.ts";
-import { argumentHeaders } from "./stateless.ts";
+import { createRequester } from "./sessions/request.ts";
+import type { UpstreamSession } from "./sessions/session.ts";
+import { createUpstreamSessions } from "./sessions/sessions.ts";
+import { argumentHeaders } from "./sessions/request-metadata.ts";
 import { UpstreamFailure } from "./failures/upstream-failure.ts";
 import { createWatcher } from "./sessions/watch-upstream.ts";
 
@@ -47,23 +53,27 @@ export interface McpIntegrationDeps {
 export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { close(): void } {
   const { timeoutMs = 30_000, sessionIdleMs = 10 * 60_000 } = deps;
   const requester = createRequester(deps);
-  const pace = createPace();
-  const sessions = createSessions(requester, { tokens: deps.tokens, openTimeoutMs: timeoutMs, idleMs: sessionIdleMs });
-  const hearers: ((connectionId: number, news: UpstreamNews) => void)[] = [];
-  const onNews = (connectionId: number, news: UpstreamNews): void => {
-    for (const hear of hearers) hear(connectionId, news);
+  const rateLimiter = createUpstreamRateLimiter();
+  const sessions = createUpstreamSessions(requester, {
+    tokens: deps.tokens,
+    openTimeoutMs: timeoutMs,
+    idleMs: sessionIdleMs,
+  });
+  const listeners: ((connectionId: number, notification: UpstreamNotification) => void)[] = [];
+  const onNotification = (connectionId: number, notification: UpstreamNotification): void => {
+    for (const listener of listeners) listener(connectionId, notification);
   };
-  const watcher = createWatcher({ sessions, requester, tokens: deps.tokens, log: deps.log, timeoutMs, onNews });
+  const watcher = createWatcher({ sessions, requester, tokens: deps.tokens, log: deps.log, timeoutMs, onNotification });
   const listStreams = createListStreams({
-    open: (target, hear, onSettled) => watcher.watchLists(target, hear, onSettled),
+    open: (target, listener, onSettled) => watcher.watchLists(target, listener, onSettled),
     idleMs: sessionIdleMs,
   });
   const levels = createLogLevels({ requester, log: deps.log });
 
   /** Whether a server that refuses whoever brings no key has its users log in. */
-  async function asksToLogIn(target: Target, signal: AbortSignal): Promise<boolean> {
+  async function supportsLogin(target: Target, signal: AbortSignal): Promise<boolean> {
     if (target.configuration.api_token !== undefined || deps.authorization === undefined) return false;
-    return deps.authorization.isOffered(target, signal);
+    return deps.authorization.isAvailable(target, signal);
   }
 
   return {
@@ -72,19 +82,19 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     description: "Any remote MCP server over Streamable HTTP.",
     category: "custom",
     documentationUrl: "https://modelcontextprotocol.io",
-    configurationSchema: CONFIGURATION_SCHEMA,
-    secretProperties: SECRET_PROPERTIES,
+    configurationSchema: MCP_CONFIGURATION_SCHEMA,
+    secretProperties: MCP_SECRET_PROPERTIES,
     credentialProperty: "api_token",
     destinationProperties: ["url"],
     toolSource: "per_connection",
 
-    checkConfiguration: (configuration) => checkConfiguration(configuration, deps.checkDestination),
+    checkConfiguration: (configuration) => checkMcpConfiguration(configuration, deps.checkDestination),
 
     listTools: async (target, { signal }) => {
       const deadlineMs = performance.now() + timeoutMs;
       try {
         return await sessions.use(target, { repeatable: true, signal }, (session) =>
-          listTools({ ...deps, requester }, session, { deadlineMs, signal }),
+          listUpstreamTools({ ...deps, requester }, session, { deadlineMs, signal }),
         );
       } catch (error) {
         if (error instanceof UpstreamFailure) throw new DomainError("unavailable", error.message, { cause: error });
@@ -95,23 +105,23 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     callTool: async (target, tool, args, options) => {
       const { signal } = options;
       const deadlineMs = performance.now() + timeoutMs;
-      const waitMs = pace.take(target, NO_LIMITS, args);
-      if (waitMs > LONGEST_WAIT_MS)
-        return heldBack(`The MCP server at ${endpointOf(target.configuration).label}`, waitMs);
+      const waitMs = rateLimiter.reserve(target, NO_RATE_LIMITS, args);
+      if (waitMs > MAX_WAIT_MS)
+        return rateLimitedResult(`The MCP server at ${endpointOf(target.configuration).label}`, waitMs);
       if (waitMs > 0) await sleep(waitMs, undefined, { signal });
       try {
         return await sessions.use(target, { repeatable: tool.readOnly, signal }, async (session) => {
           if (options.logLevel !== undefined) await levels.ensure(session, options);
           // Without a handshake nothing is asked, and changes are told to everybody who listens.
-          const opening = hasOwnStream(session) ? listStreams.touch(target) : undefined;
+          const opening = hasOwnStream(session) ? listStreams.keepOpen(target) : undefined;
           if (opening !== undefined) await opening;
           const { result, bytes } = await requester.request(session, {
             method: "tools/call",
             params: { name: tool.name, arguments: args },
             name: tool.name,
-            ...(session.era === "stateless" && { headers: argumentHeaders(tool.inputSchema, args) }),
+            ...(session.revision === "modern" && { headers: argumentHeaders(tool.inputSchema, args) }),
             relay: options,
-            onNews: (news) => onNews(target.connectionId, news),
+            onNotification: (notification) => onNotification(target.connectionId, notification),
             deadlineMs,
             signal,
           });
@@ -119,12 +129,12 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
         });
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
-        if (error.kind === "busy") pace.hold(target, error.retryAfterMs ?? UNTOLD_WAIT_MS);
+        if (error.kind === "busy") rateLimiter.pause(target, error.retryAfterMs ?? DEFAULT_WAIT_MS);
         // What the tool wants of its client is for the client to hear, not for the model.
         if (error.answer?.code === MISSING_CAPABILITY) {
           throw new RpcError(MISSING_CAPABILITY, error.answer.message, error.answer.data);
         }
-        return errorResult(withDoubt(error, tool.readOnly), FAULTS[error.kind]);
+        return errorResult(withOutcomeWarning(error, tool.readOnly), FAULTS[error.kind]);
       }
     },
 
@@ -134,7 +144,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       try {
         const session = await openSession(requester, endpointFor(target, deps.tokens), deadlineMs, signal);
         try {
-          await listTools({ ...deps, requester }, session, { deadlineMs, signal, maxPages: 1 });
+          await listUpstreamTools({ ...deps, requester }, session, { deadlineMs, signal, maxPages: 1 });
         } finally {
           requester.close(session);
         }
@@ -144,7 +154,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
         if (error.kind !== "unauthorized") return { outcome: "retry", reason: error.message };
         if (target.authMethod === "oauth2") return { outcome: "needs_authorization", reason: error.message };
         const { label } = endpointOf(target.configuration);
-        return (await asksToLogIn(target, signal))
+        return (await supportsLogin(target, signal))
           ? {
               outcome: "needs_authorization",
               reason: `The MCP server at ${label} asks for a login: authorise the connection.`,
@@ -154,11 +164,20 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     },
 
     ...(deps.authorization !== undefined && { authorization: deps.authorization }),
-    onNews: (hear) => void hearers.push(hear),
-    features: createFeatures({ sessions, requester, levels, watcher, listStreams, log: deps.log, timeoutMs, onNews }),
+    onNotification: (listener) => void listeners.push(listener),
+    features: createFeatures({
+      sessions,
+      requester,
+      levels,
+      watcher,
+      listStreams,
+      log: deps.log,
+      timeoutMs,
+      onNotification,
+    }),
 
     forget: (connectionId) => {
-      pace.forget(connectionId);
+      rateLimiter.forget(connectionId);
       deps.tokens?.forget(connectionId);
       listStreams.forget(connectionId);
       sessions.forget(connectionId);
@@ -171,8 +190,8 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
 }
 
 /** Whether an upstream may say something to the session that a call is made in, outside the call's own answer. */
-function hasOwnStream({ era, id, tellsOfLists }: Session): boolean {
-  return era === "handshake" && (tellsOfLists || id !== undefined);
+function hasOwnStream({ revision, id, notifiesListChanges }: UpstreamSession): boolean {
+  return revision === "legacy" && (notifiesListChanges || id !== undefined);
 }
 
 /** An error of the protocol is the server's answer to this call, so no fault of the upstream. */
@@ -194,7 +213,7 @@ const FAULTS: Readonly<Record<UpstreamFailure["kind"], UpstreamFault | undefined
 const UNCERTAIN: readonly UpstreamFailure["kind"][] = ["broken", "timeout", "too_large"];
 
 /** Whoever calls again must know that the first call may have been carried out. */
-function withDoubt(failure: UpstreamFailure, readOnly: boolean): string {
+function withOutcomeWarning(failure: UpstreamFailure, readOnly: boolean): string {
   const isUncertain = !readOnly && UNCERTAIN.includes(failure.kind);
   return isUncertain ? `${failure.message} The call may have been carried out.` : failure.message;
 }

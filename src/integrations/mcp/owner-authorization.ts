@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../json.ts";
-import type { OwnerAuthorization } from "../oauth/authorization.ts";
-import { type ClientDeps, clientFor, type ConfiguredClient } from "../oauth/client-for.ts";
+import type { OwnerAuthorization } from "../authorization.ts";
+import { type ClientDeps, resolveClient, type ConfiguredClient } from "../oauth/resolve-client.ts";
 import { callbackPathOf } from "../oauth/client-document.ts";
 import { type Discovered, discoverServer } from "../oauth/discover-server.ts";
 import { TokenFailure } from "../oauth/token-failure.ts";
-import { askChallenge } from "./ask-challenge.ts";
+import { fetchChallenge } from "./fetch-challenge.ts";
 
 /** OpenID's scope for a refresh token, and the consent that must be asked for it (OpenID Connect Core §11). */
 const OFFLINE = "offline_access";
@@ -12,7 +12,7 @@ const OFFLINE = "offline_access";
 /** How the owner of a connection with a remote MCP server authorises it (MCP «Authorization»). */
 export function mcpAuthorization(deps: ClientDeps): OwnerAuthorization {
   async function discover(configuration: JsonObject, signal: AbortSignal): Promise<Discovered> {
-    const challenge = await askChallenge(configuration, deps, signal);
+    const challenge = await fetchChallenge(configuration, deps, signal);
     return discoverServer(urlOf(configuration), challenge, deps, signal);
   }
 
@@ -20,7 +20,7 @@ export function mcpAuthorization(deps: ClientDeps): OwnerAuthorization {
     dispatcher: deps.dispatcher,
     async terms({ configuration }, wanted, signal) {
       const found = await discover(configuration, signal);
-      const client = await clientFor(found, configuredClient(configuration), deps, signal);
+      const client = await resolveClient(found, configuredClient(configuration), deps, signal);
       const { origin, host } = urlOf(configuration);
       const scope = scopeOf(text(configuration["oauth_scope"]) ?? found.scope, wanted, found.scopes);
       const extra: Record<string, string> = scope?.split(" ").includes(OFFLINE) === true ? { prompt: "consent" } : {};
@@ -35,7 +35,7 @@ export function mcpAuthorization(deps: ClientDeps): OwnerAuthorization {
         audience: origin,
       };
     },
-    async isOffered({ configuration }, signal) {
+    async isAvailable({ configuration }, signal) {
       try {
         await discover(configuration, signal);
         return true;

@@ -11,7 +11,7 @@ export interface AccessToken {
 }
 
 /** A credential that is got instead of configured: where tokens of a connection come from. */
-export interface TokenSource {
+export interface AccessTokenSource {
   /** What a token is for, beside the connection: another key, another token. No secret. */
   readonly key: string;
   /** Gets a new token. Throws TokenFailure, or the signal's reason. */
@@ -21,9 +21,9 @@ export interface TokenSource {
 /** Tokens of connections, got when they are needed and kept in memory while they are good. */
 export interface AccessTokens {
   /** A token that is not about to expire. However many ask at once, the source is asked once. Throws TokenFailure. */
-  current(target: Target, source: TokenSource, signal: AbortSignal): Promise<string>;
+  current(target: Target, source: AccessTokenSource, signal: AbortSignal): Promise<string>;
   /** Another token than `refused`, which was not taken although it had not expired. Throws TokenFailure. */
-  renewed(target: Target, source: TokenSource, refused: string, signal: AbortSignal): Promise<string>;
+  renewed(target: Target, source: AccessTokenSource, refused: string, signal: AbortSignal): Promise<string>;
   /** Forgets the tokens of a connection. */
   forget(connectionId: number): void;
 }
@@ -31,62 +31,62 @@ export interface AccessTokens {
 /** Connections whose tokens are kept; forgetting one costs a request. */
 const MAX_CONNECTIONS = 20_000;
 /** How long a token is kept of which nobody says how long it is good. */
-const UNTOLD_LIFETIME_SECONDS = 600;
+const DEFAULT_LIFETIME_SECONDS = 600;
 /** What is left of a life when it counts as over: a minute, a tenth of a short one. */
 const MARGIN_SECONDS = 60;
 const MARGIN_SHARE = 0.1;
 /** For getting one, however long the callers would wait, in milliseconds. */
 const TIMEOUT_MS = 15_000;
 
-interface Kept {
+interface CachedTokens {
   readonly keyVersion: number;
-  readonly tokens: Map<string, { readonly value: string; readonly goodUntilMs: number }>;
+  readonly tokens: Map<string, { readonly value: string; readonly validUntilMs: number }>;
   readonly pending: Map<string, Promise<string>>;
 }
 
 /** Makes the memory of tokens: per connection and version of its key, so that none outlives what it was got with. */
 export function createAccessTokens({ now = Date.now }: { readonly now?: () => number } = {}): AccessTokens {
-  const connections = new LRUCache<number, Kept>(atMost(MAX_CONNECTIONS));
+  const connections = new LRUCache<number, CachedTokens>(atMost(MAX_CONNECTIONS));
 
-  function keptFor({ connectionId, keyVersion }: Target): Kept {
+  function cachedFor({ connectionId, keyVersion }: Target): CachedTokens {
     const known = connections.get(connectionId);
     if (known?.keyVersion === keyVersion) return known;
-    const fresh: Kept = { keyVersion, tokens: new Map(), pending: new Map() };
+    const fresh: CachedTokens = { keyVersion, tokens: new Map(), pending: new Map() };
     connections.set(connectionId, fresh);
     return fresh;
   }
 
-  async function obtain(kept: Kept, source: TokenSource): Promise<string> {
-    const askedMs = now();
+  async function obtain(cached: CachedTokens, source: AccessTokenSource): Promise<string> {
+    const requestedAtMs = now();
     // Its own signal: whoever asked first may go away while others wait.
-    const { value, lifetimeSeconds = UNTOLD_LIFETIME_SECONDS } = await source.obtain(AbortSignal.timeout(TIMEOUT_MS));
-    const goodSeconds = lifetimeSeconds - Math.min(MARGIN_SECONDS, lifetimeSeconds * MARGIN_SHARE);
-    kept.tokens.set(source.key, { value, goodUntilMs: askedMs + goodSeconds * 1_000 });
+    const { value, lifetimeSeconds = DEFAULT_LIFETIME_SECONDS } = await source.obtain(AbortSignal.timeout(TIMEOUT_MS));
+    const validSeconds = lifetimeSeconds - Math.min(MARGIN_SECONDS, lifetimeSeconds * MARGIN_SHARE);
+    cached.tokens.set(source.key, { value, validUntilMs: requestedAtMs + validSeconds * 1_000 });
     return value;
   }
 
-  async function obtainOnce(kept: Kept, source: TokenSource, signal: AbortSignal): Promise<string> {
-    let running = kept.pending.get(source.key);
+  async function obtainOnce(cached: CachedTokens, source: AccessTokenSource, signal: AbortSignal): Promise<string> {
+    let running = cached.pending.get(source.key);
     if (running === undefined) {
-      running = obtain(kept, source).finally(() => kept.pending.delete(source.key));
-      kept.pending.set(source.key, running);
+      running = obtain(cached, source).finally(() => cached.pending.delete(source.key));
+      cached.pending.set(source.key, running);
     }
     return orAborted(running, signal);
   }
 
   return {
     async current(target, source, signal) {
-      const kept = keptFor(target);
-      const token = kept.tokens.get(source.key);
-      if (token !== undefined && now() < token.goodUntilMs) return token.value;
-      return obtainOnce(kept, source, signal);
+      const cached = cachedFor(target);
+      const token = cached.tokens.get(source.key);
+      if (token !== undefined && now() < token.validUntilMs) return token.value;
+      return obtainOnce(cached, source, signal);
     },
     async renewed(target, source, refused, signal) {
-      const kept = keptFor(target);
-      const token = kept.tokens.get(source.key);
+      const cached = cachedFor(target);
+      const token = cached.tokens.get(source.key);
       // Somebody else was refused too and has a new one already.
-      if (token !== undefined && token.value !== refused && now() < token.goodUntilMs) return token.value;
-      return obtainOnce(kept, source, signal);
+      if (token !== undefined && token.value !== refused && now() < token.validUntilMs) return token.value;
+      return obtainOnce(cached, source, signal);
     },
     forget: (connectionId) => void connections.delete(connectionId),
   };

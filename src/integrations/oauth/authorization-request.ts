@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AuthorizationProof, AuthorizationTerms } from "./authorization.ts";
+import type { AuthorizationProof, AuthorizationTerms } from "../authorization.ts";
 
 /** Where a person goes to authorise: code flow with PKCE (RFC 7636, S256), for one resource (RFC 8707) where there is one. */
 export function authorizationRequest(terms: AuthorizationTerms, proof: AuthorizationProof): URL {

@@ -6,18 +6,18 @@ import {
   processClientCredentialsResponse,
 } from "oauth4webapi";
 import type { Dispatcher } from "undici";
-import type { ExchangeLimits } from "../exchange.ts";
-import type { AccessToken, TokenSource } from "./access-tokens.ts";
+import type { ExchangeLimits } from "../upstream-exchange.ts";
+import type { AccessToken, AccessTokenSource } from "./access-tokens.ts";
 import { createFetch } from "./outbound-fetch.ts";
 import { secretBasic } from "./secret-basic.ts";
-import { type Asker, tokenRefusal, unusableAnswer } from "./token-refusal.ts";
+import { type TokenRequester, tokenRefusal, unusableAnswer } from "./token-refusal.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
 /** What a header can carry of a token (RFC 6750 asks for less; servers exist that use more). */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
 /** An OAuth client of ours at a third party. */
-export interface OAuthClient {
+export interface ClientCredentialsClient {
   /** The third party, as its name appears in sentences. */
   readonly title: string;
   readonly tokenUrl: string;
@@ -28,11 +28,11 @@ export interface OAuthClient {
   /** How the client authenticates (RFC 6749 §2.3.1): by HTTP Basic, or in the form. */
   readonly authentication: "basic" | "post";
   /** What a refusal means, where it is not its owner who can mend it. */
-  readonly meaning?: NonNullable<Asker["meaning"]>;
+  readonly meaning?: NonNullable<TokenRequester["meaning"]>;
 }
 
 /** Tokens by the client credentials grant (RFC 6749 §4.4). */
-export function clientCredentialsSource(client: OAuthClient, dispatcher: Dispatcher): TokenSource {
+export function clientCredentialsSource(client: ClientCredentialsClient, dispatcher: Dispatcher): AccessTokenSource {
   const { tokenUrl, clientId, clientSecret, scope } = client;
   return {
     key: [tokenUrl, clientId, scope ?? ""].join(" "),

@@ -1,5 +1,5 @@
 import type { Challenge } from "./challenge.ts";
-import type { Reach } from "./fetch-metadata.ts";
+import type { OutboundAccess } from "./fetch-metadata.ts";
 import { findResource } from "./resource-metadata.ts";
 import { describeServer, type DescribedServer } from "./server-metadata.ts";
 
@@ -18,11 +18,11 @@ export interface Discovered extends DescribedServer {
 export async function discoverServer(
   url: URL,
   challenge: Challenge | undefined,
-  reach: Reach,
+  access: OutboundAccess,
   signal: AbortSignal,
 ): Promise<Discovered> {
-  const resource = await findResource(url, challenge?.resourceMetadata, reach, signal);
-  const described = await describeServer(resource?.authorizationServers[0] ?? url.origin, reach, signal);
+  const resource = await findResource(url, challenge?.resourceMetadata, access, signal);
+  const described = await describeServer(resource?.authorizationServers[0] ?? url.origin, access, signal);
   const supported = resource?.scopes?.join(" ");
   return {
     ...described,

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
-import { isJsonObject, type JsonObject, parseJson } from "../../json.ts";
-import type { ExchangeLimits } from "../exchange.ts";
-import { reasonFor } from "../openapi/results/upstream-error.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../json.ts";
+import type { ExchangeLimits } from "../upstream-exchange.ts";
+import { reasonFor } from "../connection-error.ts";
 import { createFetch, NoAnswer } from "./outbound-fetch.ts";
 import { TokenFailure } from "./token-failure.ts";
 
@@ -9,7 +9,7 @@ const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
 const MAX_DEPTH = 16;
 
 /** How the parties of an authorization are reached. */
-export interface Reach {
+export interface OutboundAccess {
   /** The guarded way out. */
   readonly dispatcher: Dispatcher;
   /** Why an address must not become a destination, or undefined. */
@@ -17,7 +17,7 @@ export interface Reach {
 }
 
 /** A metadata document, or why there is none at an address. */
-export type Fetched = { readonly document: JsonObject } | { readonly absent: string };
+export type FetchedMetadata = { readonly document: JsonObject } | { readonly absent: string };
 
 /**
  * Fetches a metadata document. Answers that are no JSON object, refusals and redirects (never followed) say that there is none
@@ -25,12 +25,12 @@ export type Fetched = { readonly document: JsonObject } | { readonly absent: str
  */
 export async function fetchMetadata(
   address: URL,
-  { dispatcher, checkDestination }: Reach,
+  { dispatcher, checkDestination }: OutboundAccess,
   signal: AbortSignal,
-): Promise<Fetched> {
+): Promise<FetchedMetadata> {
   const at = `${address.host}${address.pathname}`;
   const refused = checkDestination(address.href);
-  if (refused !== undefined) throw new TokenFailure("other", sentence(refused, address.host));
+  if (refused !== undefined) throw new TokenFailure("other", destinationRefusal(refused, address.host));
   let response: Response;
   try {
     response = await createFetch(dispatcher, LIMITS)(address.href, {
@@ -40,7 +40,7 @@ export async function fetchMetadata(
     });
   } catch (error) {
     signal.throwIfAborted();
-    throw unreached(at, error);
+    throw connectionFailure(at, error);
   }
   const { status } = response;
   if (status >= 500 || status === 429)
@@ -56,11 +56,11 @@ export async function fetchMetadata(
 }
 
 /** A refusal of an address, as a sentence that says whose address it is. */
-export function sentence(refused: string, host: string): string {
+export function destinationRefusal(refused: string, host: string): string {
   return /^[A-Z]/.test(refused) ? refused : `An address at ${host} cannot be called: it ${refused}.`;
 }
 
-function unreached(at: string, error: unknown): TokenFailure {
+function connectionFailure(at: string, error: unknown): TokenFailure {
   if (!(error instanceof NoAnswer)) return new TokenFailure("other", `${at} could not be read.`, { cause: error });
   const { failure } = error;
   if (failure.kind === "timeout") return new TokenFailure("down", `${at} did not answer in time.`);
@@ -69,4 +69,9 @@ function unreached(at: string, error: unknown): TokenFailure {
   const reason = isRefused ? failure.error.message : reasonFor(failure.error);
   const options = { cause: failure.error };
   return new TokenFailure(isRefused ? "other" : "down", `${at} could not be reached: ${reason}`, options);
+}
+
+/** Returns the strings of an array; undefined when the value is not an array. */
+export function stringsOf(value: JsonValue | undefined): readonly string[] | undefined {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : undefined;
 }

@@ -7,8 +7,8 @@ import {
   type IssuedTokens,
   type AuthorizationNeed,
   NOT_YET_AUTHORIZED,
-} from "./authorization.ts";
-import { type Grant, type GrantStore, type Renewal, toKeptTokens } from "./grant.ts";
+} from "../authorization.ts";
+import { type UpstreamGrant, type UpstreamGrantStore, type Renewal, toStoredTokens } from "./grant.ts";
 import type { RenewalSlots } from "./renewal-slots.ts";
 import { TokenFailure } from "./token-failure.ts";
 
@@ -32,7 +32,7 @@ export interface GrantedTokens {
 
 /** What the tokens of one kind of third parties need. */
 export interface GrantedTokensDeps {
-  readonly store: GrantStore;
+  readonly store: UpstreamGrantStore;
   /** Asks the authorization server for another token. Throws TokenFailure, or the signal's reason. */
   readonly refresh: (terms: AuthorizationTerms, refreshToken: string, signal: AbortSignal) => Promise<IssuedTokens>;
   /** Has the owner authorise the connection anew. */
@@ -46,34 +46,34 @@ const MAX_CONNECTIONS = 20_000;
 /** For one renewal, however long the callers would wait, in milliseconds. */
 const TIMEOUT_MS = 15_000;
 /** A token is renewed when so much of its life is left: five minutes, a fifth of a short one; each replica a little apart. */
-const AHEAD_MS = 300_000;
-const AHEAD_SHARE = 0.2;
+const RENEWAL_LEAD_MS = 300_000;
+const RENEWAL_LEAD_SHARE = 0.2;
 /** A token with so little left may expire on its way: three seconds, a twentieth of a short one. */
 const TRANSIT_MS = 3_000;
 const TRANSIT_SHARE = 0.05;
 /** After a renewal that failed the next one waits, twice as long each time. */
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 /** A third party that refuses one fresh token after the other is not given ever more of them. */
 const REFUSED_PAUSE_MS = 30_000;
 /** How long a call that lacked a scope is not told again, in milliseconds. */
 const EXTEND_PAUSE_MS = 60_000;
 
 /** A token in memory. Its refresh token stays sealed in the database. */
-interface Kept {
+interface CachedToken {
   /** The third party, as its name appears in sentences. */
   readonly title: string;
   readonly token: string;
   readonly audience: string;
-  readonly aheadMs: number;
-  readonly goodUntilMs: number;
+  readonly renewAtMs: number;
+  readonly validUntilMs: number;
 }
 
 /** What is known of a connection under a version of its key. */
-interface State {
+interface GrantState {
   readonly keyVersion: number;
-  kept: Kept | undefined;
-  running: Promise<Kept> | undefined;
+  cached: CachedToken | undefined;
+  running: Promise<CachedToken> | undefined;
   /** Renewals in a row that failed for a reason that may pass, the last such reason, and when the next one may be. */
   failures: number;
   failure: TokenFailure | undefined;
@@ -86,15 +86,15 @@ interface State {
 /** Makes them: in memory for the calls, in the database for all replicas. */
 export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
   const { store, slots, now = Date.now } = deps;
-  const states = new LRUCache<number, State>(atMost(MAX_CONNECTIONS));
+  const states = new LRUCache<number, GrantState>(atMost(MAX_CONNECTIONS));
 
-  function stateOf({ connectionId, keyVersion }: Target): State {
+  function stateOf({ connectionId, keyVersion }: Target): GrantState {
     const known = states.get(connectionId);
     // Whoever still holds an earlier version of the connection is served by the grant of the later one.
     if (known !== undefined && known.keyVersion >= keyVersion) return known;
-    const fresh: State = {
+    const fresh: GrantState = {
       keyVersion,
-      kept: undefined,
+      cached: undefined,
       running: undefined,
       failures: 0,
       failure: undefined,
@@ -106,43 +106,43 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
     return fresh;
   }
 
-  async function end(target: Target, reason: string): Promise<never> {
+  async function requireLogin(target: Target, reason: string): Promise<never> {
     await deps.requireAuthorization(target, { reason });
     throw new TokenFailure("ended", reason);
   }
 
-  function keep(state: State, { tokens, terms }: Grant): Kept {
+  function cache(state: GrantState, { tokens, terms }: UpstreamGrant): CachedToken {
     const { expiresAtMs = Number.POSITIVE_INFINITY, accessToken, refreshToken } = tokens;
     const leftMs = expiresAtMs - now();
-    const aheadMs = Math.min(AHEAD_MS, leftMs * AHEAD_SHARE) * (0.75 + Math.random() / 2);
-    state.kept = {
+    const renewAtMs = Math.min(RENEWAL_LEAD_MS, leftMs * RENEWAL_LEAD_SHARE) * (0.75 + Math.random() / 2);
+    state.cached = {
       title: terms.title,
       token: accessToken,
       audience: terms.audience,
       // Without a refresh token there is nothing to be done ahead of time.
-      aheadMs: refreshToken === undefined ? Number.POSITIVE_INFINITY : expiresAtMs - aheadMs,
-      goodUntilMs: expiresAtMs - Math.min(TRANSIT_MS, leftMs * TRANSIT_SHARE),
+      renewAtMs: refreshToken === undefined ? Number.POSITIVE_INFINITY : expiresAtMs - renewAtMs,
+      validUntilMs: expiresAtMs - Math.min(TRANSIT_MS, leftMs * TRANSIT_SHARE),
     };
-    return state.kept;
+    return state.cached;
   }
 
   /** The grant if it can be used or renewed; otherwise its owner is asked to log in. */
-  async function usable(target: Target, grant: Grant | undefined): Promise<Grant> {
-    if (grant === undefined || grant.keyVersion < target.keyVersion) return end(target, NOT_YET_AUTHORIZED);
-    return grant.lostReason === undefined ? grant : end(target, grant.lostReason);
+  async function usableGrant(target: Target, grant: UpstreamGrant | undefined): Promise<UpstreamGrant> {
+    if (grant === undefined || grant.keyVersion < target.keyVersion) return requireLogin(target, NOT_YET_AUTHORIZED);
+    return grant.lostReason === undefined ? grant : requireLogin(target, grant.lostReason);
   }
 
   /** Asks for another token. An authorization that is over is stored as such, so that no other replica asks again. */
-  async function ask({ terms, tokens }: Grant): Promise<Renewal> {
+  async function renewGrant({ terms, tokens }: UpstreamGrant): Promise<Renewal> {
     const { refreshToken, scope } = tokens;
     if (refreshToken === undefined) {
       const reason = `${terms.title} lets an authorization be used for a limited time only, and that is over: authorise the connection again.`;
       return { kind: "lost", reason };
     }
-    const askedMs = now();
+    const requestedAtMs = now();
     try {
       const issued = await deps.refresh(terms, refreshToken, AbortSignal.timeout(TIMEOUT_MS));
-      return { kind: "renewed", tokens: toKeptTokens({ ...issued, scope: issued.scope ?? scope }, askedMs) };
+      return { kind: "renewed", tokens: toStoredTokens({ ...issued, scope: issued.scope ?? scope }, requestedAtMs) };
     } catch (error) {
       if (error instanceof TokenFailure && error.kind === "ended") return { kind: "lost", reason: error.message };
       if (error instanceof TokenFailure) throw error;
@@ -154,29 +154,29 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
   }
 
   /** Another token than `other`: what the database has by now, or a new one. */
-  async function obtain(target: Target, state: State, other: string | undefined): Promise<Kept> {
+  async function obtain(target: Target, state: GrantState, other: string | undefined): Promise<CachedToken> {
     const { accountId, connectionId } = target;
-    const grant = await usable(target, await store.find(accountId, connectionId));
+    const grant = await usableGrant(target, await store.find(accountId, connectionId));
     if (grant.tokens.accessToken !== other) {
-      const kept = keep(state, grant);
-      if (now() < kept.goodUntilMs) return kept;
+      const cached = cache(state, grant);
+      if (now() < cached.validUntilMs) return cached;
     }
     if (state.failure !== undefined && now() < state.retryAtMs) throw state.failure;
     const { origin } = new URL(grant.terms.server.tokenEndpoint);
-    const after = await slots.run(origin, () => store.renew(accountId, connectionId, grant.version, ask));
-    return keep(state, await usable(target, after));
+    const after = await slots.run(origin, () => store.renew(accountId, connectionId, grant.version, renewGrant));
+    return cache(state, await usableGrant(target, after));
   }
 
-  async function noted(state: State, work: Promise<Kept>): Promise<Kept> {
+  async function trackFailures(state: GrantState, work: Promise<CachedToken>): Promise<CachedToken> {
     try {
-      const kept = await work;
+      const cached = await work;
       state.failures = 0;
       state.failure = undefined;
-      return kept;
+      return cached;
     } catch (error) {
       if (error === state.failure) throw error;
       const failure = error instanceof TokenFailure && error.kind !== "ended" ? error : undefined;
-      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** state.failures, LONGEST_PAUSE_MS);
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** state.failures, MAX_PAUSE_MS);
       state.failures += 1;
       state.failure = failure;
       state.retryAtMs = now() + (failure?.retryAfterMs ?? pauseMs);
@@ -187,47 +187,53 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
   }
 
   /** However many ask at once, one asks for all of them. */
-  function obtainOnce(target: Target, state: State, other: string | undefined): Promise<Kept> {
-    state.running ??= noted(state, obtain(target, state, other));
+  function obtainOnce(target: Target, state: GrantState, other: string | undefined): Promise<CachedToken> {
+    state.running ??= trackFailures(state, obtain(target, state, other));
     return state.running;
   }
 
-  async function awaited(target: Target, origin: string, signal: AbortSignal): Promise<string> {
+  async function waitForToken(target: Target, origin: string, signal: AbortSignal): Promise<string> {
     const state = stateOf(target);
     return tokenFor(origin, await orAborted(obtainOnce(target, state, undefined), signal));
   }
 
-  async function replaced(target: Target, state: State, refused: string, signal: AbortSignal): Promise<Kept> {
+  async function replaceToken(
+    target: Target,
+    state: GrantState,
+    refused: string,
+    signal: AbortSignal,
+  ): Promise<CachedToken> {
     const running = state.running === undefined ? undefined : await orAborted(state.running, signal);
     if (running !== undefined && running.token !== refused) return running;
     if (now() - state.refusedAtMs < REFUSED_PAUSE_MS) {
-      const title = state.kept?.title ?? "The third party";
+      const title = state.cached?.title ?? "The third party";
       throw new TokenFailure("refused", `${title} refuses even the tokens that it has just given.`);
     }
-    const kept = await orAborted(obtainOnce(target, state, refused), signal);
+    const cached = await orAborted(obtainOnce(target, state, refused), signal);
     state.refusedAtMs = now();
-    return kept;
+    return cached;
   }
 
   return {
     current(target, origin, signal) {
       const state = states.get(target.connectionId);
-      const kept = state === undefined || state.keyVersion < target.keyVersion ? undefined : state.kept;
-      if (state === undefined || kept === undefined) return awaited(target, origin, signal);
+      const cached = state === undefined || state.keyVersion < target.keyVersion ? undefined : state.cached;
+      if (state === undefined || cached === undefined) return waitForToken(target, origin, signal);
       const nowMs = now();
-      if (nowMs >= kept.goodUntilMs) return awaited(target, origin, signal);
-      if (nowMs >= kept.aheadMs && nowMs >= state.retryAtMs && state.running === undefined) {
+      if (nowMs >= cached.validUntilMs) return waitForToken(target, origin, signal);
+      if (nowMs >= cached.renewAtMs && nowMs >= state.retryAtMs && state.running === undefined) {
         // Nobody waits for it: should it fail, there is still time to try again.
-        obtainOnce(target, state, kept.token).catch(() => undefined);
+        obtainOnce(target, state, cached.token).catch(() => undefined);
       }
-      return tokenFor(origin, kept);
+      return tokenFor(origin, cached);
     },
     async renewed(target, origin, refused, signal) {
       const state = stateOf(target);
-      const { kept } = state;
+      const { cached } = state;
       // Somebody else was refused too and has a new one already.
-      if (kept !== undefined && kept.token !== refused && now() < kept.goodUntilMs) return tokenFor(origin, kept);
-      return tokenFor(origin, await replaced(target, state, refused, signal));
+      if (cached !== undefined && cached.token !== refused && now() < cached.validUntilMs)
+        return tokenFor(origin, cached);
+      return tokenFor(origin, await replaceToken(target, state, refused, signal));
     },
     async extend(target, scope, reason) {
       const state = stateOf(target);
@@ -235,8 +241,8 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
       if (extended?.scope === scope && now() - extended.atMs < EXTEND_PAUSE_MS) return;
       state.extended = { scope, atMs: now() };
       const grant = await store.find(target.accountId, target.connectionId);
-      const had = grant?.tokens.scope ?? grant?.terms.scope ?? "";
-      const wanted = new Set(`${had} ${scope}`.split(" ").filter((word) => word !== ""));
+      const granted = grant?.tokens.scope ?? grant?.terms.scope ?? "";
+      const wanted = new Set(`${granted} ${scope}`.split(" ").filter((word) => word !== ""));
       await deps.requireAuthorization(target, { reason, wantedScope: [...wanted].join(" ") });
     },
     forget: (connectionId) => void states.delete(connectionId),
@@ -244,7 +250,7 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
 }
 
 /** A token goes to the origin that it was issued for, and to no other. */
-function tokenFor(origin: string, { audience, title, token }: Kept): string {
+function tokenFor(origin: string, { audience, title, token }: CachedToken): string {
   if (audience === origin) return token;
   throw new TokenFailure(
     "other",

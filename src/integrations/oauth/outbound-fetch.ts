@@ -1,13 +1,13 @@
 import type { Dispatcher } from "undici";
-import { exchange, type ExchangeLimits, type Failure } from "../exchange.ts";
-import { decompress } from "../openapi/results/decompress.ts";
+import { sendToUpstream, type ExchangeLimits, type ExchangeFailure } from "../upstream-exchange.ts";
+import { decompress } from "../decompress.ts";
 
 /** No whole answer came. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
-  readonly failure: Failure;
+  readonly failure: ExchangeFailure;
 
-  constructor(failure: Failure) {
+  constructor(failure: ExchangeFailure) {
     super(`no answer: ${failure.kind}`, failure.kind === "broken" ? { cause: failure.error } : undefined);
     this.failure = failure;
   }
@@ -41,7 +41,7 @@ export function createFetch(
       headers: { "user-agent": "patchbay", ...headers },
       body: body?.toString(),
     };
-    const outcome = await exchange(dispatcher, request, limits, signal);
+    const outcome = await sendToUpstream(dispatcher, request, limits, signal);
     if ("failure" in outcome) throw new NoAnswer(outcome.failure);
     const { status, headers: received, body: bytes } = outcome.answer;
     const plain = await decompress(bytes, received["content-encoding"] ?? "identity", limits.maxBytes);

@@ -5,10 +5,10 @@ import {
   validateAuthResponse,
 } from "oauth4webapi";
 import type { Dispatcher } from "undici";
-import { clip } from "../openapi/results/upstream-error.ts";
-import type { AuthorizationProof, AuthorizationTerms, IssuedTokens } from "./authorization.ts";
+import { clip } from "../clip.ts";
+import type { AuthorizationProof, AuthorizationTerms, IssuedTokens } from "../authorization.ts";
 import { TokenFailure } from "./token-failure.ts";
-import { askForTokens, type Request, requestFor } from "./token-request.ts";
+import { requestTokens, type TokenEndpointRequest, tokenEndpointRequest } from "./token-request.ts";
 
 /** What the error words of an authorization response mean (RFC 6749 §4.1.2.1). */
 const MEANINGS: Readonly<Record<string, string>> = {
@@ -31,10 +31,10 @@ export async function redeemCode(
   dispatcher: Dispatcher,
   signal: AbortSignal,
 ): Promise<IssuedTokens> {
-  const request = requestFor(terms, dispatcher, signal);
+  const request = tokenEndpointRequest(terms, dispatcher, signal);
   const { server, client, authenticate, options } = request;
   const answer = checkedAnswer(terms, request, parameters, proof.state);
-  return askForTokens(
+  return requestTokens(
     terms,
     [answer.get("code") ?? "", proof.codeVerifier],
     signal,
@@ -49,7 +49,7 @@ export async function redeemCode(
 
 function checkedAnswer(
   { title }: AuthorizationTerms,
-  { server, client }: Request,
+  { server, client }: TokenEndpointRequest,
   parameters: URLSearchParams,
   state: string,
 ): URLSearchParams {

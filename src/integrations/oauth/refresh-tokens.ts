@@ -1,7 +1,7 @@
 import { processRefreshTokenResponse, refreshTokenGrantRequest } from "oauth4webapi";
 import type { Dispatcher } from "undici";
-import type { AuthorizationTerms, IssuedTokens } from "./authorization.ts";
-import { askForTokens, requestFor } from "./token-request.ts";
+import type { AuthorizationTerms, IssuedTokens } from "../authorization.ts";
+import { requestTokens, tokenEndpointRequest } from "./token-request.ts";
 
 /**
  * Another access token for a refresh token (RFC 6749 §6). Where the answer names no new refresh token, the one brought stays
@@ -13,8 +13,8 @@ export async function refreshTokens(
   dispatcher: Dispatcher,
   signal: AbortSignal,
 ): Promise<IssuedTokens> {
-  const { server, client, authenticate, options } = requestFor(terms, dispatcher, signal);
-  const issued = await askForTokens(
+  const { server, client, authenticate, options } = tokenEndpointRequest(terms, dispatcher, signal);
+  const issued = await requestTokens(
     terms,
     [refreshToken],
     signal,

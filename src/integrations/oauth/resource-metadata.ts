@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../json.ts";
-import { fetchMetadata, type Reach } from "./fetch-metadata.ts";
-import { texts } from "./texts.ts";
+import { fetchMetadata, type OutboundAccess, stringsOf } from "./fetch-metadata.ts";
 import { TokenFailure } from "./token-failure.ts";
 
 /** What a protected resource says of itself (RFC 9728), as far as it is needed. */
@@ -22,11 +21,11 @@ const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 export async function findResource(
   url: URL,
   pointed: string | undefined,
-  reach: Reach,
+  access: OutboundAccess,
   signal: AbortSignal,
 ): Promise<ResourceMetadata | undefined> {
   for (const address of addressesFor(url, pointed)) {
-    const fetched = await fetchMetadata(address, reach, signal);
+    const fetched = await fetchMetadata(address, access, signal);
     if ("document" in fetched) return readResource(fetched.document, url, address);
   }
   return undefined;
@@ -50,7 +49,7 @@ function readResource(document: JsonObject, url: URL, address: URL): ResourceMet
       "other",
       `${at} describes another resource than ${url.origin}${url.pathname}, so nobody was asked to authorise it. Check the url of the connection.`,
     );
-  return { resource, authorizationServers: texts(servers) ?? [], scopes: texts(scopes) };
+  return { resource, authorizationServers: stringsOf(servers) ?? [], scopes: stringsOf(scopes) };
 }
 
 /** Whether an address lies within a resource: the same origin, and its path the same or further down. */

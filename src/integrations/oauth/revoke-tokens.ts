@@ -1,9 +1,9 @@
 import { revocationRequest } from "oauth4webapi";
 import type { Dispatcher } from "undici";
-import type { AuthorizationTerms, IssuedTokens } from "./authorization.ts";
+import type { AuthorizationTerms, IssuedTokens } from "../authorization.ts";
 import { TokenFailure } from "./token-failure.ts";
 import { tokenRefusal, unusableAnswer } from "./token-refusal.ts";
-import { askerOf, requestFor } from "./token-request.ts";
+import { requesterOf, tokenEndpointRequest } from "./token-request.ts";
 
 /**
  * Ends tokens at the vendor (RFC 7009), the refresh token first: with it most servers end the whole authorization. A server
@@ -17,9 +17,9 @@ export async function revokeTokens(
 ): Promise<void> {
   const { revocationEndpoint } = terms.server;
   if (revocationEndpoint === undefined) return;
-  const { server, client, authenticate, options } = requestFor(terms, dispatcher, signal);
-  const asker = {
-    ...askerOf(terms, [accessToken, ...(refreshToken === undefined ? [] : [refreshToken])]),
+  const { server, client, authenticate, options } = tokenEndpointRequest(terms, dispatcher, signal);
+  const requester = {
+    ...requesterOf(terms, [accessToken, ...(refreshToken === undefined ? [] : [refreshToken])]),
     tokenUrl: revocationEndpoint,
   };
   const revoke = async (token: string, hint: string): Promise<void> => {
@@ -31,10 +31,10 @@ export async function revokeTokens(
       const text = await response.clone().text();
       // A server that cannot revoke this kind of token says so, and a second try would hear the same.
       if (response.status < 300 || text.includes("unsupported_token_type")) return;
-      throw await tokenRefusal(asker, response);
+      throw await tokenRefusal(requester, response);
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof TokenFailure ? error : unusableAnswer(asker, error);
+      throw error instanceof TokenFailure ? error : unusableAnswer(requester, error);
     }
   };
   if (refreshToken !== undefined) await revoke(refreshToken, "refresh_token");

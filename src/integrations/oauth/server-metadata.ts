@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
-import type { AuthorizationServer } from "./authorization.ts";
-import { fetchMetadata, type Reach, sentence } from "./fetch-metadata.ts";
-import { texts } from "./texts.ts";
+import type { AuthorizationServer } from "../authorization.ts";
+import { fetchMetadata, type OutboundAccess, destinationRefusal, stringsOf } from "./fetch-metadata.ts";
 import { TokenFailure } from "./token-failure.ts";
 
 /** An authorization server and how one becomes its client. */
@@ -9,7 +8,7 @@ export interface DescribedServer {
   readonly server: AuthorizationServer;
   readonly registrationEndpoint: string | undefined;
   /** Whether a client can be known by the document at its own address. */
-  readonly takesDocuments: boolean;
+  readonly supportsClientDocuments: boolean;
   /** How clients may authenticate; undefined where it does not say. */
   readonly authentications: readonly string[] | undefined;
   readonly scopes: readonly string[] | undefined;
@@ -25,14 +24,18 @@ const MAX_LOGIN_FOLDERS = 4;
  * Finds what an authorization server says of itself: RFC 8414, then OpenID with the path inserted, then with it in front.
  * Throws TokenFailure where it says nothing, too little, names another issuer or sends people where they may not be sent.
  */
-export async function describeServer(issuer: string, reach: Reach, signal: AbortSignal): Promise<DescribedServer> {
-  const url = issuerUrl(issuer, reach);
+export async function describeServer(
+  issuer: string,
+  access: OutboundAccess,
+  signal: AbortSignal,
+): Promise<DescribedServer> {
+  const url = issuerUrl(issuer, access);
   const absences: string[] = [];
   for (const address of addressesFor(url)) {
-    const fetched = await fetchMetadata(address, reach, signal);
+    const fetched = await fetchMetadata(address, access, signal);
     if ("document" in fetched) {
-      const described = readServer(fetched.document, issuer, address, reach);
-      await checkLoginPage(described.server, reach, signal);
+      const described = readServer(fetched.document, issuer, address, access);
+      await checkLoginPage(described.server, access, signal);
       return described;
     }
     absences.push(fetched.absent);
@@ -50,7 +53,7 @@ export async function describeServer(issuer: string, reach: Reach, signal: Abort
  * the page, it must name the token endpoint too. A server that registers anybody publishes such metadata; at any other our
  * redirect address for this issuer is not registered.
  */
-async function checkLoginPage(server: AuthorizationServer, reach: Reach, signal: AbortSignal): Promise<void> {
+async function checkLoginPage(server: AuthorizationServer, access: OutboundAccess, signal: AbortSignal): Promise<void> {
   const login = new URL(server.authorizationEndpoint);
   const token = new URL(server.tokenEndpoint);
   if (login.origin === new URL(server.issuer).origin || login.origin === token.origin) return;
@@ -58,10 +61,10 @@ async function checkLoginPage(server: AuthorizationServer, reach: Reach, signal:
   const issuers = folders.slice(0, MAX_LOGIN_FOLDERS).map((_, depth) => `/${folders.slice(0, depth).join("/")}`);
   const addresses = ["/", ...issuers].flatMap((path) => addressesFor(new URL(path, login.origin)));
   const unique = [...new Map(addresses.map((address) => [address.href, address])).values()];
-  const answers = await Promise.all(unique.map((address) => fetchMetadata(address, reach, signal)));
+  const answers = await Promise.all(unique.map((address) => fetchMetadata(address, access, signal)));
   const documents = answers.flatMap((answer) => ("document" in answer ? [answer.document] : []));
-  const ofLogin = documents.filter(({ authorization_endpoint: named }) => isSamePage(named, login));
-  if (ofLogin.length === 0 || ofLogin.some(({ token_endpoint: named }) => isSamePage(named, token))) return;
+  const namingLogin = documents.filter(({ authorization_endpoint: named }) => isSamePage(named, login));
+  if (namingLogin.length === 0 || namingLogin.some(({ token_endpoint: named }) => isSamePage(named, token))) return;
   throw new TokenFailure(
     "other",
     `${server.issuer} names the login page of another server, ${login.host}, which has its codes redeemed elsewhere than at ` +
@@ -76,12 +79,12 @@ function isSamePage(named: JsonValue | undefined, page: URL): boolean {
   return url?.origin === page.origin && plain(url.pathname) === plain(page.pathname);
 }
 
-function issuerUrl(issuer: string, { checkDestination }: Reach): URL {
+function issuerUrl(issuer: string, { checkDestination }: OutboundAccess): URL {
   const url = URL.parse(issuer);
   const refused = checkDestination(issuer);
   if (url?.search !== "" || refused !== undefined) {
     const reason =
-      url === null || refused === undefined ? "That is no issuer (RFC 8414)." : sentence(refused, url.host);
+      url === null || refused === undefined ? "That is no issuer (RFC 8414)." : destinationRefusal(refused, url.host);
     throw new TokenFailure("other", `The connection is authorised at ${issuer.slice(0, 300)}, it says. ${reason}`);
   }
   return url;
@@ -93,7 +96,7 @@ function addressesFor(issuer: URL): readonly URL[] {
   return [...new Set(paths)].map((each) => new URL(each, issuer.origin));
 }
 
-function readServer(document: JsonObject, issuer: string, address: URL, reach: Reach): DescribedServer {
+function readServer(document: JsonObject, issuer: string, address: URL, access: OutboundAccess): DescribedServer {
   const at = `${address.host}${address.pathname}`;
   const fault = (words: string): TokenFailure => new TokenFailure("other", `${at} ${words}`);
   const { issuer: named } = document;
@@ -103,19 +106,19 @@ function readServer(document: JsonObject, issuer: string, address: URL, reach: R
   const endpoint = (name: string): string | undefined => {
     const value = document[name];
     if (value === undefined || value === null) return undefined;
-    const refused = typeof value === "string" ? reach.checkDestination(value) : "must be a string";
+    const refused = typeof value === "string" ? access.checkDestination(value) : "must be a string";
     if (typeof value !== "string" || refused !== undefined)
-      throw fault(`names an ${name} that cannot be used. ${sentence(refused ?? "", address.host)}`);
+      throw fault(`names an ${name} that cannot be used. ${destinationRefusal(refused ?? "", address.host)}`);
     return value;
   };
   const authorizationEndpoint = endpoint("authorization_endpoint");
   const tokenEndpoint = endpoint("token_endpoint");
   if (authorizationEndpoint === undefined) throw fault("names no authorization_endpoint: nobody can log in there.");
   if (tokenEndpoint === undefined) throw fault("names no token_endpoint: there are no tokens to be had.");
-  const lacks = (name: string, word: string): boolean => texts(document[name])?.includes(word) === false;
+  const lacks = (name: string, word: string): boolean => stringsOf(document[name])?.includes(word) === false;
   if (lacks("response_types_supported", "code") || lacks("grant_types_supported", "authorization_code"))
     throw fault("does not offer the authorization code flow, which is the one that is safe here.");
-  if (texts(document["code_challenge_methods_supported"])?.includes("S256") !== true)
+  if (stringsOf(document["code_challenge_methods_supported"])?.includes("S256") !== true)
     throw fault(
       "does not promise PKCE with S256 (code_challenge_methods_supported), without which a code could be redeemed by others. " +
         "MCP asks for it: tell those who run it.",
@@ -129,9 +132,9 @@ function readServer(document: JsonObject, issuer: string, address: URL, reach: R
       sendsIssuer: document["authorization_response_iss_parameter_supported"] === true,
     },
     registrationEndpoint: endpoint("registration_endpoint"),
-    takesDocuments: document["client_id_metadata_document_supported"] === true,
-    authentications: texts(document["token_endpoint_auth_methods_supported"]),
-    scopes: texts(document["scopes_supported"]),
+    supportsClientDocuments: document["client_id_metadata_document_supported"] === true,
+    authentications: stringsOf(document["token_endpoint_auth_methods_supported"]),
+    scopes: stringsOf(document["scopes_supported"]),
   };
 }
 

@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../json.ts";
-import { clip, reasonFor } from "../openapi/results/upstream-error.ts";
+import { clip } from "../clip.ts";
+import { reasonFor } from "../connection-error.ts";
 import { retryAfterMs } from "../retry-after.ts";
 import { createScrubber, type Scrubber } from "../scrub.ts";
 import { NoAnswer } from "./outbound-fetch.ts";
@@ -7,7 +8,7 @@ import { form } from "./secret-basic.ts";
 import { TokenFailure } from "./token-failure.ts";
 
 /** Who asked for a token. */
-export interface Asker {
+export interface TokenRequester {
   readonly title: string;
   readonly tokenUrl: string;
   readonly clientId: string;
@@ -15,11 +16,11 @@ export interface Asker {
   /** Further secrets that were sent: a code, a refresh token. */
   readonly sent?: readonly string[];
   /** What a refusal means, by its error word; that of client credentials unless told. */
-  readonly meaning?: (code: string) => Meaning;
+  readonly meaning?: (code: string) => RefusalMeaning;
 }
 
 /** What a refusal means: whether the authorization is over by it, and what a person can do. */
-export interface Meaning {
+export interface RefusalMeaning {
   readonly kind: "ended" | "refused";
   readonly advice: string;
 }
@@ -32,15 +33,15 @@ const ADVICE: Readonly<Record<string, string>> = {
   unsupported_grant_type: "There are no client credentials there: check the address of the token endpoint.",
   invalid_scope: "The client may not have the scopes that are asked for: allow them there, or ask for others.",
 };
-const ADVICE_ON_OTHERS = "Check the client's settings there, its id and its secret.";
+const DEFAULT_ADVICE = "Check the client's settings there, its id and its secret.";
 
 /** A token endpoint's answer with another status than 200, in words that tell what to do. */
-export async function tokenRefusal(asker: Asker, response: Response): Promise<TokenFailure> {
+export async function tokenRefusal(requester: TokenRequester, response: Response): Promise<TokenFailure> {
   const { status } = response;
-  const scrubber = scrubberFor(asker);
+  const scrubber = scrubberFor(requester);
   const { code, said } = wordsOf(await response.text(), scrubber);
-  const start = `${endpointOf(asker)} answered ${status}${said}.`;
-  const { kind, advice } = (asker.meaning ?? meaningOf)(code);
+  const start = `${endpointOf(requester)} answered ${status}${said}.`;
+  const { kind, advice } = (requester.meaning ?? meaningOf)(code);
   // Some vendors refuse with 200, a word of RFC 6749 at any status is one.
   if (kind === "ended") return new TokenFailure(kind, `${start} ${advice}`, { code });
   if (status === 429) {
@@ -57,14 +58,14 @@ export async function tokenRefusal(asker: Asker, response: Response): Promise<To
   return new TokenFailure(kind, `${start} ${advice}`, { code });
 }
 
-function meaningOf(code: string): Meaning {
-  return { kind: "refused", advice: ADVICE[code] ?? ADVICE_ON_OTHERS };
+function meaningOf(code: string): RefusalMeaning {
+  return { kind: "refused", advice: ADVICE[code] ?? DEFAULT_ADVICE };
 }
 
 /** Whatever else kept the token away, in words that tell what to do. A TokenFailure passes unchanged. */
-export function unusableAnswer(asker: Asker, error: unknown): TokenFailure {
+export function unusableAnswer(requester: TokenRequester, error: unknown): TokenFailure {
   if (error instanceof TokenFailure) return error;
-  const endpoint = endpointOf(asker);
+  const endpoint = endpointOf(requester);
   if (!(error instanceof NoAnswer))
     return new TokenFailure("other", `${endpoint} answered with what is no bearer token (RFC 6749).`, {
       cause: error,
@@ -80,7 +81,7 @@ export function unusableAnswer(asker: Asker, error: unknown): TokenFailure {
   return new TokenFailure(isRefused ? "other" : "down", `${endpoint} could not be reached: ${reason}`, options);
 }
 
-function endpointOf({ title, tokenUrl }: Asker): string {
+function endpointOf({ title, tokenUrl }: TokenRequester): string {
   return `The token endpoint of ${title} at ${new URL(tokenUrl).host}`;
 }
 
@@ -98,7 +99,7 @@ function wordsOf(text: string, scrubber: Scrubber): { readonly code: string; rea
 }
 
 /** The secrets in every form in which they were sent. */
-function scrubberFor({ clientId, clientSecret, sent = [] }: Asker): Scrubber {
+function scrubberFor({ clientId, clientSecret, sent = [] }: TokenRequester): Scrubber {
   const own = clientSecret === undefined ? [] : [clientSecret, form(clientSecret)];
   const pair = clientSecret === undefined ? [] : [`${form(clientId)}:${form(clientSecret)}`];
   return createScrubber({}, [], [...own, ...pair, ...sent, ...sent.map(form)]);

@@ -10,11 +10,11 @@ import {
 } from "oauth4webapi";
 import type { Dispatcher } from "undici";
 import { isJsonObject } from "../../json.ts";
-import type { ExchangeLimits } from "../exchange.ts";
-import type { AuthorizationTerms, IssuedTokens, UpstreamClient } from "./authorization.ts";
+import type { ExchangeLimits } from "../upstream-exchange.ts";
+import type { AuthorizationTerms, IssuedTokens, UpstreamClient } from "../authorization.ts";
 import { createFetch } from "./outbound-fetch.ts";
 import { secretBasic } from "./secret-basic.ts";
-import { type Asker, type Meaning, tokenRefusal, unusableAnswer } from "./token-refusal.ts";
+import { type TokenRequester, type RefusalMeaning, tokenRefusal, unusableAnswer } from "./token-refusal.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
 /** What a header or a form can carry of a token (RFC 6750 asks for less; servers exist that use more). */
@@ -27,7 +27,7 @@ const ENDED = new Set([
 ]);
 
 /** What oauth4webapi is given for a request in the name of an authorization. */
-export interface Request {
+export interface TokenEndpointRequest {
   readonly server: ServerMetadata;
   readonly client: Client;
   readonly authenticate: ClientAuth;
@@ -40,11 +40,11 @@ export function optionsFor(dispatcher: Dispatcher, signal: AbortSignal) {
 }
 
 /** The parties of a request in the name of an authorization. */
-export function requestFor(
+export function tokenEndpointRequest(
   { server, client }: AuthorizationTerms,
   dispatcher: Dispatcher,
   signal: AbortSignal,
-): Request {
+): TokenEndpointRequest {
   return {
     server: {
       issuer: server.issuer,
@@ -68,30 +68,30 @@ function authenticationOf({ authentication, clientSecret }: UpstreamClient): Cli
  * Sends a request to the token endpoint and reads the tokens of its answer. `sent` are the secrets in it. Throws
  * TokenFailure, or the signal's reason.
  */
-export async function askForTokens(
+export async function requestTokens(
   terms: AuthorizationTerms,
   sent: readonly string[],
   signal: AbortSignal,
   send: () => Promise<Response>,
   read: (response: Response) => Promise<TokenEndpointResponse>,
 ): Promise<IssuedTokens> {
-  const asker = askerOf(terms, sent);
+  const requester = requesterOf(terms, sent);
   try {
     const response = await send();
     const text = await response.text();
-    if (response.status !== 200 || isRefusal(text)) throw await tokenRefusal(asker, again(response, text));
-    const { access_token, refresh_token, expires_in, scope } = await read(again(response, withoutIdentity(text)));
+    if (response.status !== 200 || isRefusal(text)) throw await tokenRefusal(requester, withBody(response, text));
+    const { access_token, refresh_token, expires_in, scope } = await read(withBody(response, withoutIdentity(text)));
     for (const token of [access_token, refresh_token ?? access_token])
       if (!TOKEN.test(token)) throw new Error("the token cannot be sent");
     return { accessToken: access_token, refreshToken: refresh_token, lifetimeSeconds: expires_in, scope };
   } catch (error) {
     signal.throwIfAborted();
-    throw unusableAnswer(asker, error);
+    throw unusableAnswer(requester, error);
   }
 }
 
 /** Who asks, for the sentences of a refusal. */
-export function askerOf({ title, server, client }: AuthorizationTerms, sent: readonly string[]): Asker {
+export function requesterOf({ title, server, client }: AuthorizationTerms, sent: readonly string[]): TokenRequester {
   return {
     title,
     tokenUrl: server.tokenEndpoint,
@@ -102,7 +102,7 @@ export function askerOf({ title, server, client }: AuthorizationTerms, sent: rea
   };
 }
 
-function meaningOf(code: string, { source }: UpstreamClient): Meaning {
+function meaningOf(code: string, { source }: UpstreamClient): RefusalMeaning {
   const kind = ENDED.has(code) ? "ended" : "refused";
   if (code === "invalid_client" || code === "incorrect_client_credentials")
     return {
@@ -146,6 +146,6 @@ function parsed(text: string): unknown {
   }
 }
 
-function again({ status, headers }: Response, text: string): Response {
+function withBody({ status, headers }: Response, text: string): Response {
   return new Response(text === "" ? null : text, { status, headers });
 }

@@ -1,4 +1,4 @@
-import type { UpstreamClient } from "./authorization.ts";
+import type { UpstreamClient } from "../authorization.ts";
 
 /** Where a registration of ours is good: at one authorization server, for one address to come back to. */
 export interface RegistrationPlace {

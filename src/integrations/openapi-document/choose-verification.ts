@@ -1,4 +1,4 @@
-import type { Operation } from "../openapi/operation.ts";
+import type { Operation } from "../openapi/model/operation.ts";
 
 /** Words in the paths of operations that answer who the caller is. */
 const WHO_AM_I = /(^|[/_.-])(me|self|whoami|myself|user|current_?user|account|ping|status)$/i;

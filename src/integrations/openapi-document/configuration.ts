@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 export const DOCUMENT_PROPERTY = "spec";
 
 /** The properties that are sealed. */
-export const SECRET_PROPERTIES = ["api_token"] as const;
+export const OPENAPI_SECRET_PROPERTIES = ["api_token"] as const;
 
 /** The properties that decide where the credential is sent: a document names servers. */
 export const DESTINATION_PROPERTIES = ["spec_url", "spec", "base_url", "token_url"] as const;
@@ -14,7 +14,7 @@ export const DESTINATION_PROPERTIES = ["spec_url", "spec", "base_url", "token_ur
 const MAX_SPEC_BYTES = 900 * 1024;
 
 /** JSON Schema of the configuration of type `openapi`. */
-export const CONFIGURATION_SCHEMA: JsonObject = {
+export const OPENAPI_CONFIGURATION_SCHEMA: JsonObject = {
   $schema: "http://json-schema.org/draft-07/schema#",
   type: "object",
   additionalProperties: false,
@@ -113,7 +113,7 @@ export function textIn(spec: JsonValue | undefined): string | undefined {
 }
 
 /** The rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property. */
-export function checkConfiguration(
+export function checkOpenApiConfiguration(
   configuration: JsonObject,
   checkDestination: (url: string) => string | undefined,
 ): void {

@@ -1,7 +1,7 @@
 import { serialize } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
-import { OpenApiError } from "../openapi/document.ts";
-import type { Operation } from "../openapi/operation.ts";
+import { OpenApiError } from "../openapi/model/document.ts";
+import type { Operation } from "../openapi/model/operation.ts";
 import { convertDocument, type ConvertedDocument } from "./convert.ts";
 
 /** What the thread sends back: serialized operations in parts, then the rest of the document or what is wrong with it. */

@@ -1,7 +1,7 @@
 import { upgrade } from "@scalar/openapi-upgrader";
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import { asDocument, objectOf, OpenApiError, parseRoot, textOf } from "../openapi/document.ts";
-import type { CredentialPlan, Operation } from "../openapi/operation.ts";
+import { asDocument, objectOf, OpenApiError, parseRoot, textOf } from "../openapi/model/document.ts";
+import type { CredentialPlan, Operation } from "../openapi/model/operation.ts";
 import { operationsOf } from "../openapi/operations.ts";
 import { schemesOf } from "../openapi/security/security.ts";
 
@@ -24,7 +24,7 @@ export function convertDocument(text: string): ConvertedDocument {
   const operations = operationsOf(document, {
     category: undefined,
     credentialProperty: "api_token",
-    isForeign: true,
+    isUntrusted: true,
   });
   if (operations.length === 0) throw new OpenApiError("has no operations");
   if (operations.length > MAX_OPERATIONS)

@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { deserialize } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { DomainError } from "../../domain-error.ts";
-import { OpenApiError } from "../openapi/document.ts";
+import { OpenApiError } from "../openapi/model/document.ts";
 import type { ConversionAnswer } from "./convert-worker.ts";
-import type { Operation } from "../openapi/operation.ts";
+import type { Operation } from "../openapi/model/operation.ts";
 import type { ConvertedDocument } from "./convert.ts";
 import { createSharedDefinitions } from "./shared-definitions.ts";
 

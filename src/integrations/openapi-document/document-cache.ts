@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { OpenApiError } from "../openapi/document.ts";
-import type { Operation } from "../openapi/operation.ts";
+import { OpenApiError } from "../openapi/model/document.ts";
+import type { Operation } from "../openapi/model/operation.ts";
 import type { ToolDefinition } from "../tool.ts";
 import type { ConvertedDocument } from "./convert.ts";
 import type { DocumentConverter } from "./converter.ts";

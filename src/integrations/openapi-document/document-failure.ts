@@ -11,6 +11,6 @@ export class DocumentFailure extends Error {
 }
 
 /** A reference that leads to no document of this account. */
-export function notStored(): DocumentFailure {
+export function documentNotStored(): DocumentFailure {
   return new DocumentFailure("unusable", "The document is not stored here any more; supply it again.");
 }

@@ -1,5 +1,5 @@
 import type { ToolChange } from "../integration.ts";
-import type { Operation } from "../openapi/operation.ts";
+import type { Operation } from "../openapi/model/operation.ts";
 
 /** A document at rest. Shared by every connection that uses it, of whatever account. */
 export interface StoredDocument {

@@ -3,17 +3,17 @@ import type { Dispatcher } from "undici";
 import { atMost } from "../../at-most.ts";
 import type { JsonObject } from "../../json.ts";
 import { orAborted } from "../or-aborted.ts";
-import type { Operation } from "../openapi/operation.ts";
+import type { Operation } from "../openapi/model/operation.ts";
 import type { ToolDefinition } from "../tool.ts";
 import { digestIn, textIn } from "./configuration.ts";
 import { createDocumentCache, digestOf, type LoadedDocument } from "./document-cache.ts";
-import { DocumentFailure, notStored } from "./document-failure.ts";
+import { DocumentFailure, documentNotStored } from "./document-failure.ts";
 import type { DocumentChange, DocumentSource, DocumentStore } from "./document-store.ts";
 import type { DocumentConverter } from "./converter.ts";
 import { fetchDocument } from "./fetch-document.ts";
 
 /** What documents need of the world. */
-export interface DocumentsDeps {
+export interface OpenApiDocumentsDeps {
   readonly store: DocumentStore;
   /** The guarded way out. */
   readonly dispatcher: Dispatcher;
@@ -52,19 +52,19 @@ const SOURCE_FRESH_MS = 10_000;
 /** How often use is noted at most, per document and replica. */
 const TOUCH_MS = 3_600_000;
 const MAX_SOURCES = 10_000;
-const MAX_EARLIER = 2_000;
+const MAX_SUPERSEDED = 2_000;
 const REFRESH_BATCH = 5;
 const PURGE_MS = 3_600_000;
 
 /** Makes them. */
-export function createDocuments(deps: DocumentsDeps): Documents {
+export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
   const { store, log } = deps;
   const cache = createDocumentCache(deps.converter);
   const sources = new LRUCache<string, { readonly digest: string }>({ ...atMost(MAX_SOURCES), ttl: SOURCE_FRESH_MS });
   const failures = new LRUCache<string, DocumentFailure>({ ...atMost(MAX_SOURCES), ttl: SOURCE_FRESH_MS });
   const touched = new LRUCache<string, true>({ ...atMost(MAX_SOURCES), ttl: TOUCH_MS });
   /** Operations that are in force somewhere and no longer in their document. */
-  const earlier = new LRUCache<string, Operation>(atMost(MAX_EARLIER));
+  const superseded = new LRUCache<string, Operation>(atMost(MAX_SUPERSEDED));
   const fetching = new Map<string, Promise<LoadedDocument>>();
 
   let nextPurgeMs = 0;
@@ -83,7 +83,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     return cache.load(digest, async () => {
       const found = await store.find(digest);
       if (found !== undefined) return found.text;
-      throw notStored();
+      throw documentNotStored();
     });
   }
 
@@ -116,7 +116,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     return source.digest === digest ? document : stored(source.digest);
   }
 
-  async function ofAddress(url: string, isTrial: boolean): Promise<LoadedDocument> {
+  async function loadFromAddress(url: string, isTrial: boolean): Promise<LoadedDocument> {
     const known = sources.get(url) ?? (await store.findSource(url));
     if (known !== undefined) {
       sources.set(url, { digest: known.digest });
@@ -153,7 +153,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       const change = changeOf(await operationsBefore(source.digest), document.operations);
       await store.saveSource(fresh, jittered(REFRESH_SECONDS), change);
       sources.set(url, { digest: fresh.digest });
-      log.info({ url: withoutQuery(url), ...counted(change) }, "an OpenAPI document changed");
+      log.info({ url: withoutQuery(url), ...changeCounts(change) }, "an OpenAPI document changed");
       await onChanged?.(url);
     } catch (error) {
       // The document that is there stays in use.
@@ -162,9 +162,9 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     }
   }
 
-  async function findEarlier(digest: string): Promise<Operation | undefined> {
+  async function findSuperseded(digest: string): Promise<Operation | undefined> {
     const operation = await store.findOperation(digest);
-    if (operation !== undefined) earlier.set(digest, operation);
+    if (operation !== undefined) superseded.set(digest, operation);
     return operation;
   }
 
@@ -183,7 +183,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
           cache.load(digestOf(text), () => Promise.resolve(text)),
           signal,
         );
-      if (typeof url === "string") return orAborted(ofAddress(url, isTrial), signal);
+      if (typeof url === "string") return orAborted(loadFromAddress(url, isTrial), signal);
       throw new DocumentFailure("unusable", "The configuration names no document.");
     },
     async adopt(text) {
@@ -195,7 +195,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     operationOf({ operations }, { name, digest }) {
       const current = operations.get(name);
       if (digest === undefined || current?.tool.digest === digest) return current;
-      return earlier.get(digest) ?? findEarlier(digest);
+      return superseded.get(digest) ?? findSuperseded(digest);
     },
     isUsedBy: (accountId, digest) => store.isUsedBy(accountId, digest),
     async maintain(onChanged) {
@@ -231,7 +231,7 @@ function changeOf(before: Operations, now: Operations): DocumentChange {
   };
 }
 
-function counted({ added, removed, changed }: DocumentChange): object {
+function changeCounts({ added, removed, changed }: DocumentChange): object {
   return {
     added: added.length,
     removed: removed.length,

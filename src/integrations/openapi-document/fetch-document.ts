@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { OutboundRefused } from "../outbound-refused.ts";
-import { decompress } from "../openapi/results/decompress.ts";
-import { exchange, type ExchangeLimits, type Failure } from "../exchange.ts";
+import { decompress } from "../decompress.ts";
+import { sendToUpstream, type ExchangeLimits, type ExchangeFailure } from "../upstream-exchange.ts";
 import { DocumentFailure } from "./document-failure.ts";
 
 /** What an address answered. */
@@ -31,7 +31,7 @@ export async function fetchDocument(
     },
     body: undefined,
   };
-  const outcome = await exchange(dispatcher, request, limits, signal);
+  const outcome = await sendToUpstream(dispatcher, request, limits, signal);
   if ("failure" in outcome) throw failureOf(outcome.failure, limits);
   const { status, headers, body } = outcome.answer;
   if (status === 304 && etag !== undefined) return "unchanged";
@@ -50,7 +50,7 @@ export async function fetchDocument(
   return { text: plain.toString("utf8"), digest, etag: headers.etag };
 }
 
-function failureOf(failure: Failure, limits: ExchangeLimits): DocumentFailure {
+function failureOf(failure: ExchangeFailure, limits: ExchangeLimits): DocumentFailure {
   if (failure.kind === "too_large")
     return new DocumentFailure("unusable", `spec_url answers more than ${limits.maxBytes / 1024 / 1024} MiB.`);
   if (failure.kind === "timeout")

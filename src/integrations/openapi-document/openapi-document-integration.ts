@@ -4,27 +4,27 @@ import type { JsonObject } from "../../json.ts";
 import type { Integration, Verification } from "../integration.ts";
 import type { Target } from "../target.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
-import { createPace } from "../upstream-rate-limiter.ts";
+import { createUpstreamRateLimiter } from "../upstream-rate-limiter.ts";
 import { callOperation } from "../openapi/call.ts";
-import type { CallContext, CallOutcome } from "../openapi/call-context.ts";
-import type { Operation } from "../openapi/operation.ts";
+import type { OpenApiCallContext, UpstreamCallOutcome } from "../openapi/requests/call-context.ts";
+import type { Operation } from "../openapi/model/operation.ts";
 import { errorResult } from "../tool.ts";
 import { chooseVerification } from "./choose-verification.ts";
 import {
-  checkConfiguration,
-  CONFIGURATION_SCHEMA,
+  checkOpenApiConfiguration,
+  OPENAPI_CONFIGURATION_SCHEMA,
   DESTINATION_PROPERTIES,
   digestIn,
   DOCUMENT_PROPERTY,
   referenceTo,
-  SECRET_PROPERTIES,
+  OPENAPI_SECRET_PROPERTIES,
   textIn,
 } from "./configuration.ts";
 import type { LoadedDocument } from "./document-cache.ts";
-import { DocumentFailure, notStored } from "./document-failure.ts";
+import { DocumentFailure, documentNotStored } from "./document-failure.ts";
 import type { DocumentStore } from "./document-store.ts";
 import type { Documents } from "./documents.ts";
-import { placeOperation } from "./place-operation.ts";
+import { bindOperation } from "./bind-operation.ts";
 
 /** What the integration needs. */
 export interface OpenApiDocumentIntegrationDeps {
@@ -40,18 +40,18 @@ export interface OpenApiDocumentIntegrationDeps {
 export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegrationDeps): Integration {
   const { documents } = deps;
   const tokens = createAccessTokens();
-  const pace = createPace();
+  const rateLimiter = createUpstreamRateLimiter();
 
-  function contextFor(document: LoadedDocument): CallContext {
+  function contextFor(document: LoadedDocument): OpenApiCallContext {
     return {
       dispatcher: deps.dispatcher,
       serverType: "openapi",
       title: document.title,
-      secretProperties: SECRET_PROPERTIES,
+      secretProperties: OPENAPI_SECRET_PROPERTIES,
       errorHeaders: [],
       baseUrl: undefined,
       tokens,
-      pace,
+      rateLimiter,
     };
   }
 
@@ -60,7 +60,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     const isTrial = connectionId < 0;
     const digest = isTrial ? digestIn(configuration.spec) : undefined;
     // Saved configurations were checked when they were adopted; a trial must not show another account's document.
-    if (digest !== undefined && !(await documents.isUsedBy(accountId, digest))) throw notStored();
+    if (digest !== undefined && !(await documents.isUsedBy(accountId, digest))) throw documentNotStored();
     return documents.of(configuration, signal, isTrial);
   }
 
@@ -70,18 +70,18 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     args: JsonObject,
     target: Target,
     signal: AbortSignal,
-  ): Promise<CallOutcome> {
-    const placed = placeOperation(operation, document, target.configuration);
-    return callOperation(contextFor(document), placed, args, target, signal);
+  ): Promise<UpstreamCallOutcome> {
+    const bound = bindOperation(operation, document, target.configuration);
+    return callOperation(contextFor(document), bound, args, target, signal);
   }
 
-  async function look(target: Target, signal: AbortSignal): Promise<Verification> {
+  async function verifyConnection(target: Target, signal: AbortSignal): Promise<Verification> {
     const document = await documentOf(target, signal);
     const chosen = chooseVerification(document.operations.values());
     const [first] = document.operations.values();
-    const looked = chosen ?? first;
+    const operation = chosen ?? first;
     // A server that must not be called is told now and not at the first call.
-    if (looked !== undefined) placeOperation(looked, document, target.configuration);
+    if (operation !== undefined) bindOperation(operation, document, target.configuration);
     if (chosen === undefined || target.configuration.api_token === undefined) return { outcome: "verified" };
     const { status, result } = await call(document, chosen, {}, target, signal);
     const text = result.content[0]?.text;
@@ -99,14 +99,14 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     description: "Any HTTP API that an OpenAPI 3 or Swagger 2.0 document describes.",
     category: "custom",
     documentationUrl: "https://spec.openapis.org/oas/latest.html",
-    configurationSchema: CONFIGURATION_SCHEMA,
-    secretProperties: SECRET_PROPERTIES,
+    configurationSchema: OPENAPI_CONFIGURATION_SCHEMA,
+    secretProperties: OPENAPI_SECRET_PROPERTIES,
     credentialProperty: "api_token",
     destinationProperties: DESTINATION_PROPERTIES,
     documentProperty: DOCUMENT_PROPERTY,
     toolSource: "shared",
 
-    checkConfiguration: (configuration) => checkConfiguration(configuration, deps.checkDestination),
+    checkConfiguration: (configuration) => checkOpenApiConfiguration(configuration, deps.checkDestination),
 
     async adoptConfiguration(configuration, accountId) {
       const { spec } = configuration;
@@ -148,7 +148,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
 
     async verify(target, { signal }) {
       try {
-        return await look(target, signal);
+        return await verifyConnection(target, signal);
       } catch (error) {
         if (!(error instanceof DocumentFailure)) throw error;
         return { outcome: error.kind === "unusable" ? "failed" : "retry", reason: error.message };
@@ -158,7 +158,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     forget(connectionId) {
       tokens.forget(connectionId);
 
-      pace.forget(connectionId);
+      rateLimiter.forget(connectionId);
     },
 
     toolChanges: ({ spec_url: url }, limit) =>

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { Operation } from "../openapi/operation.ts";
+import type { Operation } from "../openapi/model/operation.ts";
 
 /** Definitions of one document, which its tools have in common and serialized parts of it do not. */
 export interface SharedDefinitions {

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "../../json.ts";
-import type { Answer, ExchangeLimits, Failure } from "../exchange.ts";
+import type { UpstreamAnswer, ExchangeLimits, ExchangeFailure } from "../upstream-exchange.ts";
 import type { Target } from "../target.ts";
 import { createScrubber, type Scrubber } from "../scrub.ts";
-import { heldBack, LONGEST_WAIT_MS, NO_LIMITS } from "../upstream-rate-limiter.ts";
+import { rateLimitedResult, MAX_WAIT_MS, NO_RATE_LIMITS } from "../upstream-rate-limiter.ts";
 import { errorResult } from "../tool.ts";
 import { contentOf } from "./results/answer-content.ts";
-import { statusMeant } from "./results/requested-wait.ts";
-import type { CallContext, CallOutcome } from "./call-context.ts";
+import { effectiveStatus } from "./results/requested-wait.ts";
+import type { OpenApiCallContext, UpstreamCallOutcome } from "./requests/call-context.ts";
 import { callWithToken } from "./security/call-with-token.ts";
-import { decompress } from "./results/decompress.ts";
+import { decompress } from "../decompress.ts";
 import { errorAnswer } from "./results/error-answers.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation } from "./model/operation.ts";
 import { buildRequest, type OutgoingRequest } from "./requests/request.ts";
 import { sendRequest } from "./requests/send-request.ts";
 import { serverAddress } from "./requests/server-address.ts";
-import { unsendable } from "./requests/unsendable.ts";
+import { unsendableResult } from "./requests/unsendable.ts";
 import { failureResult, refusal } from "./results/upstream-error.ts";
 
 /** DESIGN §8 «upstream answer». */
@@ -23,14 +23,14 @@ const DEFAULT_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: 3
 
 /** Calls an operation with arguments that fit its schema. Throws only when `signal` aborts. */
 export async function callOperation(
-  context: CallContext,
+  context: OpenApiCallContext,
   operation: Operation,
   args: JsonObject,
   target: Target,
   signal: AbortSignal,
-): Promise<CallOutcome> {
-  const waitMs = context.pace.take(target, operation.rateLimits ?? NO_LIMITS, args);
-  if (waitMs > LONGEST_WAIT_MS) return { status: undefined, result: heldBack(context.title, waitMs) };
+): Promise<UpstreamCallOutcome> {
+  const waitMs = context.rateLimiter.reserve(target, operation.rateLimits ?? NO_RATE_LIMITS, args);
+  if (waitMs > MAX_WAIT_MS) return { status: undefined, result: rateLimitedResult(context.title, waitMs) };
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
   const plan = operation.credentials.find(({ kind }) => kind === "client_credentials" || kind === "owner");
   if (plan?.kind !== "client_credentials" && plan?.kind !== "owner")
@@ -40,13 +40,13 @@ export async function callOperation(
 }
 
 async function send(
-  context: CallContext,
+  context: OpenApiCallContext,
   operation: Operation,
   args: JsonObject,
   target: Target,
   signal: AbortSignal,
   token?: string,
-): Promise<CallOutcome> {
+): Promise<UpstreamCallOutcome> {
   const { configuration } = target;
   const request = prepare(context, operation, args, configuration, token);
   if ("result" in request) return request;
@@ -66,9 +66,14 @@ async function send(
   return outcomeOf(context, operation, { ...answer, body }, scrubber);
 }
 
-function outcomeOf(context: CallContext, operation: Operation, answer: Answer, scrubber: Scrubber): CallOutcome {
+function outcomeOf(
+  context: OpenApiCallContext,
+  operation: Operation,
+  answer: UpstreamAnswer,
+  scrubber: Scrubber,
+): UpstreamCallOutcome {
   const { title, errorAnswers } = context;
-  const status = statusMeant(answer);
+  const status = effectiveStatus(answer);
   if (status < 200 || status >= 300) return { status, result: refusal(title, answer, context.errorHeaders, scrubber) };
   const failure = errorAnswers === undefined ? undefined : errorAnswer(title, errorAnswers, answer, scrubber);
   if (failure !== undefined) return failure;
@@ -79,28 +84,28 @@ function outcomeOf(context: CallContext, operation: Operation, answer: Answer, s
 }
 
 function prepare(
-  context: CallContext,
+  context: OpenApiCallContext,
   operation: Operation,
   args: JsonObject,
   configuration: JsonObject,
   token: string | undefined,
-): OutgoingRequest | CallOutcome {
+): OutgoingRequest | UpstreamCallOutcome {
   try {
     const address = serverAddress(operation.server, configuration, context.baseUrl);
     return buildRequest(operation, args, address, configuration, token);
   } catch (error) {
-    const outcome = unsendable(error);
+    const outcome = unsendableResult(error);
     if (outcome === undefined) throw error;
     return outcome;
   }
 }
 
 function failed(
-  context: CallContext,
-  failure: Failure,
+  context: OpenApiCallContext,
+  failure: ExchangeFailure,
   operation: Operation,
   limits: ExchangeLimits,
   scrubber: Scrubber,
-): CallOutcome {
+): UpstreamCallOutcome {
   return { status: undefined, result: failureResult(context.title, failure, operation, limits, scrubber) };
 }

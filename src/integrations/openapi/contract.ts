@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import { arrayOf, objectOf, OpenApiError, parseDocument, textOf } from "./document.ts";
+import { arrayOf, objectOf, OpenApiError, parseDocument, textOf } from "./model/document.ts";
 import { errorAnswersOf, type ErrorAnswers } from "./results/error-answers.ts";
-import type { Operation, ServerPlan } from "./operation.ts";
+import type { Operation, ServerPlan } from "./model/operation.ts";
 import { operationsOf } from "./operations.ts";
 import { type ClientScheme, type OwnerScheme, oauthSchemesOf } from "./security/owner-scheme.ts";
 

@@ -4,14 +4,14 @@ import type { JsonObject } from "../../json.ts";
 import type { Integration, Verification } from "../integration.ts";
 import type { Target } from "../target.ts";
 import { callOperation } from "./call.ts";
-import type { CallContext, OwnerTokens } from "./call-context.ts";
+import type { OpenApiCallContext, OwnerTokens } from "./requests/call-context.ts";
 import type { IntegrationContract } from "./contract.ts";
-import type { ExchangeLimits } from "../exchange.ts";
+import type { ExchangeLimits } from "../upstream-exchange.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
-import type { OwnerAuthorization } from "../oauth/authorization.ts";
-import type { ConfiguredClient } from "../oauth/client-for.ts";
-import { createPace, type Pace } from "../upstream-rate-limiter.ts";
-import type { Operation } from "./operation.ts";
+import type { OwnerAuthorization } from "../authorization.ts";
+import type { ConfiguredClient } from "../oauth/resolve-client.ts";
+import { createUpstreamRateLimiter, type UpstreamRateLimiter } from "../upstream-rate-limiter.ts";
+import type { Operation } from "./model/operation.ts";
 import { type OperatorAuthorization, operatorAuthorization, type OperatorClient } from "./security/operator-client.ts";
 import { contractAuthorization } from "./security/owner-authorization.ts";
 import { serverAddress, tokenAddress } from "./requests/server-address.ts";
@@ -29,7 +29,7 @@ export interface OpenApiIntegrationOptions {
   /** The operator's client that gets tokens itself, where there is one. */
   readonly client?: OperatorClient | undefined;
   /** How fast its connections are called; one of its own unless told. */
-  readonly pace?: Pace;
+  readonly rateLimiter?: UpstreamRateLimiter;
 }
 
 /** An integration that is its contract: tools, verification and calls all come from the document. */
@@ -42,8 +42,8 @@ export function createOpenApiIntegration(
   const authorization = authorizationOf(contract, options);
   const operator = operatorOf(contract, options);
   const ownerTokens = operator?.tokens ?? options.owner?.tokens;
-  const pace = options.pace ?? createPace();
-  const context: CallContext = {
+  const rateLimiter = options.rateLimiter ?? createUpstreamRateLimiter();
+  const context: OpenApiCallContext = {
     dispatcher: options.dispatcher,
     serverType,
     title,
@@ -53,13 +53,13 @@ export function createOpenApiIntegration(
     baseUrl: options.baseUrl,
     tokens,
     ownerTokens,
-    pace,
-    untoldWaitMs: contract.busySeconds === undefined ? undefined : contract.busySeconds * 1_000,
+    rateLimiter,
+    defaultWaitMs: contract.busySeconds === undefined ? undefined : contract.busySeconds * 1_000,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   };
   const tools = operations.map(({ tool }) => tool);
   const byName = new Map(operations.map((operation) => [operation.tool.name, operation]));
-  const asOwner = new Map(operations.map((operation) => [operation.tool.name, withOwner(operation)]));
+  const byNameWithToken = new Map(operations.map((operation) => [operation.tool.name, withBearerToken(operation)]));
   const hasScheme = contract.ownerScheme !== undefined || contract.clientScheme !== undefined;
   const lacksClient = hasScheme && authorization === undefined && operator === undefined;
   return {
@@ -87,37 +87,37 @@ export function createOpenApiIntegration(
     },
     listTools: () => Promise.resolve(tools),
     async callTool(target, tool, args, { signal }) {
-      const operation = (isOwners(target) ? asOwner : byName).get(tool.name);
+      const operation = (usesOAuth(target) ? byNameWithToken : byName).get(tool.name);
       if (operation === undefined) throw new DomainError("not_found", `${title} has no tool ${tool.name}.`);
       const { result } = await callOperation(context, operation, args, target, signal);
       return result;
     },
     async verify(target, { signal }): Promise<Verification> {
-      const operation = isOwners(target) ? withOwner(verification) : verification;
+      const operation = usesOAuth(target) ? withBearerToken(verification) : verification;
       const { result, status } = await callOperation(context, operation, {}, target, signal);
       if (status !== undefined && status >= 200 && status < 300) return { outcome: "verified" };
       const [block] = result.content;
       const text = block?.text;
       const reason = typeof text === "string" ? text : `${title} gave no usable answer.`;
       // Its owner gave no key that could be at fault: once the operator has mended the client, the next attempt finds out.
-      if (isOwners(target) && contract.clientScheme !== undefined) return { outcome: "retry", reason };
-      if (status === 401 && isOwners(target)) return { outcome: "needs_authorization", reason };
+      if (usesOAuth(target) && contract.clientScheme !== undefined) return { outcome: "retry", reason };
+      if (status === 401 && usesOAuth(target)) return { outcome: "needs_authorization", reason };
       return { outcome: status === 401 || status === 403 ? "failed" : "retry", reason };
     },
     forget(connectionId) {
       tokens.forget(connectionId);
       ownerTokens?.forget(connectionId);
-      pace.forget(connectionId);
+      rateLimiter.forget(connectionId);
     },
   };
 }
 
-function isOwners({ authMethod }: Target): boolean {
+function usesOAuth({ authMethod }: Target): boolean {
   return authMethod === "oauth2";
 }
 
 /** An operation called with a bearer token (RFC 6750) that a login brought or the operator's client got, in place of the key. */
-function withOwner(operation: Operation): Operation {
+function withBearerToken(operation: Operation): Operation {
   return { ...operation, credentials: [{ kind: "owner" }] };
 }
 

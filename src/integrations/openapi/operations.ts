@@ -2,14 +2,14 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { ToolDefinition, ToolHints } from "../tool.ts";
 import { acceptOf, outputSchemaOf } from "./results/answers.ts";
 import { credentialsOf, requirementsOf } from "./security/security.ts";
-import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./document.ts";
+import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./model/document.ts";
 import { inputOf } from "./schema/input.ts";
-import type { Operation } from "./operation.ts";
-import { createOperationDigests } from "./operation-digest.ts";
+import type { Operation } from "./model/operation.ts";
+import { createOperationDigests } from "./model/operation-digest.ts";
 import { rateLimitsOf } from "./results/rate-limits.ts";
 import { createSchemaConverter } from "./schema/schema.ts";
 import { serverOf } from "./requests/server-plan.ts";
-import { toolNames, type NamedOperation } from "./tool-name.ts";
+import { toolNames, type NamedOperation } from "./model/tool-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"] as const;
 /** Methods that only read, by HTTP's definition; an extension may say otherwise. */
@@ -27,7 +27,7 @@ export interface OperationDefaults {
   /** The configuration property that is sent where a security scheme does not say what to send. */
   readonly credentialProperty: string | undefined;
   /** The document is a stranger's, who may change it at any time: its tools carry digests. */
-  readonly isForeign?: boolean;
+  readonly isUntrusted?: boolean;
 }
 
 interface RawOperation extends NamedOperation {
@@ -49,7 +49,7 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
   const inputs = createSchemaConverter(document, "input");
   const outputs = createSchemaConverter(document, "output");
   const shared = rateLimitsOf(document.root["x-patchbay-rate-limits"], "");
-  const digestOf = defaults.isForeign === true ? createOperationDigests(document) : undefined;
+  const digestOf = defaults.isUntrusted === true ? createOperationDigests(document) : undefined;
   return raw.map((entry, index): Operation => {
     const { operation, item, method, path } = entry;
     const input = inputOf(document, inputs, { path, shared: arrayOf(item.parameters), operation });

@@ -1,5 +1,5 @@
 import { DomainError, invalid } from "../../domain-error.ts";
-import type { Offer, OfferedItem } from "../../integrations/features.ts";
+import type { FeatureListing, ListedFeature } from "../../integrations/features.ts";
 import { looksQualified, printable, splitQualifiedName } from "../tools/tool-name.ts";
 import { matchesTemplate, qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
 import { qualifyPromptName, type Source, type UpstreamView } from "./upstream-view.ts";
@@ -20,8 +20,8 @@ interface FeatureKind {
   readonly noun: string;
   readonly field: string;
   /** Whether an upstream that offers such things at all may know more of them than it lists. */
-  readonly isSupported: (listing: Offer) => boolean;
-  readonly itemsOf: (listing: Offer) => readonly OfferedItem[];
+  readonly isSupported: (listing: FeatureListing) => boolean;
+  readonly itemsOf: (listing: FeatureListing) => readonly ListedFeature[];
   readonly qualify: (key: string, connectionId: number) => string;
 }
 
@@ -111,7 +111,7 @@ function qualified(view: UpstreamView, connectionId: number, key: string): Resol
 function unlisted(view: UpstreamView, kind: FeatureKind, key: string, candidates: readonly Source[]): ResolvedName {
   // Offered by one whose name for it has the form of a qualified one, so that it goes by the qualified form alone.
   if (candidates.length > 0) throw ambiguous(kind, key, candidates);
-  const isListed = (listing: Offer | undefined): boolean =>
+  const isListed = (listing: FeatureListing | undefined): boolean =>
     listing !== undefined && kind.itemsOf(listing).some((item) => item.key === key);
   const meant = view.unavailable.find(({ listing }) => isListed(listing));
   if (meant !== undefined) throw new DomainError("unavailable", meant.reason);

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { Connection } from "../../connections/connection.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
-import type { Offer } from "../../integrations/features.ts";
+import type { FeatureListing } from "../../integrations/features.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import { withinMs } from "../../within-ms.ts";
 import type { WarnLog } from "../../log.ts";
@@ -25,9 +25,9 @@ export interface UpstreamListings {
    * The last known offer: the same object until it changes. Undefined for an upstream that could not be asked, and for one
    * that has kept everybody waiting longer than `patienceMs` for its first answer.
    */
-  of(connection: Connection, maxWaitMs: number): Offer | undefined | Promise<Offer | undefined>;
+  of(connection: Connection, maxWaitMs: number): FeatureListing | undefined | Promise<FeatureListing | undefined>;
   /** The last known offer, without asking for it. */
-  known(connectionId: number): Offer | undefined;
+  known(connectionId: number): FeatureListing | undefined;
   /** Calls back when a connection's offer has changed, or is said to have; answers how to stop. */
   onChange(callback: (connection: Connection) => void): () => void;
 }
@@ -51,7 +51,7 @@ export interface UpstreamListingsDeps {
 
 interface Entry {
   readonly connection: Connection;
-  readonly listing: Offer | undefined;
+  readonly listing: FeatureListing | undefined;
   readonly digest: string;
   /** The key it was last confirmed with. */
   readonly keyVersion: number;
@@ -68,7 +68,7 @@ export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamList
     maxSize: MAX_BYTES,
     sizeCalculation: ({ listing }) => ENTRY_BYTES + (listing?.bytes ?? 0),
   });
-  const loading = new Map<number, Promise<Offer | undefined>>();
+  const loading = new Map<number, Promise<FeatureListing | undefined>>();
   const announcing = new Set<number>();
   const callbacks = new Set<(connection: Connection) => void>();
 
@@ -87,7 +87,7 @@ export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamList
   }
 
   for (const integration of deps.catalog.values()) {
-    integration.onNews?.((connectionId, event) => {
+    integration.onNotification?.((connectionId, event) => {
       if (event.kind === "list_changed" && event.list !== "tools") announce(connectionId);
     });
   }
@@ -99,15 +99,15 @@ export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamList
     for (const callback of callbacks) callback(entry.connection);
   });
 
-  async function load(connection: Connection, before: Entry): Promise<Offer | undefined> {
-    const keep = (entry: Pick<Entry, "listing" | "digest" | "staleAt">): Offer | undefined => {
+  async function load(connection: Connection, before: Entry): Promise<FeatureListing | undefined> {
+    const keep = (entry: Pick<Entry, "listing" | "digest" | "staleAt">): FeatureListing | undefined => {
       known.set(connection.id, { ...entry, connection, keyVersion: connection.keyVersion, sinceMs: before.sinceMs });
       return entry.listing;
     };
     try {
       const target = await deps.connections.target(connection);
       const features = deps.catalog.get(connection.serverType)?.features;
-      const listing = await features?.survey(target, { signal: new AbortController().signal });
+      const listing = await features?.listFeatures(target, { signal: new AbortController().signal });
       const digest = createHash("sha256")
         .update(JSON.stringify(listing ?? null))
         .digest("base64url");

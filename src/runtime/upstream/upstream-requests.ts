@@ -1,6 +1,6 @@
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import { DomainError } from "../../domain-error.ts";
-import type { Question, QuestionAnswer } from "../../integrations/features.ts";
+import type { FeatureRequest, FeatureAnswer } from "../../integrations/features.ts";
 import type { Catalog } from "../../integrations/integration.ts";
 import type { JsonObject } from "../../json.ts";
 import { createTimeLimit } from "../../time-limit.ts";
@@ -17,7 +17,7 @@ const RESOURCE_NOT_FOUND = -32002;
 /** Asks upstreams what only reads. */
 export interface UpstreamRequester {
   /** The result. Throws RpcError with what the upstream answered, `not_found`, `unavailable`, `exhausted`, or the signal's reason. */
-  ask(source: Source, question: Question, options: RelayOptions): Promise<JsonObject>;
+  ask(source: Source, question: FeatureRequest, options: RelayOptions): Promise<JsonObject>;
 }
 
 /** What asking needs. */
@@ -46,7 +46,7 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
       try {
         const outcome = await withLinkedController(options.signal, (controller) =>
           withDeadline(controller, deadline, async (signal) =>
-            features.ask(await deps.connections.target(connection), question, { ...options, signal }),
+            features.request(await deps.connections.target(connection), question, { ...options, signal }),
           ),
         );
         return conclude(outcome, question, connection.name, options.signal);
@@ -57,8 +57,8 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
   };
 
   function conclude(
-    outcome: DeadlineOutcome<QuestionAnswer>,
-    question: Question,
+    outcome: DeadlineOutcome<FeatureAnswer>,
+    question: FeatureRequest,
     name: string,
     signal: AbortSignal,
   ): JsonObject {
@@ -81,7 +81,7 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
   }
 }
 
-function read(answer: QuestionAnswer, { method }: Question): JsonObject {
+function read(answer: FeatureAnswer, { method }: FeatureRequest): JsonObject {
   if (answer.kind === "result") return answer.result;
   const { code, message, data } = answer;
   if (method === "resources/read" && code === RESOURCE_NOT_FOUND) throw new DomainError("not_found", message);

@@ -1,5 +1,5 @@
 import type { Connection } from "../../connections/connection.ts";
-import type { Offer, OfferedItem } from "../../integrations/features.ts";
+import type { FeatureListing, ListedFeature } from "../../integrations/features.ts";
 import type { JsonObject } from "../../json.ts";
 import { looksQualified } from "../tools/tool-name.ts";
 import type { UpstreamCapabilities } from "./upstream-features.ts";
@@ -15,7 +15,7 @@ export interface NamedItem {
 export interface Source {
   readonly connection: Connection;
   /** Undefined while its upstream could not be asked. */
-  readonly listing: Offer | undefined;
+  readonly listing: FeatureListing | undefined;
 }
 
 /** A connection that cannot be asked now. */
@@ -24,7 +24,7 @@ export interface UnavailableSource {
   /** Why, and what would change that. */
   readonly reason: string;
   /** What it offered when it could be asked. */
-  readonly listing: Offer | undefined;
+  readonly listing: FeatureListing | undefined;
 }
 
 /** What the connections in view offer together. */
@@ -78,7 +78,7 @@ export function qualifyPromptName(name: string, connectionId: number): string {
 
 function ownersByKey(
   sources: readonly Source[],
-  itemsOf: (listing: Offer) => readonly OfferedItem[],
+  itemsOf: (listing: FeatureListing) => readonly ListedFeature[],
 ): ReadonlyMap<string, readonly Source[]> {
   const by = new Map<string, Source[]>();
   for (const source of sources) {
@@ -94,7 +94,7 @@ function ownersByKey(
 function listed(
   sources: readonly Source[],
   keyName: string,
-  itemsOf: (listing: Offer) => readonly OfferedItem[],
+  itemsOf: (listing: FeatureListing) => readonly ListedFeature[],
   nameFor: (key: string, connectionId: number) => string,
 ): readonly NamedItem[] {
   return sources

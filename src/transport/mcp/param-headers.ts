@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { mirroredParameters, type MirroredParameter } from "../../integrations/mcp/stateless.ts";
+import { mirroredParameters, type MirroredParameter } from "../../integrations/mcp/sessions/request-metadata.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { HttpExchange } from "../http/exchange.ts";

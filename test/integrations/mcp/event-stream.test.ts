@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createEventStreamReader } from "../../../src/integrations/mcp/event-stream.ts";
+import { createEventStreamReader } from "../../../src/integrations/mcp/http/event-stream.ts";
 
 /** Reads a text in pieces of the given sizes. */
 function read(text: string, sizes: readonly number[] = []): { data: readonly string[]; id: string | undefined } {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Features, Question } from "../../../src/integrations/features.ts";
+import type { Features, FeatureRequest } from "../../../src/integrations/features.ts";
 import type { Notification } from "../../../src/integrations/relay.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { startEverythingServer as startSdkServer, type UpstreamEra } from "../../conformance/everything-server.ts";
@@ -34,7 +34,7 @@ async function sdkServer(era: UpstreamEra) {
 describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => {
   it("is surveyed: capabilities, resources, templates, prompts", async () => {
     const { features, connection } = await sdkServer(era);
-    const offer = await features.survey(connection, patient());
+    const offer = await features.listFeatures(connection, patient());
     expect(offer.capabilities).toEqual({
       resources: true,
       subscribe: true,
@@ -51,8 +51,8 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => 
 
   it("is read, prompted and asked for completions, and nothing of its revision remains", async () => {
     const { features, connection } = await sdkServer(era);
-    const ask = async (question: Question): Promise<JsonObject> => {
-      const answer = await features.ask(connection, question, patient());
+    const ask = async (question: FeatureRequest): Promise<JsonObject> => {
+      const answer = await features.request(connection, question, patient());
       if (answer.kind === "error") throw new Error(answer.message);
       expect(answer.result).not.toHaveProperty("resultType");
       expect(answer.result).not.toHaveProperty("ttlMs");
@@ -72,10 +72,10 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => 
 
   it("says in its own words and code what it does not know", async () => {
     const { features, connection } = await sdkServer(era);
-    const unknown = await features.ask(connection, { method: "resources/read", uri: "test://nowhere" }, patient());
+    const unknown = await features.request(connection, { method: "resources/read", uri: "test://nowhere" }, patient());
     expect(unknown).toMatchObject({ kind: "error", code: -32602, data: { uri: "test://nowhere" } });
     const prompt = { method: "prompts/get", name: "nobody", args: undefined } as const;
-    expect(await features.ask(connection, prompt, patient())).toMatchObject({
+    expect(await features.request(connection, prompt, patient())).toMatchObject({
       kind: "error",
       code: -32602,
       message: expect.stringContaining("Unknown prompt: nobody") as string,
@@ -123,7 +123,7 @@ describe("the offer of a server", () => {
       "resources/templates/list": ({ message }, response) =>
         json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "Method not found" } }),
     });
-    const offer = await featuresOf(subject).survey(target(subject.server.url), patient());
+    const offer = await featuresOf(subject).listFeatures(target(subject.server.url), patient());
     expect(offer.resources.map(({ item }) => item)).toEqual([
       { uri: "a://1", name: "one", annotations: { priority: 1 } },
       { uri: "a://2", name: "a://2", mimeType: "text/plain" },
@@ -134,7 +134,7 @@ describe("the offer of a server", () => {
 
   it("is not asked for where it declares none", async () => {
     const subject = await upstream({ initialize: declaring({ tools: {} }) });
-    const offer = await featuresOf(subject).survey(target(subject.server.url), patient());
+    const offer = await featuresOf(subject).listFeatures(target(subject.server.url), patient());
     expect(offer).toMatchObject({ resources: [], resourceTemplates: [], prompts: [], bytes: 0 });
     expect(subject.server.of("resources/list")).toHaveLength(0);
     expect(subject.server.of("prompts/list")).toHaveLength(0);
@@ -143,7 +143,7 @@ describe("the offer of a server", () => {
   it("cannot be had of a server that is down: the sentence names the host", async () => {
     const subject = await upstream({ initialize: status(500) });
     const { host } = new URL(subject.server.url);
-    await expect(featuresOf(subject).survey(target(subject.server.url), patient())).rejects.toMatchObject({
+    await expect(featuresOf(subject).listFeatures(target(subject.server.url), patient())).rejects.toMatchObject({
       kind: "unavailable",
       message: expect.stringContaining(host) as string,
     });
@@ -151,7 +151,7 @@ describe("the offer of a server", () => {
 });
 
 describe("a question", () => {
-  const read: Question = { method: "resources/read", uri: "a://1" };
+  const read: FeatureRequest = { method: "resources/read", uri: "a://1" };
 
   it("is asked once more when the upstream has forgotten the session", async () => {
     let reads = 0;
@@ -162,15 +162,15 @@ describe("a question", () => {
         else result({ contents: [] })(request, response);
       },
     });
-    const answer = await featuresOf(subject).ask(target(subject.server.url), read, patient());
+    const answer = await featuresOf(subject).request(target(subject.server.url), read, patient());
     expect(answer).toEqual({ kind: "result", result: { contents: [] } });
     expect(subject.server.of("initialize")).toHaveLength(2);
   });
 
   it("that is answered with a wish for input gets a clear error", async () => {
     const subject = await upstream({ "prompts/get": result({ resultType: "input_required", inputRequests: {} }) });
-    const question: Question = { method: "prompts/get", name: "p", args: {} };
-    expect(await featuresOf(subject).ask(target(subject.server.url), question, patient())).toMatchObject({
+    const question: FeatureRequest = { method: "prompts/get", name: "p", args: {} };
+    expect(await featuresOf(subject).request(target(subject.server.url), question, patient())).toMatchObject({
       kind: "error",
       code: -32603,
       message: expect.stringMatching(/input from a person/) as string,
@@ -183,7 +183,7 @@ describe("a question", () => {
       "resources/read": ({ message }, response) => json(response, { jsonrpc: "2.0", id: message.id, error }),
     });
     const connection = target(subject.server.url, { api_token: "key-123456" });
-    const answer = await featuresOf(subject).ask(connection, read, patient());
+    const answer = await featuresOf(subject).request(connection, read, patient());
     expect(answer).toMatchObject({ kind: "error", code: -32000 });
     expect(JSON.stringify(answer)).not.toContain("key-123456");
   });
@@ -191,7 +191,7 @@ describe("a question", () => {
   it("that nobody awaits any more is cancelled upstream", async () => {
     const subject = await upstream({ "resources/read": () => undefined });
     const controller = new AbortController();
-    const asked = featuresOf(subject).ask(target(subject.server.url), read, { signal: controller.signal });
+    const asked = featuresOf(subject).request(target(subject.server.url), read, { signal: controller.signal });
     asked.catch(() => undefined);
     await subject.server.until("resources/read");
     controller.abort(new Error("gone"));
@@ -251,7 +251,7 @@ describe("what is heard on the way", () => {
     });
     const connection = target(subject.server.url);
     const news: unknown[] = [];
-    subject.integration.onNews?.((connectionId, one) => news.push([connectionId, one]));
+    subject.integration.onNotification?.((connectionId, one) => news.push([connectionId, one]));
     await subject.integration.callTool(connection, tool("work"), {}, patient());
     expect(news).toEqual([[connection.connectionId, { kind: "list_changed", list: "prompts" }]]);
   });

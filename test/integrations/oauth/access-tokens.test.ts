@@ -3,7 +3,7 @@ import type { Target } from "../../../src/integrations/target.ts";
 import {
   createAccessTokens,
   type AccessTokens,
-  type TokenSource,
+  type AccessTokenSource,
 } from "../../../src/integrations/oauth/access-tokens.ts";
 import { TokenFailure } from "../../../src/integrations/oauth/token-failure.ts";
 
@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 
 /** An authorization server that numbers its tokens. */
-const source: TokenSource = {
+const source: AccessTokenSource = {
   key: "https://acme.example.com/token",
   async obtain() {
     asked += 1;
@@ -78,7 +78,7 @@ describe("a token that was got", () => {
 describe("while a token is being got", () => {
   it("one who goes away does not take it from the others", async () => {
     const gate = Promise.withResolvers<undefined>();
-    const slow: TokenSource = { key: "slow", obtain: () => gate.promise.then(() => source.obtain(never)) };
+    const slow: AccessTokenSource = { key: "slow", obtain: () => gate.promise.then(() => source.obtain(never)) };
     const leaving = new AbortController();
     const first = tokens.current(target(), slow, leaving.signal);
     const second = tokens.current(target(), slow, never);
@@ -90,7 +90,7 @@ describe("while a token is being got", () => {
 
   it("a failure reaches all who wait and is not kept", async () => {
     let fails = true;
-    const moody: TokenSource = {
+    const moody: AccessTokenSource = {
       key: "moody",
       obtain: () => (fails ? Promise.reject(new TokenFailure("down", "It is down.")) : source.obtain(never)),
     };

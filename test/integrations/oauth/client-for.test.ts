@@ -7,10 +7,10 @@ import {
   clientMetadata,
   documentPathOf,
 } from "../../../src/integrations/oauth/client-document.ts";
-import { droppingRefusedClient } from "../../../src/integrations/oauth/dropping-refused-client.ts";
+import { forgetClientIfUnknown } from "../../../src/integrations/oauth/forget-unknown-client.ts";
 import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
 import type { UpstreamClients } from "../../../src/integrations/oauth/upstream-clients.ts";
-import type { AuthorizationTerms } from "../../../src/integrations/oauth/authorization.ts";
+import type { AuthorizationTerms } from "../../../src/integrations/authorization.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { openDatabase, type Database } from "../../../src/storage/database.ts";
 import { createSealer } from "../../../src/storage/sealing.ts";
@@ -222,7 +222,7 @@ test("a client that the server has forgotten is registered anew by the next auth
     return true;
   };
   const redeem = (): Promise<unknown> => redeemCode(found, back.searchParams, proof, subject.dispatcher, patient());
-  const failure = await failureOf(droppingRefusedClient(found, proof.redirectUri, clients, redeem));
+  const failure = await failureOf(forgetClientIfUnknown(found, proof.redirectUri, clients, redeem));
   expect(failure.message).toContain("Our client is not known there");
   expect((await terms(subject)).client.clientId).not.toBe(found.client.clientId);
 });

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import type { AuthorizationTerms } from "../../../src/integrations/oauth/authorization.ts";
+import type { AuthorizationTerms } from "../../../src/integrations/authorization.ts";
 import type { TokenFailure } from "../../../src/integrations/oauth/token-failure.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import type { OAuthUpstream } from "../../support/oauth-upstream.ts";
@@ -377,7 +377,7 @@ describe("variants that nobody is sent to", () => {
     expect(failure.kind).toBe(kind);
     expect(subject.upstream.vendor.registrations).toEqual([]);
     const target = targetOf(subject.upstream);
-    const offered = authorizationFor(subject, NO_REGISTRATIONS).isOffered(target, AbortSignal.timeout(20_000));
+    const offered = authorizationFor(subject, NO_REGISTRATIONS).isAvailable(target, AbortSignal.timeout(20_000));
     expect(await offered).toBe(false);
   });
 });

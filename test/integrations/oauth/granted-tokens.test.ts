@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { pino } from "pino";
 import type { Target } from "../../../src/integrations/target.ts";
 import { createMcpIntegration } from "../../../src/integrations/mcp/mcp-integration.ts";
-import type { AuthorizationTerms, AuthorizationNeed } from "../../../src/integrations/oauth/authorization.ts";
-import { toKeptTokens } from "../../../src/integrations/oauth/grant.ts";
+import type { AuthorizationTerms, AuthorizationNeed } from "../../../src/integrations/authorization.ts";
+import { toStoredTokens } from "../../../src/integrations/oauth/grant.ts";
 import { createGrantedTokens, type GrantedTokens } from "../../../src/integrations/oauth/granted-tokens.ts";
 import { refreshTokens } from "../../../src/integrations/oauth/refresh-tokens.ts";
 import { createRenewalSlots } from "../../../src/integrations/oauth/renewal-slots.ts";
@@ -53,7 +53,7 @@ async function authorized(lifetimeSeconds = 3_600): Promise<Authorized> {
   const { upstream, dispatcher } = subject;
   upstream.vendor.ttl.accessToken = lifetimeSeconds;
   const terms = termsOf(upstream);
-  const tokens = toKeptTokens(await obtain(upstream, terms, dispatcher), Date.now());
+  const tokens = toStoredTokens(await obtain(upstream, terms, dispatcher), Date.now());
   const target: Target = {
     accountId: "acc_a",
     connectionId: 7,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AuthorizationTerms } from "../../../src/integrations/oauth/authorization.ts";
+import type { AuthorizationTerms } from "../../../src/integrations/authorization.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import {
   authorizationFor,

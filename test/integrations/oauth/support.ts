@@ -5,14 +5,14 @@ import type {
   AuthorizationProof,
   AuthorizationTerms,
   UpstreamClient,
-} from "../../../src/integrations/oauth/authorization.ts";
+} from "../../../src/integrations/authorization.ts";
 import { CALLBACK_PATH, callbackPathOf } from "../../../src/integrations/oauth/client-document.ts";
 import { authorizationRequest } from "../../../src/integrations/oauth/authorization-request.ts";
 import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
-import type { IssuedTokens } from "../../../src/integrations/oauth/authorization.ts";
+import type { IssuedTokens } from "../../../src/integrations/authorization.ts";
 import type { Target } from "../../../src/integrations/target.ts";
 import { mcpAuthorization } from "../../../src/integrations/mcp/owner-authorization.ts";
-import type { OwnerAuthorization } from "../../../src/integrations/oauth/authorization.ts";
+import type { OwnerAuthorization } from "../../../src/integrations/authorization.ts";
 import { TokenFailure } from "../../../src/integrations/oauth/token-failure.ts";
 import type { UpstreamClients } from "../../../src/integrations/oauth/upstream-clients.ts";
 import type { JsonObject } from "../../../src/json.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AuthorizationTerms } from "../../../src/integrations/oauth/authorization.ts";
+import type { AuthorizationTerms } from "../../../src/integrations/authorization.ts";
 import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
 import { refreshTokens } from "../../../src/integrations/oauth/refresh-tokens.ts";
 import { revokeTokens } from "../../../src/integrations/oauth/revoke-tokens.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/json.ts";
 import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
-import { CONFIGURATION_SCHEMA } from "../../../src/integrations/openapi-document/configuration.ts";
+import { OPENAPI_CONFIGURATION_SCHEMA } from "../../../src/integrations/openapi-document/configuration.ts";
 import {
   CLIENT_ID,
   CLIENT_SECRET,
@@ -127,7 +127,7 @@ describe("the configuration", () => {
 
   test("takes scopes as RFC 6749 writes them", () => {
     const validator = createSchemaValidator();
-    const fault = (scope: string) => validator.validateOwn(CONFIGURATION_SCHEMA, { scope });
+    const fault = (scope: string) => validator.validateOwn(OPENAPI_CONFIGURATION_SCHEMA, { scope });
     expect([fault("read write:all https://x.test/.default")]).toEqual([undefined]);
     for (const scope of ["", " read", "a  b", 'a"b', "a\\b", "a\n"]) expect(fault(scope), scope).toBeDefined();
   });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
-import type { Operation } from "../../../src/integrations/openapi/operation.ts";
+import type { Operation } from "../../../src/integrations/openapi/model/operation.ts";
 import { buildRequest, type OutgoingRequest } from "../../../src/integrations/openapi/requests/request.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/json.ts";
 import { argumentsOf } from "./arbitrary.ts";

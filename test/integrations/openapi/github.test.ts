@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { parseDocument } from "../../../src/integrations/openapi/document.ts";
+import { parseDocument } from "../../../src/integrations/openapi/model/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 
 describe("20 operations of GitHub's document", () => {

@@ -9,7 +9,7 @@ import type { Target } from "../../../src/integrations/target.ts";
 import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import { createOpenApiIntegration } from "../../../src/integrations/openapi/openapi-integration.ts";
-import { createPace } from "../../../src/integrations/upstream-rate-limiter.ts";
+import { createUpstreamRateLimiter } from "../../../src/integrations/upstream-rate-limiter.ts";
 import type { ToolDefinition } from "../../../src/integrations/tool.ts";
 import { isJsonObject, type JsonObject } from "../../../src/json.ts";
 import { argumentsOf } from "./arbitrary.ts";
@@ -43,8 +43,8 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s"
     prism = await startPrism(path);
     // An hour passes between any two calls: the limits of the vendor are not the stand-in's.
     let clock = 0;
-    const pace = createPace({ now: () => (clock += 3_600_000) });
-    integration = createOpenApiIntegration(contract, { dispatcher, baseUrl: prism.url, pace });
+    const rateLimiter = createUpstreamRateLimiter({ now: () => (clock += 3_600_000) });
+    integration = createOpenApiIntegration(contract, { dispatcher, baseUrl: prism.url, rateLimiter });
   });
   afterAll(() => prism.stop());
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../src/json.ts";
-import { parseDocument } from "../../../src/integrations/openapi/document.ts";
+import { parseDocument } from "../../../src/integrations/openapi/model/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 
 const ORDER = { type: "object", properties: { item: { $ref: "#/components/schemas/Item" }, at: { type: "string" } } };
@@ -40,7 +40,7 @@ function digestOf({ path = "/orders", operation = {}, item = {}, root = {} }: Va
   const [first] = operationsOf(parseDocument(JSON.stringify(document)), {
     category: undefined,
     credentialProperty: "api_token",
-    isForeign: true,
+    isUntrusted: true,
   });
   return first?.tool.digest;
 }

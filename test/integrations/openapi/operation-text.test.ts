@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
-import { parsePlan, printPlan } from "../../../src/integrations/openapi/operation-text.ts";
+import { parsePlan, printPlan } from "../../../src/integrations/openapi/model/operation-text.ts";
 
 const FOLDER = new URL("../../../openapi/integrations/", import.meta.url);
 

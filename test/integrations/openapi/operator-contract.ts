@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Dispatcher } from "undici";
-import { loadCatalog } from "../../../src/integrations/catalog.ts";
+import { loadCatalog } from "../../../src/integrations/catalog/load-catalog.ts";
 import type { Integration } from "../../../src/integrations/integration.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { startVendor, type Vendor } from "../../support/vendor.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { OpenApiError, parseDocument } from "../../../src/integrations/openapi/document.ts";
+import { OpenApiError, parseDocument } from "../../../src/integrations/openapi/model/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 import type { JsonObject, JsonValue } from "../../../src/json.ts";
 import { contractText, textOf } from "./subject.ts";

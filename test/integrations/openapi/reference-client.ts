@@ -6,8 +6,8 @@ import {
   objectOf,
   type OpenApiDocument,
   parseDocument,
-} from "../../../src/integrations/openapi/document.ts";
-import type { Operation } from "../../../src/integrations/openapi/operation.ts";
+} from "../../../src/integrations/openapi/model/document.ts";
+import type { Operation } from "../../../src/integrations/openapi/model/operation.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 import { buildRequest } from "../../../src/integrations/openapi/requests/request.ts";
 import type { JsonObject, JsonValue } from "../../../src/json.ts";

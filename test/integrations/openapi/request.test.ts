@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseDocument } from "../../../src/integrations/openapi/document.ts";
+import { parseDocument } from "../../../src/integrations/openapi/model/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 import { buildRequest, type OutgoingRequest } from "../../../src/integrations/openapi/requests/request.ts";
 import { serverAddress } from "../../../src/integrations/openapi/requests/server-address.ts";

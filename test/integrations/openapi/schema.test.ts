@@ -1,8 +1,8 @@
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { parseDocument } from "../../../src/integrations/openapi/document.ts";
-import type { Operation } from "../../../src/integrations/openapi/operation.ts";
+import { parseDocument } from "../../../src/integrations/openapi/model/document.ts";
+import type { Operation } from "../../../src/integrations/openapi/model/operation.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 import type { JsonObject, JsonValue } from "../../../src/json.ts";
 

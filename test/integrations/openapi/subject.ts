@@ -5,7 +5,7 @@ import type { Integration, Verification } from "../../../src/integrations/integr
 import type { Target } from "../../../src/integrations/target.ts";
 import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
-import type { ExchangeLimits } from "../../../src/integrations/exchange.ts";
+import type { ExchangeLimits } from "../../../src/integrations/upstream-exchange.ts";
 import { createOpenApiIntegration } from "../../../src/integrations/openapi/openapi-integration.ts";
 import type { CallResult } from "../../../src/integrations/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ExchangeLimits } from "../../../src/integrations/exchange.ts";
+import type { ExchangeLimits } from "../../../src/integrations/upstream-exchange.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { contractText, createSubject, KEY, type Subject } from "./subject.ts";
 

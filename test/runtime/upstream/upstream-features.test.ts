@@ -410,7 +410,7 @@ describe("a follower", () => {
       const before = await promptNames(features, who);
       const heard: string[] = [];
       const news: unknown[] = [];
-      integration.onNews?.((_connectionId, one) => news.push(one));
+      integration.onNotification?.((_connectionId, one) => news.push(one));
       const stop = features.follow(who, everything, ({ method }) => heard.push(method));
       onTestFinished(stop);
       const [connection] = connections;

@@ -1,6 +1,5 @@
 import { OutboundRefused } from "../../outbound-refused.ts";
 import { AnswerRefused } from "./answer-refused.ts";
-import type { Endpoint } from "../endpoint.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
 
 /** Codes that say that no connection came about, so that nothing was carried out, with what a person would call them. */
@@ -16,7 +15,7 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 };
 
 /** What made an exchange fail, as a failure with a public sentence. Errors of ours that have one already pass unchanged. */
-export function transportFailure(error: unknown, endpoint: Endpoint): UpstreamFailure {
+export function transportFailure(error: unknown, endpoint: { readonly label: string }): UpstreamFailure {
   const server = `The MCP server at ${endpoint.label}`;
   if (error instanceof UpstreamFailure) return error;
   if (error instanceof OutboundRefused) return new UpstreamFailure("refused", error.message, { cause: error });

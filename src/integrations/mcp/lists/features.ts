@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
 import { DomainError } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
-import type { Features, Question, QuestionAnswer, UpstreamNews } from "../../features.ts";
+import type { Features, FeatureRequest, FeatureAnswer, UpstreamNotification } from "../../features.ts";
 import type { CallOptions } from "../../target.ts";
 import type { ListStreams } from "../sessions/list-streams.ts";
-import type { LogLevels } from "../log-level.ts";
-import { readOffer } from "./read-offer.ts";
-import type { Requester } from "../request.ts";
-import type { Sessions } from "../sessions/sessions.ts";
+import type { LogLevels } from "../sessions/log-level.ts";
+import { readFeatureListing } from "./read-feature-listing.ts";
+import type { Requester } from "../sessions/request.ts";
+import type { UpstreamSessions } from "../sessions/sessions.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 import type { Watcher } from "../sessions/watch-upstream.ts";
 
@@ -15,7 +15,7 @@ const INTERNAL_ERROR = -32603;
 
 /** What the features of MCP servers need. */
 export interface FeaturesDeps {
-  readonly sessions: Sessions;
+  readonly sessions: UpstreamSessions;
   readonly requester: Requester;
   readonly levels: LogLevels;
   readonly watcher: Watcher;
@@ -24,7 +24,7 @@ export interface FeaturesDeps {
   /** For one question or survey, in milliseconds. */
   readonly timeoutMs: number;
   /** Hears what upstreams say of themselves while they answer. */
-  readonly onNews: (connectionId: number, news: UpstreamNews) => void;
+  readonly onNotification: (connectionId: number, notification: UpstreamNotification) => void;
 }
 
 /** What MCP servers offer beyond tools, in the sessions that their tools are called in. */
@@ -32,27 +32,27 @@ export function createFeatures(deps: FeaturesDeps): Features {
   const { sessions, requester, levels, timeoutMs } = deps;
 
   return {
-    survey: async (target, { signal }) => {
+    listFeatures: async (target, { signal }) => {
       const deadlineMs = performance.now() + timeoutMs;
       try {
         return await sessions.use(target, { repeatable: true, signal }, (session) =>
-          readOffer(deps, session, { deadlineMs, signal }),
+          readFeatureListing(deps, session, { deadlineMs, signal }),
         );
       } catch (error) {
         throw asUnavailable(error);
       }
     },
 
-    ask: async (target, question, options) => {
+    request: async (target, request, options) => {
       const { signal } = options;
       const deadlineMs = performance.now() + timeoutMs;
       try {
         return await sessions.use(target, { repeatable: true, signal }, async (session) => {
           await levels.ensure(session, options);
           const { result } = await requester.request(session, {
-            ...requestOf(question),
-            relay: relayOf(question, options),
-            onNews: (news) => deps.onNews(target.connectionId, news),
+            ...requestOf(request),
+            relay: relayOf(request, options),
+            onNotification: (notification) => deps.onNotification(target.connectionId, notification),
             deadlineMs,
             signal,
           });
@@ -64,32 +64,34 @@ export function createFeatures(deps: FeaturesDeps): Features {
       }
     },
 
-    watch: (target, uris, hear) =>
-      uris.length === 0 ? deps.listStreams.listen(target, hear) : deps.watcher.watchResources(target, uris, hear),
+    watch: (target, uris, listener) =>
+      uris.length === 0
+        ? deps.listStreams.listen(target, listener)
+        : deps.watcher.watchResources(target, uris, listener),
   };
 }
 
-function requestOf(question: Question): { method: string; params: JsonObject; name?: string } {
-  const { method } = question;
+function requestOf(request: FeatureRequest): { method: string; params: JsonObject; name?: string } {
+  const { method } = request;
   switch (method) {
     case "resources/read":
-      return { method, params: { uri: question.uri }, name: question.uri };
+      return { method, params: { uri: request.uri }, name: request.uri };
     case "prompts/get": {
-      const { name, args } = question;
+      const { name, args } = request;
       return { method, params: args === undefined ? { name } : { name, arguments: args }, name };
     }
     case "completion/complete":
-      return { method, params: question.params };
+      return { method, params: request.params };
   }
 }
 
-function relayOf({ method }: Question, options: CallOptions): CallOptions | undefined {
+function relayOf({ method }: FeatureRequest, options: CallOptions): CallOptions | undefined {
   return method === "completion/complete" ? undefined : options;
 }
 
 /** The result without the words of its revision, which whoever passes it on says for himself. */
-function readAnswer(said: JsonObject): QuestionAnswer {
-  const { resultType, ttlMs: _ttlMs, cacheScope: _cacheScope, ...result } = said;
+function readAnswer(answered: JsonObject): FeatureAnswer {
+  const { resultType, ttlMs: _ttlMs, cacheScope: _cacheScope, ...result } = answered;
   if (resultType === "input_required") {
     const message = "The server asks for further input from a person, which is not supported here.";
     return { kind: "error", code: INTERNAL_ERROR, message, data: undefined };

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { JsonValue } from "../../../json.ts";
-import type { Requester } from "../request.ts";
-import type { Session } from "../sessions/session.ts";
+import type { Requester } from "../sessions/request.ts";
+import type { UpstreamSession } from "../sessions/session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
 /** How much of a list is read: whatever a server offers beyond it is left out. */
@@ -21,14 +21,14 @@ export interface ListOf {
   readonly key: string;
   readonly maxBytes: number;
   /** Takes one item; false when there is no room for more. */
-  readonly take: (item: JsonValue) => boolean;
+  readonly add: (item: JsonValue) => boolean;
 }
 
 /** Reads a list of a server page by page. A server that does not know the method has none. Throws UpstreamFailure, or the signal's reason. */
 export async function listPages(
   { requester, log }: { requester: Requester; log: Logger },
-  session: Session,
-  { method, key, maxBytes, take }: ListOf,
+  session: UpstreamSession,
+  { method, key, maxBytes, add }: ListOf,
   options: ListOptions,
 ): Promise<{ readonly bytes: number }> {
   const { endpoint } = session;
@@ -50,7 +50,7 @@ export async function listPages(
         `The MCP server at ${endpoint.label} answered ${method} without a list of ${LIST_WORDS[method] ?? "items"}.`,
       );
     }
-    const isFull = listed.map(take).includes(false);
+    const isFull = listed.map(add).includes(false);
     bytes += reply.bytes;
     const next = reply.result.nextCursor;
     if (typeof next !== "string" || next === "") break;

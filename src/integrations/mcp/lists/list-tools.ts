@@ -2,9 +2,9 @@ import type { Logger } from "pino";
 import { isJsonObject, type JsonValue } from "../../../json.ts";
 import type { ToolDefinition } from "../../tool.ts";
 import { listPages, type ListOptions } from "./list-pages.ts";
-import type { Requester } from "../request.ts";
-import type { Session } from "../sessions/session.ts";
-import { readTool } from "./tools.ts";
+import type { Requester } from "../sessions/request.ts";
+import type { UpstreamSession } from "../sessions/session.ts";
+import { readTool } from "./read-tool.ts";
 
 /** How much of a list is read: whatever a server offers beyond it is left out. */
 const MAX_TOOLS = 5_000;
@@ -17,22 +17,22 @@ const MAX_EXAMPLES = 5;
  * All tools of a server, page by page; of two with one name the first. Tools that cannot be offered are left out and logged.
  * A server that knows no tools has none. Throws UpstreamFailure, or the signal's reason.
  */
-export async function listTools(
+export async function listUpstreamTools(
   deps: { requester: Requester; log: Logger },
-  session: Session,
+  session: UpstreamSession,
   options: ListOptions,
 ): Promise<readonly ToolDefinition[]> {
   const { endpoint } = session;
   const tools = new Map<string, ToolDefinition>();
   const leftOut: { name: JsonValue | undefined; reason: string }[] = [];
-  const take = (value: JsonValue): boolean => {
+  const add = (value: JsonValue): boolean => {
     const tool = readTool(value, endpoint.hasSecrets);
     if (typeof tool === "string") leftOut.push({ name: nameOf(value), reason: tool });
     else if (tools.has(tool.name)) leftOut.push({ name: tool.name, reason: "its name is taken" });
     else if (tools.size < MAX_TOOLS) tools.set(tool.name, tool);
     return tools.size < MAX_TOOLS;
   };
-  await listPages(deps, session, { method: "tools/list", key: "tools", maxBytes: MAX_BYTES, take }, options);
+  await listPages(deps, session, { method: "tools/list", key: "tools", maxBytes: MAX_BYTES, add }, options);
   if (leftOut.length > 0) {
     const examples = leftOut.slice(0, MAX_EXAMPLES);
     deps.log.warn({ host: endpoint.label, count: leftOut.length, examples }, "tools of an MCP server left out");

@@ -1,12 +1,12 @@
-import { quote, type Endpoint } from "../endpoint.ts";
-import type { Requester } from "../request.ts";
+import { quote, type Endpoint } from "../http/endpoint.ts";
+import type { Requester } from "./request.ts";
 import {
   CLIENT_INFO,
-  createFirstContact,
+  createUninitializedSession,
   createSession,
-  HANDSHAKE_VERSIONS,
-  STATELESS_VERSION,
-  type Session,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  type UpstreamSession,
 } from "./session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
@@ -19,33 +19,33 @@ export async function openSession(
   endpoint: Endpoint,
   deadlineMs: number,
   signal?: AbortSignal,
-): Promise<Session> {
+): Promise<UpstreamSession> {
   try {
-    return await shakeHands(requester, endpoint, deadlineMs, signal);
+    return await initialize(requester, endpoint, deadlineMs, signal);
   } catch (error) {
     const knowsJsonRpc = error instanceof UpstreamFailure && error.code !== undefined;
-    const stateless = knowsJsonRpc ? await discover(requester, endpoint, deadlineMs, signal) : undefined;
-    if (stateless === undefined) throw error;
-    return stateless;
+    const modern = knowsJsonRpc ? await discover(requester, endpoint, deadlineMs, signal) : undefined;
+    if (modern === undefined) throw error;
+    return modern;
   }
 }
 
-async function shakeHands(
+async function initialize(
   requester: Requester,
   endpoint: Endpoint,
   deadlineMs: number,
   signal?: AbortSignal,
-): Promise<Session> {
-  const { result, sessionId } = await requester.request(createFirstContact(endpoint), {
+): Promise<UpstreamSession> {
+  const { result, sessionId } = await requester.request(createUninitializedSession(endpoint), {
     method: "initialize",
-    params: { protocolVersion: HANDSHAKE_VERSIONS[0], capabilities: {}, clientInfo: CLIENT_INFO },
+    params: { protocolVersion: LEGACY_VERSIONS[0], capabilities: {}, clientInfo: CLIENT_INFO },
     deadlineMs,
     signal,
   });
-  const offered = result.protocolVersion;
-  const protocolVersion = HANDSHAKE_VERSIONS.find((version) => version === offered);
+  const answered = result.protocolVersion;
+  const protocolVersion = LEGACY_VERSIONS.find((version) => version === answered);
   if (protocolVersion === undefined) {
-    const named = typeof offered === "string" ? quote(offered, endpoint) : "none";
+    const named = typeof answered === "string" ? quote(answered, endpoint) : "none";
     throw new UpstreamFailure(
       "not_mcp",
       `The MCP server at ${endpoint.label} offers no protocol revision that is supported here (${named}).`,
@@ -57,7 +57,7 @@ async function shakeHands(
       `The MCP server at ${endpoint.label} gave a session id that breaks the protocol.`,
     );
   }
-  const session = createSession(endpoint, { era: "handshake", protocolVersion, id: sessionId }, result);
+  const session = createSession(endpoint, { revision: "legacy", protocolVersion, id: sessionId }, result);
   await requester.notify(session, { method: "notifications/initialized" });
   return session;
 }
@@ -68,14 +68,14 @@ async function discover(
   endpoint: Endpoint,
   deadlineMs: number,
   signal?: AbortSignal,
-): Promise<Session | undefined> {
-  const agreed = { era: "stateless", protocolVersion: STATELESS_VERSION, id: undefined } as const;
+): Promise<UpstreamSession | undefined> {
+  const agreed = { revision: "modern", protocolVersion: MODERN_VERSION, id: undefined } as const;
   const asking = createSession(endpoint, agreed);
   try {
     const { result } = await requester.request(asking, { method: "server/discover", params: {}, deadlineMs, signal });
     const versions = result.supportedVersions;
-    const isSpoken = Array.isArray(versions) && versions.includes(STATELESS_VERSION);
-    return isSpoken ? createSession(endpoint, agreed, result) : undefined;
+    const isSupported = Array.isArray(versions) && versions.includes(MODERN_VERSION);
+    return isSupported ? createSession(endpoint, agreed, result) : undefined;
   } catch (error) {
     if (error instanceof UpstreamFailure && error.kind === "unauthorized") throw error;
     return undefined;

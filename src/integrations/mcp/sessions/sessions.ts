@@ -1,33 +1,34 @@
 import { LRUCache } from "lru-cache";
 import type { JsonObject } from "../../../json.ts";
+import { orAborted } from "../../or-aborted.ts";
 import type { Target } from "../../target.ts";
-import { endpointFor, fingerprint } from "../endpoint.ts";
+import { endpointFor, fingerprint } from "../http/endpoint.ts";
 import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
 import { openSession } from "./open-session.ts";
-import type { Requester } from "../request.ts";
-import type { Session } from "./session.ts";
+import type { Requester } from "./request.ts";
+import type { UpstreamSession } from "./session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
 const SWEEP_MS = 60_000;
 
 /** How long the end of the process may wait for upstreams to hear of it, in milliseconds. */
-const FAREWELL_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 const MAX_SESSIONS = 10_000;
 
 /** How one piece of work uses a session. */
-export interface Use {
+export interface SessionUse {
   /** Whether the work may be done again when the connection broke and nobody knows whether it was carried out. */
   readonly repeatable: boolean;
   readonly signal: AbortSignal;
 }
 
 /** The sessions of this process with its upstreams: one a connection, shared by its calls. */
-export interface Sessions {
+export interface UpstreamSessions {
   /**
    * Runs work in the connection's session, opening it when there is none; concurrent calls share the opening. When the
    * upstream has lost the session it is opened anew and the work run once more, since it was not carried out.
    */
-  use<Result>(target: Target, how: Use, work: (session: Session) => Promise<Result>): Promise<Result>;
+  use<Result>(target: Target, how: SessionUse, work: (session: UpstreamSession) => Promise<Result>): Promise<Result>;
   /** Closes and forgets a connection's session. */
   forget(connectionId: number): void;
   /** Closes all. */
@@ -35,7 +36,7 @@ export interface Sessions {
 }
 
 /** Times of sessions, in milliseconds. */
-export interface SessionLimits {
+export interface UpstreamSessionOptions {
   /** Those of owners' logins. */
   readonly tokens?: GrantedTokens | undefined;
   /** How long opening one may take. */
@@ -49,9 +50,9 @@ interface Entry {
   readonly fingerprint: string;
   /** The configuration it was last used with: the same object needs no second look. */
   configuration: JsonObject;
-  readonly opened: Promise<Session>;
+  readonly opened: Promise<UpstreamSession>;
   /** The session once it is open. */
-  session: Session | undefined;
+  session: UpstreamSession | undefined;
   /** Set when the upstream has ended it already. */
   lost: boolean;
   /** Set when the connection is gone: nothing more may be sent for it. */
@@ -59,22 +60,22 @@ interface Entry {
 }
 
 /** Sessions in memory, bounded and forgotten when idle. They hold their connection's secrets for that time. */
-export function createSessions(requester: Requester, limits: SessionLimits): Sessions {
+export function createUpstreamSessions(requester: Requester, options: UpstreamSessionOptions): UpstreamSessions {
   let isClosing = false;
   const entries = new LRUCache<number, Entry>({
     max: MAX_SESSIONS,
-    ttl: limits.idleMs,
+    ttl: options.idleMs,
     updateAgeOnGet: true,
     dispose: (entry) => {
       if (entry.lost) return;
-      const farewellMs = isClosing ? FAREWELL_MS : undefined;
+      const timeoutMs = isClosing ? CLOSE_TIMEOUT_MS : undefined;
       entry.opened.then(
-        (session) => requester.close(session, farewellMs),
+        (session) => requester.close(session, timeoutMs),
         () => undefined,
       );
     },
   });
-  const sweep = setInterval(() => entries.purgeStale(), Math.min(SWEEP_MS, limits.idleMs)).unref();
+  const sweep = setInterval(() => entries.purgeStale(), Math.min(SWEEP_MS, options.idleMs)).unref();
 
   const drop = (connectionId: number, entry: Entry): void => {
     entry.lost = true;
@@ -90,8 +91,8 @@ export function createSessions(requester: Requester, limits: SessionLimits): Ses
       known.configuration = configuration;
       return known;
     }
-    const open = (): Promise<Session> =>
-      openSession(requester, endpointFor(target, limits.tokens), performance.now() + limits.openTimeoutMs);
+    const open = (): Promise<UpstreamSession> =>
+      openSession(requester, endpointFor(target, options.tokens), performance.now() + options.openTimeoutMs);
     // A kept-alive connection may close just as it is used again; opening twice does no harm.
     const opened = open().catch((error: unknown) => {
       if (isKind(error, "broken")) return open();
@@ -120,7 +121,7 @@ export function createSessions(requester: Requester, limits: SessionLimits): Ses
     use: async (target, { repeatable, signal }, work) => {
       for (let isFirst = true; ; isFirst = false) {
         const entry = acquire(target);
-        const session = entry.session ?? (await unlessAborted(entry.opened, signal));
+        const session = entry.session ?? (await orAborted(entry.opened, signal));
         try {
           return await work(session);
         } catch (error) {
@@ -146,19 +147,4 @@ export function createSessions(requester: Requester, limits: SessionLimits): Ses
 
 function isKind(error: unknown, kind: UpstreamFailure["kind"]): boolean {
   return error instanceof UpstreamFailure && error.kind === kind;
-}
-
-/** What others wait for too must go on when one of them leaves. */
-async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  let leave: (() => void) | undefined;
-  const left = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
-    signal.addEventListener("abort", leave, { once: true });
-  });
-  try {
-    return await Promise.race([promise, left]);
-  } finally {
-    if (leave !== undefined) signal.removeEventListener("abort", leave);
-  }
 }

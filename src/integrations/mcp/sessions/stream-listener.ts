@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import type { UpstreamNews } from "../../features.ts";
+import type { UpstreamNotification } from "../../features.ts";
 import { LOG_LEVELS, type LogLevel, type Relay } from "../../relay.ts";
-import { isResponse, messagesIn } from "../json-rpc.ts";
-import type { Session } from "./session.ts";
+import { isResponse, messagesIn } from "./json-rpc.ts";
+import type { UpstreamSession } from "./session.ts";
 
 /** How many requests of a server are answered on one stream within a while: more would let it make us send without end. */
 const MAX_SERVER_REQUESTS = 32;
@@ -12,63 +12,63 @@ const SERVER_REQUESTS_MS = 10_000;
 /** What is heard on the stream that answers a request. */
 export interface StreamListener {
   /** Takes the text of an event; true once the response has been heard. A promise while somebody is still listening to it. */
-  hear(text: string): boolean | Promise<boolean>;
+  read(text: string): boolean | Promise<boolean>;
   response(): JsonObject | undefined;
 }
 
 /** To whom a listener passes on what it hears. */
-export interface Hearers {
+export interface StreamHandlers {
   /** Sends the answer to what the server asks meanwhile. */
   readonly reply: (message: JsonObject) => void;
   readonly relay: Relay | undefined;
-  readonly onNews: (news: UpstreamNews) => void;
+  readonly onNotification: (notification: UpstreamNotification) => void;
 }
 
 /** Keeps the awaited response, and passes on what the server says before it. */
-export function createStreamListener(session: Session, id: number, hearers: Hearers): StreamListener {
+export function createStreamListener(session: UpstreamSession, id: number, handlers: StreamHandlers): StreamListener {
   let response: JsonObject | undefined;
-  let served = 0;
-  let servedSinceMs = 0;
-  const serve = (requestId: JsonValue, method: string): void => {
-    if (performance.now() - servedSinceMs > SERVER_REQUESTS_MS) {
-      served = 0;
-      servedSinceMs = performance.now();
+  let answered = 0;
+  let answeredSinceMs = 0;
+  const answerRequest = (requestId: JsonValue, method: string): void => {
+    if (performance.now() - answeredSinceMs > SERVER_REQUESTS_MS) {
+      answered = 0;
+      answeredSinceMs = performance.now();
     }
-    served += 1;
-    if (served > MAX_SERVER_REQUESTS) return;
-    if (method === "ping") hearers.reply({ id: requestId, result: {} });
+    answered += 1;
+    if (answered > MAX_SERVER_REQUESTS) return;
+    if (method === "ping") handlers.reply({ id: requestId, result: {} });
     else
-      hearers.reply({ id: requestId, error: { code: -32601, message: `${method} is not supported by this client` } });
+      handlers.reply({ id: requestId, error: { code: -32601, message: `${method} is not supported by this client` } });
   };
-  const take = (message: JsonObject): void | Promise<void> => {
+  const handle = (message: JsonObject): void | Promise<void> => {
     const { id: messageId, method } = message;
     if (isResponse(message, id)) response = message;
     else if (typeof method !== "string") return;
-    else if (messageId === undefined) return pass(method, isJsonObject(message.params) ? message.params : {});
-    else if (session.era === "handshake") serve(messageId, method);
+    else if (messageId === undefined) return forward(method, isJsonObject(message.params) ? message.params : {});
+    else if (session.revision === "legacy") answerRequest(messageId, method);
   };
-  const pass = (method: string, params: JsonObject): void | Promise<void> => {
-    const { relay } = hearers;
-    const news = newsOf(method, params);
-    if (news !== undefined) hearers.onNews(news);
+  const forward = (method: string, params: JsonObject): void | Promise<void> => {
+    const { relay } = handlers;
+    const notification = notificationOf(method, params);
+    if (notification !== undefined) handlers.onNotification(notification);
     else if (method === "notifications/progress" && params.progressToken === id) {
       const { progressToken: _ours, ...progress } = params;
       return relay?.onProgress?.(progress);
-    } else if (method === "notifications/message" && isLoudEnough(params.level, relay?.logLevel)) {
+    } else if (method === "notifications/message" && isSevereEnough(params.level, relay?.logLevel)) {
       return relay?.onMessage?.({ method, params });
     }
   };
-  const takeAll = async (first: Promise<void>, rest: readonly JsonObject[]): Promise<boolean> => {
+  const handleAll = async (first: Promise<void>, rest: readonly JsonObject[]): Promise<boolean> => {
     await first;
-    for (const message of rest) await take(message);
+    for (const message of rest) await handle(message);
     return response !== undefined;
   };
   return {
-    hear: (text) => {
+    read: (text) => {
       const messages = messagesIn(text);
       for (const [index, message] of messages.entries()) {
-        const taken = take(message);
-        if (taken instanceof Promise) return takeAll(taken, messages.slice(index + 1));
+        const handling = handle(message);
+        if (handling instanceof Promise) return handleAll(handling, messages.slice(index + 1));
       }
       return response !== undefined;
     },
@@ -77,7 +77,7 @@ export function createStreamListener(session: Session, id: number, hearers: Hear
 }
 
 /** What a notification says of the upstream itself, or undefined for one about a request. */
-function newsOf(method: string, { uri }: JsonObject): UpstreamNews | undefined {
+function notificationOf(method: string, { uri }: JsonObject): UpstreamNotification | undefined {
   switch (method) {
     case "notifications/tools/list_changed":
       return { kind: "list_changed", list: "tools" };
@@ -93,7 +93,7 @@ function newsOf(method: string, { uri }: JsonObject): UpstreamNews | undefined {
 }
 
 /** A session is shared: its upstream may speak for another caller who wants to hear more. */
-function isLoudEnough(level: JsonValue | undefined, wanted: LogLevel | undefined): boolean {
+function isSevereEnough(level: JsonValue | undefined, wanted: LogLevel | undefined): boolean {
   const severity = LOG_LEVELS.findIndex((known) => known === level);
   return severity >= (wanted === undefined ? 0 : LOG_LEVELS.indexOf(wanted));
 }

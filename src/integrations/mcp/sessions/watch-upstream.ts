@@ -1,38 +1,38 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { UpstreamNews } from "../../features.ts";
+import type { UpstreamNotification } from "../../features.ts";
 import type { Target } from "../../target.ts";
 import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
-import { endpointFor, type Endpoint } from "../endpoint.ts";
+import { endpointFor, type Endpoint } from "../http/endpoint.ts";
 import { openSession } from "./open-session.ts";
-import type { Requester } from "../request.ts";
-import type { Sessions } from "./sessions.ts";
+import type { Requester } from "./request.ts";
+import type { UpstreamSessions } from "./sessions.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
 /** Pauses between attempts, in milliseconds: the first, and the longest that doubling leads to. */
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 300_000;
+const MAX_PAUSE_MS = 300_000;
 /** A stream that lasted so long, in milliseconds, was a good one: the next attempt comes soon. */
-const GOOD_STREAM_MS = 30_000;
+const STABLE_STREAM_MS = 30_000;
 /** Streams to one origin: each holds a socket that calls could use, and everybody's calls share them. */
 const MAX_STREAMS_PER_ORIGIN = 32;
 
 /** What watching needs. */
-export interface WatchDeps {
-  readonly sessions: Sessions;
+export interface UpstreamWatchDeps {
+  readonly sessions: UpstreamSessions;
   readonly requester: Requester;
   /** Those of owners' logins. */
   readonly tokens?: GrantedTokens | undefined;
   readonly log: Logger;
   readonly timeoutMs: number;
-  readonly onNews: (connectionId: number, news: UpstreamNews) => void;
+  readonly onNotification: (connectionId: number, notification: UpstreamNotification) => void;
 }
 
 /** One watch, until its signal. */
 interface Watch {
   readonly target: Target;
   readonly uris: readonly string[];
-  readonly hear: (news: UpstreamNews) => void;
+  readonly listener: (notification: UpstreamNotification) => void;
   /** Told whenever an attempt has come to a stream, or to nothing. */
   readonly onSettled: (() => void) | undefined;
   readonly signal: AbortSignal;
@@ -41,16 +41,20 @@ interface Watch {
 /** Hears what upstreams say outside any request, until told to stop. Never throws. */
 export interface Watcher {
   /** Changes of these resources. */
-  watchResources(target: Target, uris: readonly string[], hear: (news: UpstreamNews) => void): () => void;
+  watchResources(
+    target: Target,
+    uris: readonly string[],
+    listener: (notification: UpstreamNotification) => void,
+  ): () => void;
   /** Changes of the lists, in the session that tools are called in. */
-  watchLists(target: Target, hear: (news: UpstreamNews) => void, onSettled: () => void): () => void;
+  watchLists(target: Target, listener: (notification: UpstreamNotification) => void, onSettled: () => void): () => void;
 }
 
 /**
  * Hears what upstreams say outside any request, each over a stream of its own. A server without such streams is asked again
  * ever more rarely, and where too many streams go to one place, further ones wait for their turn.
  */
-export function createWatcher(deps: WatchDeps): Watcher {
+export function createWatcher(deps: UpstreamWatchDeps): Watcher {
   const openByOrigin = new Map<string, number>();
 
   async function attempt(watch: Watch): Promise<void> {
@@ -81,41 +85,41 @@ export function createWatcher(deps: WatchDeps): Watcher {
         deps.log.debug({ connectionId: target.connectionId, reason }, "an MCP server is not listened to");
       });
       watch.onSettled?.();
-      if (performance.now() - startedMs > GOOD_STREAM_MS) pauseMs = FIRST_PAUSE_MS;
+      if (performance.now() - startedMs > STABLE_STREAM_MS) pauseMs = FIRST_PAUSE_MS;
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
     }
   }
 
   const watch = (
     target: Target,
     uris: readonly string[],
-    hear: (news: UpstreamNews) => void,
+    listener: (notification: UpstreamNotification) => void,
     onSettled?: () => void,
   ): (() => void) => {
     const controller = new AbortController();
     const { signal } = controller;
-    const both = (news: UpstreamNews): void => {
+    const both = (notification: UpstreamNotification): void => {
       if (signal.aborted) return;
       // Whoever keeps a list of the upstream's must hear of it too.
-      if (news.kind === "list_changed") deps.onNews(target.connectionId, news);
-      hear(news);
+      if (notification.kind === "list_changed") deps.onNotification(target.connectionId, notification);
+      listener(notification);
     };
-    void follow({ target, uris, hear: both, onSettled, signal });
+    void follow({ target, uris, listener: both, onSettled, signal });
     return () => controller.abort();
   };
   return {
-    watchResources: (target, uris, hear) => watch(target, uris, hear),
-    watchLists: (target, hear, onSettled) => watch(target, [], hear, onSettled),
+    watchResources: (target, uris, listener) => watch(target, uris, listener),
+    watchLists: (target, listener, onSettled) => watch(target, [], listener, onSettled),
   };
 }
 
 /** Listens in the session that everybody shares, until the stream ends. */
-async function watchLists({ sessions, requester }: WatchDeps, watch: Watch): Promise<void> {
-  const { target, hear, onSettled, signal } = watch;
+async function watchLists({ sessions, requester }: UpstreamWatchDeps, watch: Watch): Promise<void> {
+  const { target, listener, onSettled, signal } = watch;
   await sessions.use(target, { repeatable: false, signal }, async (session) => {
     try {
-      await requester.listen(session, { uris: [], hear, onStream: onSettled, signal });
+      await requester.listen(session, { uris: [], listener, onStream: onSettled, signal });
     } catch (error) {
       // Many servers answer 404 to a GET because they have no such stream: that is no word about the session.
       const isUncertain = error instanceof UpstreamFailure && error.kind === "session_lost";
@@ -128,16 +132,20 @@ async function watchLists({ sessions, requester }: WatchDeps, watch: Watch): Pro
  * Subscribes and listens in a session of its own, until the stream ends: others who share the connection neither hear of these
  * subscriptions nor end them.
  */
-async function watchResources({ requester, timeoutMs }: WatchDeps, watch: Watch, endpoint: Endpoint): Promise<void> {
-  const { uris, hear, signal } = watch;
+async function watchResources(
+  { requester, timeoutMs }: UpstreamWatchDeps,
+  watch: Watch,
+  endpoint: Endpoint,
+): Promise<void> {
+  const { uris, listener, signal } = watch;
   const deadlineMs = performance.now() + timeoutMs;
   const session = await openSession(requester, endpoint, deadlineMs, signal);
   const stop = new AbortController();
   try {
     // First the stream, then the subscriptions: what changes in between is heard.
-    const stream = requester.listen(session, { uris, hear, signal: AbortSignal.any([signal, stop.signal]) });
+    const stream = requester.listen(session, { uris, listener, signal: AbortSignal.any([signal, stop.signal]) });
     stream.catch(() => undefined);
-    if (session.era === "handshake") {
+    if (session.revision === "legacy") {
       for (const uri of uris) {
         await requester.request(session, { method: "resources/subscribe", params: { uri }, deadlineMs, signal });
       }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonValue } from "../../../json.ts";
+import { encode, percent } from "../../percent-encode.ts";
 
 /** How a value is written: OpenAPI's `style` and `explode`. */
 export interface Style {
@@ -90,16 +91,7 @@ function plainText(value: JsonValue): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Percent-encodes everything but RFC 3986's unreserved characters. */
-export function encode(text: string): string {
-  return encodeURIComponent(text.toWellFormed()).replaceAll(/[!'()*]/g, percent);
-}
-
 /** Percent-encodes what RFC 3986 reserves for nothing, and what would end the value: `#`, `&`, `+`. */
 function encodeReserved(text: string): string {
   return encodeURI(text.toWellFormed()).replaceAll(/[#&+]/g, percent);
-}
-
-function percent(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }

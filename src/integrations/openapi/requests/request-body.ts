@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import type { BodyPlan, FieldPlan } from "../operation.ts";
+import type { BodyPlan, FieldPlan } from "../model/operation.ts";
 import { queryPieces } from "./parameter-style.ts";
 
 /** A body as it leaves. */

@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from "../../../json.ts";
-import type { ExchangeRequest } from "../../exchange.ts";
+import type { UpstreamRequest } from "../../upstream-exchange.ts";
 import { encodeBody } from "./request-body.ts";
-import type { Operation, ParameterPlan } from "../operation.ts";
+import type { Operation, ParameterPlan } from "../model/operation.ts";
 import { cookiePieces, headerText, pathText, queryPieces } from "./parameter-style.ts";
-import { presentCredentials } from "../security/credential.ts";
+import { presentCredentials } from "./credential.ts";
 import type { ServerAddress } from "./server-address.ts";
 
 /** A request of an operation. */
-export interface OutgoingRequest extends ExchangeRequest {
+export interface OutgoingRequest extends UpstreamRequest {
   /** Texts in it that nobody may read in an answer: the credential in every form it was sent in. */
   readonly secrets: readonly string[];
 }

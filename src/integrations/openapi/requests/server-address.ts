@@ -1,7 +1,7 @@
 import { invalid } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
-import { MAX_SERVER_URL_LENGTH, type ServerPlan } from "../operation.ts";
-import { encode } from "./parameter-style.ts";
+import { MAX_SERVER_URL_LENGTH, type ServerPlan } from "../model/operation.ts";
+import { encode } from "../../percent-encode.ts";
 
 /** Where requests go: `https://host[:port]`, and the path before the operation's own, without a slash at its end. */
 export interface ServerAddress {
@@ -49,7 +49,7 @@ export function tokenAddress(server: ServerPlan, configuration: JsonObject, over
  * Whether the caller says by a whole address where the third party is. A secret of the operator's would go there, and tokens
  * that were issued for the vendor: neither may.
  */
-export function isElsewhere({ url, defaults }: ServerPlan, configuration: JsonObject): boolean {
+export function isOtherAddress({ url, defaults }: ServerPlan, configuration: JsonObject): boolean {
   const [, name = ""] = WHOLE_VARIABLE.exec(url) ?? [];
   const value = configuration[name];
   const usual = defaults.get(name);

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../../json.ts";
-import { arrayOf, objectOf, OpenApiError, textOf } from "../document.ts";
-import { MAX_SERVER_URL_LENGTH, type ServerPlan } from "../operation.ts";
+import { arrayOf, objectOf, OpenApiError, textOf } from "../model/document.ts";
+import { MAX_SERVER_URL_LENGTH, type ServerPlan } from "../model/operation.ts";
 
 /** The first of a document's servers, with the defaults of its variables; one that is relative where there is none. */
 export function serverOf(servers: JsonValue | undefined): ServerPlan {

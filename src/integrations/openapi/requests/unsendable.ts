@@ -1,11 +1,11 @@
 import { DomainError } from "../../../domain-error.ts";
 import { errorResult } from "../../tool.ts";
-import type { CallOutcome } from "../call-context.ts";
-import { MissingCredential } from "../security/credential.ts";
+import type { UpstreamCallOutcome } from "./call-context.ts";
+import { MissingCredential } from "./credential.ts";
 import { UnsendableArgument } from "./request.ts";
 
 /** Why a call cannot be sent, for who can mend it; undefined for errors that are our own fault. */
-export function unsendable(error: unknown): CallOutcome | undefined {
+export function unsendableResult(error: unknown): UpstreamCallOutcome | undefined {
   const message = sentenceFor(error);
   return message === undefined ? undefined : { status: undefined, result: errorResult(message) };
 }

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { isJsonObject } from "../../../json.ts";
 import { errorResult, type CallResult } from "../../tool.ts";
-import { charsetOf, essenceOf, isJsonType, isTextType } from "../media-type.ts";
-import { encode } from "../requests/parameter-style.ts";
+import { charsetOf, essenceOf, isJsonType, isTextType } from "../model/media-type.ts";
+import { encode } from "../../percent-encode.ts";
 import type { Scrubber } from "../../scrub.ts";
 
 /** Levels of JSON that are passed on as data (DESIGN §8); deeper answers are text alone, which no reader can stumble over. */
@@ -39,10 +39,10 @@ export function contentOf(answer: SuccessfulAnswer, scrubber: Scrubber): CallRes
   const encoded = body.toString("base64");
   const [family] = mimeType.split("/", 1);
   if (family === "image" || family === "audio")
-    return withPromise(answer, { content: [{ type: family, data: encoded, mimeType }], isError: false });
+    return withStructuredContent(answer, { content: [{ type: family, data: encoded, mimeType }], isError: false });
   const name = fileName(headers["content-disposition"]);
   const uri = `patchbay://${answer.place}/${encode(scrubber.text(name))}`;
-  return withPromise(answer, {
+  return withStructuredContent(answer, {
     content: [{ type: "resource", resource: { uri, mimeType, blob: encoded } }],
     isError: false,
   });
@@ -70,7 +70,7 @@ function jsonResult(answer: SuccessfulAnswer, scrubber: Scrubber): CallResult {
   const { location } = answer.headers;
   const where = answer.status === 201 && location !== undefined ? [`Location: ${scrubber.text(location)}`] : [];
   const content = [text, ...where].map((block) => ({ type: "text", text: block }));
-  return withPromise(answer, {
+  return withStructuredContent(answer, {
     content,
     isError: false,
     ...(isJsonObject(value) && !isDeeper(value, MAX_DEPTH) ? { structuredContent: value } : {}),
@@ -83,11 +83,11 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 function textResult(answer: SuccessfulAnswer, text: string): CallResult {
-  return withPromise(answer, { content: [{ type: "text", text }], isError: false });
+  return withStructuredContent(answer, { content: [{ type: "text", text }], isError: false });
 }
 
 /** MCP wants `structuredContent` from a tool with an output schema; an empty object fits every output schema of ours. */
-function withPromise(answer: SuccessfulAnswer, result: CallResult): CallResult {
+function withStructuredContent(answer: SuccessfulAnswer, result: CallResult): CallResult {
   return answer.hasOutputSchema && result.structuredContent === undefined
     ? { ...result, structuredContent: {} }
     : result;

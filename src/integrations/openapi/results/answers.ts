@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { followReference, objectOf, type OpenApiDocument } from "../document.ts";
-import { isJsonType } from "../media-type.ts";
+import { followReference, objectOf, type OpenApiDocument } from "../model/document.ts";
+import { isJsonType } from "../model/media-type.ts";
 import type { SchemaConverter } from "../schema/schema.ts";
 
 /** Characters of JSON an output schema may have: beyond, it costs a model more than it tells. */

@@ -1,10 +1,11 @@
 import { isJsonObject, type JsonValue } from "../../../json.ts";
 import { errorResult, type CallResult } from "../../tool.ts";
 import { decode } from "./answer-content.ts";
-import { arrayOf, objectOf, OpenApiError, textOf } from "../document.ts";
-import type { Answer } from "../../exchange.ts";
+import { arrayOf, objectOf, OpenApiError, textOf } from "../model/document.ts";
+import type { UpstreamAnswer } from "../../upstream-exchange.ts";
 import type { Scrubber } from "../../scrub.ts";
-import { adviceOn, clip, faultIn } from "./upstream-error.ts";
+import { clip } from "../../clip.ts";
+import { adviceFor, faultIn } from "./upstream-error.ts";
 
 /** How a vendor that answers 200 to everything says that a call failed. Places are JSON Pointers (RFC 6901). */
 export interface ErrorAnswers {
@@ -45,7 +46,7 @@ export function errorAnswersOf(value: JsonValue | undefined): ErrorAnswers | und
 export function errorAnswer(
   title: string,
   plan: ErrorAnswers,
-  answer: Answer,
+  answer: UpstreamAnswer,
   scrubber: Scrubber,
 ): ErrorAnswer | undefined {
   const body = parsed(answer);
@@ -54,12 +55,12 @@ export function errorAnswer(
   const details = plan.details.map((place) => wordsOf(valueAt(body, place))).filter((words) => words !== "");
   const said = [code, ...details].filter((words) => words !== "").join(": ");
   const status = plan.statuses.get(code) ?? 400;
-  const advice = adviceOn(title, { ...answer, status });
+  const advice = adviceFor(title, { ...answer, status });
   const message = `${title} answered ${answer.status} with an error: ${clip(said === "" ? "it does not say which" : said)}. ${advice}`;
   return { status, result: errorResult(scrubber.text(message), faultIn(status)) };
 }
 
-function parsed(answer: Answer): unknown {
+function parsed(answer: UpstreamAnswer): unknown {
   try {
     return JSON.parse(decode(answer.body, answer.headers["content-type"]));
   } catch {

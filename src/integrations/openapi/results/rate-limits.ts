@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../../json.ts";
-import type { RateLimit } from "../../upstream-rate-limiter.ts";
-import { arrayOf, objectOf, OpenApiError, textOf } from "../document.ts";
+import type { UpstreamRateLimit } from "../../upstream-rate-limiter.ts";
+import { arrayOf, objectOf, OpenApiError, textOf } from "../model/document.ts";
 
 /** The largest count of a limit: the time of every request in the window is remembered. */
 const MAX_REQUESTS = 2_000;
@@ -11,7 +11,7 @@ const MAX_SECONDS = 86_400;
  * Reads `x-patchbay-rate-limits`: a list of `{requests, seconds}`, where `per` may name the argument for each value of
  * which the limit counts by itself. `scope` is whose they are. Throws OpenApiError that says what is wrong.
  */
-export function rateLimitsOf(value: JsonValue | undefined, scope: string): readonly RateLimit[] {
+export function rateLimitsOf(value: JsonValue | undefined, scope: string): readonly UpstreamRateLimit[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw new OpenApiError('has "x-patchbay-rate-limits" that are no list');
   return arrayOf(value).map((entry, index) => {

@@ -1,4 +1,4 @@
-import type { Answer } from "../../exchange.ts";
+import type { UpstreamAnswer } from "../../upstream-exchange.ts";
 import { retryAfterMs } from "../../retry-after.ts";
 
 /** Numbers from here on are moments in seconds since 1970, below it they are seconds to wait. */
@@ -7,7 +7,7 @@ const EPOCH_SECONDS = 1_000_000_000;
 /**
  * The status that an answer amounts to: some vendors answer 403 when a rate limit is reached, and say so in their headers.
  */
-export function statusMeant({ status, headers }: Answer): number {
+export function effectiveStatus({ status, headers }: UpstreamAnswer): number {
   const isLimit =
     status === 403 && (headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"]?.trim() === "0");
   return isLimit ? 429 : status;
@@ -17,8 +17,8 @@ export function statusMeant({ status, headers }: Answer): number {
  * Milliseconds that an answer asks to wait, by `Retry-After` or, where a rate limit is reached, by the moment at which its
  * headers say that it begins anew; undefined when it does not say.
  */
-export function askedWaitMs(answer: Answer, nowMs = Date.now()): number | undefined {
-  const status = statusMeant(answer);
+export function requestedWaitMs(answer: UpstreamAnswer, nowMs = Date.now()): number | undefined {
+  const status = effectiveStatus(answer);
   if (status !== 429 && status !== 503) return undefined;
   const asked = retryAfterMs(answer.headers["retry-after"], nowMs);
   if (asked !== undefined || status === 503) return asked;

@@ -1,28 +1,29 @@
 import { isJsonObject } from "../../../json.ts";
 import { errorResult, type CallResult, type UpstreamFault } from "../../tool.ts";
 import { decode } from "./answer-content.ts";
-import { askedWaitMs, statusMeant } from "./requested-wait.ts";
-import type { Answer, ExchangeLimits, Failure } from "../../exchange.ts";
-import { isJsonType } from "../media-type.ts";
-import type { Operation } from "../operation.ts";
+import { requestedWaitMs, effectiveStatus } from "./requested-wait.ts";
+import type { UpstreamAnswer, ExchangeLimits, ExchangeFailure } from "../../upstream-exchange.ts";
+import { isJsonType } from "../model/media-type.ts";
+import type { Operation } from "../model/operation.ts";
 import type { Scrubber } from "../../scrub.ts";
+import { reasonFor } from "../../connection-error.ts";
+import { clip } from "../../clip.ts";
 
-const MAX_MESSAGE_LENGTH = 500;
 /** Characters of a page in which a sentence is looked for. */
 const MAX_MARKUP_LENGTH = 8_000;
 
 /** An upstream's refusal: the status, its own words, and what a person can do about it. */
 export function refusal(
   title: string,
-  answer: Answer,
+  answer: UpstreamAnswer,
   errorHeaders: readonly string[],
   scrubber: Scrubber,
 ): CallResult {
   const message = clip(scrubber.text(messageOf(answer, errorHeaders)));
-  const said = message === "" ? "" : ` It says: ${/[.!?]$/.test(message) ? message : `${message}.`}`;
-  const status = statusMeant(answer);
-  const advice = adviceOn(title, { ...answer, status });
-  return errorResult(`${title} answered ${answer.status}.${said} ${scrubber.text(advice)}`.trim(), faultIn(status));
+  const quoted = message === "" ? "" : ` It says: ${/[.!?]$/.test(message) ? message : `${message}.`}`;
+  const status = effectiveStatus(answer);
+  const advice = adviceFor(title, { ...answer, status });
+  return errorResult(`${title} answered ${answer.status}.${quoted} ${scrubber.text(advice)}`.trim(), faultIn(status));
 }
 
 /** Whose fault a status is: the upstream's as said, or undefined for what the call itself got wrong. */
@@ -34,7 +35,7 @@ export function faultIn(status: number): UpstreamFault | undefined {
 }
 
 /** What a person can do about a status. */
-export function adviceOn(title: string, answer: Answer): string {
+export function adviceFor(title: string, answer: UpstreamAnswer): string {
   const { status, headers } = answer;
   if (status >= 300 && status < 400) {
     const target = headers.location;
@@ -46,7 +47,7 @@ export function adviceOn(title: string, answer: Answer): string {
     return `The connection's key is not allowed to do this. Ask for the permission in ${title}, or have the owner replace the key.`;
   if (status === 404) return "There is nothing there, or the key may not see it: check the ids in the arguments.";
   if (status === 429) {
-    const waitMs = askedWaitMs(answer);
+    const waitMs = requestedWaitMs(answer);
     return waitMs === undefined
       ? "That is its rate limit: wait a minute, then try again."
       : `That is its rate limit: try again in ${Math.ceil(waitMs / 1_000)} seconds.`;
@@ -56,7 +57,7 @@ export function adviceOn(title: string, answer: Answer): string {
   return "Mend the arguments and try again.";
 }
 
-function messageOf(answer: Answer, errorHeaders: readonly string[]): string {
+function messageOf(answer: UpstreamAnswer, errorHeaders: readonly string[]): string {
   for (const name of errorHeaders) {
     const value = answer.headers[name];
     if (value !== undefined && value !== "") return value;
@@ -109,7 +110,7 @@ function wordsIn(value: unknown, depth = 0): string | undefined {
 /** Why no answer came, in words that tell what to do. */
 export function failureResult(
   title: string,
-  failure: Failure,
+  failure: ExchangeFailure,
   operation: Operation,
   limits: ExchangeLimits,
   scrubber: Scrubber,
@@ -131,8 +132,8 @@ export function failureResult(
   // The guard's refusals are sentences written for the caller, and stay what they are.
   const isRefused = failure.error.name === "OutboundRefused";
   const reason = isRefused ? failure.error.message : reasonFor(failure.error);
-  const doubts = isRefused ? "" : doubt(operation, failure.afterStart);
-  const sentence = scrubber.text(`${title} could not be reached: ${reason} ${doubts}`.trim());
+  const warning = isRefused ? "" : outcomeWarning(operation, failure.afterStart);
+  const sentence = scrubber.text(`${title} could not be reached: ${reason} ${warning}`.trim());
   return errorResult(sentence, isRefused ? "other" : "down");
 }
 
@@ -147,47 +148,7 @@ function howToNarrow(operation: Operation): string {
     : `Ask for less with ${names.map((name) => `"${name}"`).join(", ")}.`;
 }
 
-function doubt(operation: Operation, afterStart: boolean): string {
+function outcomeWarning(operation: Operation, afterStart: boolean): string {
   if (operation.tool.readOnly) return "Try again later.";
   return afterStart ? "Whether the change was made is not known: look before you retry." : "";
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOTFOUND: "its host name is not known.",
-  EAI_AGAIN: "its host name could not be looked up just now.",
-  ECONNREFUSED: "nothing accepts connections at its address.",
-  ECONNRESET: "it broke off the connection.",
-  EPIPE: "it broke off the connection.",
-  UND_ERR_SOCKET: "it broke off the connection.",
-  ETIMEDOUT: "connecting took too long.",
-  UND_ERR_CONNECT_TIMEOUT: "connecting took too long.",
-  UND_ERR_HEADERS_TIMEOUT: "it did not answer in time.",
-  UND_ERR_BODY_TIMEOUT: "its answer stopped midway.",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "its answer was cut short.",
-  UND_ERR_HEADERS_OVERFLOW: "its headers are too large.",
-  CERT_HAS_EXPIRED: "its certificate has expired.",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is not trusted.",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is not trusted.",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is not trusted.",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host.",
-};
-
-/** What kept an answer away, as the end of a sentence. */
-export function reasonFor(error: Error): string {
-  const code = codeOf(error);
-  if (code !== undefined && REASONS[code] !== undefined) return REASONS[code];
-  return code?.startsWith("HPE_") === true ? "its answer is not HTTP." : "the connection failed.";
-}
-
-/** The code of an error or of what caused it. */
-export function codeOf(error: unknown): string | undefined {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1)
-    if ("code" in current && typeof current.code === "string") return current.code;
-  return undefined;
-}
-
-/** One line of at most 500 characters. */
-export function clip(text: string): string {
-  const line = text.replaceAll(/\s+/g, " ");
-  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : line;
 }

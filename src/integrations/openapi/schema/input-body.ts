@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "../document.ts";
-import { essenceOf, isJsonType, isTextType } from "../media-type.ts";
-import type { BodyPlan, FieldPlan } from "../operation.ts";
+import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "../model/document.ts";
+import { essenceOf, isJsonType, isTextType } from "../model/media-type.ts";
+import type { BodyPlan, FieldPlan } from "../model/operation.ts";
 import type { SchemaConverter } from "./schema.ts";
 
 /** The body's share of a tool's input. */
@@ -14,7 +14,7 @@ export interface BodyInput {
 }
 
 /** Names of arguments, as the parameters have left them. */
-export interface Names {
+export interface ArgumentNames {
   take(name: string): string;
   isTaken(name: string): boolean;
 }
@@ -48,7 +48,7 @@ export function bodyInputOf(
   document: OpenApiDocument,
   converter: SchemaConverter,
   operation: JsonObject,
-  names: Names,
+  names: ArgumentNames,
 ): BodyInput | undefined {
   const request = followReference(document, operation.requestBody);
   const chosen = chooseContent(Object.entries(objectOf(request.content)));
@@ -88,7 +88,7 @@ function wholeBody(
   schema: JsonValue | undefined,
   isRequired: boolean,
   description: string | undefined,
-  names: Names,
+  names: ArgumentNames,
 ): BodyInput {
   const argument = names.take("body");
   const converted =

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "../document.ts";
+import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "../model/document.ts";
 import { bodyInputOf, type BodyInput } from "./input-body.ts";
-import type { BodyPlan, ParameterPlan } from "../operation.ts";
+import type { BodyPlan, ParameterPlan } from "../model/operation.ts";
 import type { SchemaConverter } from "./schema.ts";
 
 /** A tool's input: its schema, and where each argument goes. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import { type Direction, keywordsOf30, keywordsOf31 } from "./schema-keywords.ts";
-import { lookUp, type OpenApiDocument } from "../document.ts";
+import { lookUp, type OpenApiDocument } from "../model/document.ts";
 
 /** Converts a document's schemas to Draft 7. References stay references, to `definitions`. */
 export interface SchemaConverter {

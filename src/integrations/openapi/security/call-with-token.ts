@@ -1,18 +1,18 @@
 import type { JsonObject } from "../../../json.ts";
 import type { Target } from "../../target.ts";
-import type { TokenSource } from "../../oauth/access-tokens.ts";
+import type { AccessTokenSource } from "../../oauth/access-tokens.ts";
 import { clientCredentialsSource } from "../../oauth/client-credentials.ts";
 import { TokenFailure, type TokenFailureKind } from "../../oauth/token-failure.ts";
 import { errorResult, type UpstreamFault } from "../../tool.ts";
-import type { CallContext, CallOutcome } from "../call-context.ts";
-import { filled } from "./credential.ts";
-import type { ClientCredentialsPlan, OwnerPlan, ServerPlan } from "../operation.ts";
+import type { OpenApiCallContext, UpstreamCallOutcome } from "../requests/call-context.ts";
+import { filled } from "../requests/credential.ts";
+import type { ClientCredentialsPlan, OwnerPlan, ServerPlan } from "../model/operation.ts";
 import { serverAddress, tokenAddress } from "../requests/server-address.ts";
-import { unsendable } from "../requests/unsendable.ts";
+import { unsendableResult } from "../requests/unsendable.ts";
 
 /** Whose call wants a token, and which. */
 export interface TokenNeed {
-  readonly context: CallContext;
+  readonly context: OpenApiCallContext;
   readonly plan: ClientCredentialsPlan | OwnerPlan;
   /** Where the call goes. */
   readonly server: ServerPlan;
@@ -26,8 +26,8 @@ export interface TokenNeed {
  */
 export async function callWithToken(
   need: TokenNeed,
-  call: (token: string) => Promise<CallOutcome>,
-): Promise<CallOutcome> {
+  call: (token: string) => Promise<UpstreamCallOutcome>,
+): Promise<UpstreamCallOutcome> {
   const { context, target } = need;
   try {
     const supply = supplyOf(need);
@@ -37,10 +37,10 @@ export async function callWithToken(
     return await call(await supply.renewed(token));
   } catch (error) {
     if (error instanceof TokenFailure) {
-      if (error.retryAfterMs !== undefined) context.pace.hold(target, error.retryAfterMs);
-      return withoutToken(error);
+      if (error.retryAfterMs !== undefined) context.rateLimiter.pause(target, error.retryAfterMs);
+      return tokenFailureOutcome(error);
     }
-    const outcome = unsendable(error);
+    const outcome = unsendableResult(error);
     if (outcome === undefined) throw error;
     return outcome;
   }
@@ -74,7 +74,11 @@ function supplyOf({ context, plan, server, target, signal }: TokenNeed): TokenSu
   };
 }
 
-function sourceOf(context: CallContext, plan: ClientCredentialsPlan, configuration: JsonObject): TokenSource {
+function sourceOf(
+  context: OpenApiCallContext,
+  plan: ClientCredentialsPlan,
+  configuration: JsonObject,
+): AccessTokenSource {
   const client = {
     title: context.title,
     tokenUrl: tokenAddress(plan.server, configuration, context.baseUrl),
@@ -95,7 +99,7 @@ const MEANINGS: Readonly<Record<TokenFailureKind, readonly [UpstreamFault, numbe
   other: ["other", undefined],
 };
 
-function withoutToken({ kind, message }: TokenFailure): CallOutcome {
+function tokenFailureOutcome({ kind, message }: TokenFailure): UpstreamCallOutcome {
   const [fault, status] = MEANINGS[kind];
   return { status, result: errorResult(message, fault) };
 }

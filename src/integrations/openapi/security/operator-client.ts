@@ -3,13 +3,13 @@ import { invalid } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { ClientAuthorization } from "../../integration.ts";
 import type { Target } from "../../target.ts";
-import { createAccessTokens, type TokenSource } from "../../oauth/access-tokens.ts";
+import { createAccessTokens, type AccessTokenSource } from "../../oauth/access-tokens.ts";
 import { clientCredentialsSource } from "../../oauth/client-credentials.ts";
 import { TokenFailure } from "../../oauth/token-failure.ts";
-import type { OwnerTokens } from "../call-context.ts";
-import type { ServerPlan } from "../operation.ts";
+import type { OwnerTokens } from "../requests/call-context.ts";
+import type { ServerPlan } from "../model/operation.ts";
 import type { ClientScheme } from "./owner-scheme.ts";
-import { isElsewhere, serverAddress, tokenAddress } from "../requests/server-address.ts";
+import { isOtherAddress, serverAddress, tokenAddress } from "../requests/server-address.ts";
 
 /** The operator's client at a third party. */
 export interface OperatorClient {
@@ -45,12 +45,12 @@ export function operatorAuthorization(
 ): OperatorAuthorization {
   const tokens = createAccessTokens();
   const scope = scheme.scopes.length === 0 ? undefined : scheme.scopes.join(" ");
-  const isAway = (configuration: JsonObject): boolean =>
-    isElsewhere(server, configuration) || isElsewhere(scheme.token, configuration);
+  const hasOtherAddress = (configuration: JsonObject): boolean =>
+    isOtherAddress(server, configuration) || isOtherAddress(scheme.token, configuration);
 
-  function sourceOf({ configuration }: Target, origin: string): TokenSource {
-    if (isAway(configuration) || serverAddress(server, configuration, baseUrl).origin !== origin)
-      throw new TokenFailure("other", atItsOwnAddress(title));
+  function sourceOf({ configuration }: Target, origin: string): AccessTokenSource {
+    if (hasOtherAddress(configuration) || serverAddress(server, configuration, baseUrl).origin !== origin)
+      throw new TokenFailure("other", otherAddressMessage(title));
     const tokenUrl = tokenAddress(scheme.token, configuration, baseUrl);
     const { authentication } = scheme;
     const meaning = () => ({ kind: "refused", advice: ADVICE }) as const;
@@ -60,7 +60,7 @@ export function operatorAuthorization(
   return {
     authorization: {
       checkDestination(configuration) {
-        if (isAway(configuration)) throw invalid("configuration", atItsOwnAddress(title));
+        if (hasOtherAddress(configuration)) throw invalid("configuration", otherAddressMessage(title));
         tokenAddress(scheme.token, configuration);
       },
     },
@@ -75,7 +75,7 @@ export function operatorAuthorization(
   };
 }
 
-function atItsOwnAddress(title: string): string {
+function otherAddressMessage(title: string): string {
   return (
     `${title} is reached by OAuth at its own address alone, where this installation is registered: a connection to another ` +
     "one needs a key. Leave the address out of the configuration, or set an api_key."

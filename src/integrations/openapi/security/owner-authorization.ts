@@ -1,11 +1,11 @@
 import type { Dispatcher } from "undici";
-import type { OwnerAuthorization } from "../../oauth/authorization.ts";
+import type { OwnerAuthorization } from "../../authorization.ts";
 import { CALLBACK_PATH } from "../../oauth/client-document.ts";
-import type { ConfiguredClient } from "../../oauth/client-for.ts";
+import type { ConfiguredClient } from "../../oauth/resolve-client.ts";
 import { TokenFailure } from "../../oauth/token-failure.ts";
-import type { ServerPlan } from "../operation.ts";
+import type { ServerPlan } from "../model/operation.ts";
 import type { OwnerScheme } from "./owner-scheme.ts";
-import { isElsewhere, serverAddress, tokenAddress } from "../requests/server-address.ts";
+import { isOtherAddress, serverAddress, tokenAddress } from "../requests/server-address.ts";
 
 /** What a third party's login needs beside its contract. */
 export interface OwnerAuthorizationDeps {
@@ -33,7 +33,7 @@ export function contractAuthorization(
   return {
     dispatcher,
     async terms({ configuration }, wanted) {
-      if (isElsewhere(server, configuration))
+      if (isOtherAddress(server, configuration))
         throw new TokenFailure(
           "refused",
           `${title} can be authorised at its own address alone, where this installation is registered: a connection to ` +
@@ -59,6 +59,6 @@ export function contractAuthorization(
         audience: serverAddress(server, configuration, baseUrl).origin,
       };
     },
-    isOffered: async () => true,
+    isAvailable: async () => true,
   };
 }

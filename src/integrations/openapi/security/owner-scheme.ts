@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../json.ts";
-import { followReference, objectOf, OpenApiError, textOf, type OpenApiDocument } from "../document.ts";
-import type { ServerPlan } from "../operation.ts";
+import { followReference, objectOf, OpenApiError, textOf, type OpenApiDocument } from "../model/document.ts";
+import type { ServerPlan } from "../model/operation.ts";
 import { serverOf } from "../requests/server-plan.ts";
 
 /** How the owner of a connection logs in at the third party instead of giving a key (RFC 6749 §4.1). */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { arrayOf, followReference, objectOf, OpenApiError, textOf, type OpenApiDocument } from "../document.ts";
-import type { CredentialPlan, OAuthScheme, ServerPlan } from "../operation.ts";
+import { arrayOf, followReference, objectOf, OpenApiError, textOf, type OpenApiDocument } from "../model/document.ts";
+import type { CredentialPlan, OAuthScheme, ServerPlan } from "../model/operation.ts";
 import { serverOf } from "../requests/server-plan.ts";
 
 /**

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { Connection } from "../../../connections/connection.ts";
 import type { ConnectionGrants, EndedGrants } from "../../../connections/authorization/connection-grants.ts";
-import type { AuthorizationTerms } from "../../../integrations/oauth/authorization.ts";
+import type { AuthorizationTerms } from "../../../integrations/authorization.ts";
 import type { Sealer } from "../../sealing.ts";
 import { transaction } from "../../transaction.ts";
 import { actorParameter, auditing } from "../identity/audit-event.ts";

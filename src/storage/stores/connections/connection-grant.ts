@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import type { Grant, GrantStore, Renewal } from "../../../integrations/oauth/grant.ts";
+import type { UpstreamGrant, UpstreamGrantStore, Renewal } from "../../../integrations/oauth/grant.ts";
 import { DomainError } from "../../../domain-error.ts";
 import type { StatementRunner } from "../../reads.ts";
 import type { Sealer } from "../../sealing.ts";
@@ -49,18 +49,18 @@ export interface GrantStoreDeps {
 
 /** A renewal that has happened at the third party, and the grant it is of. */
 interface Renewed {
-  readonly before: Grant;
+  readonly before: UpstreamGrant;
   readonly renewal: Renewal;
 }
 
 /** Grants in PostgreSQL. A renewal holds the row's lock from before the third party is asked until the answer is committed. */
-export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): GrantStore {
+export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): UpstreamGrantStore {
   async function select(
     runner: StatementRunner,
     statement: { name: string; text: string },
     accountId: string,
     connectionId: number,
-  ): Promise<Grant | undefined> {
+  ): Promise<UpstreamGrant | undefined> {
     const values = [accountId, connectionId];
     const row = (await runStatement<GrantRow>(runner, { ...statement, values })).rows[0];
     return row && toGrant(sealer, accountId, row);
@@ -71,7 +71,7 @@ export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): Grant
     runner: StatementRunner,
     accountId: string,
     { before, renewal }: Renewed,
-  ): Promise<Grant | undefined> {
+  ): Promise<UpstreamGrant | undefined> {
     const { id, version } = before;
     const after = applied(before, renewal);
     const { rowCount } =
@@ -85,7 +85,11 @@ export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): Grant
   }
 
   /** The connection to the database broke under a renewal: what the third party gave must not be lost with it. */
-  async function writeAgain(accountId: string, connectionId: number, renewed: Renewed): Promise<Grant | undefined> {
+  async function writeAgain(
+    accountId: string,
+    connectionId: number,
+    renewed: Renewed,
+  ): Promise<UpstreamGrant | undefined> {
     for (const pauseMs of STORE_AGAIN_MS) {
       await sleep(pauseMs);
       try {
@@ -124,7 +128,7 @@ function slow(cause: unknown): DomainError {
   return new DomainError("unavailable", message, { cause, retryAfterSeconds: 5 });
 }
 
-function applied(before: Grant, renewal: Renewal): Grant {
+function applied(before: UpstreamGrant, renewal: Renewal): UpstreamGrant {
   const version = before.version + 1;
   return renewal.kind === "lost"
     ? { ...before, version, lostReason: renewal.reason }

@@ -1,4 +1,4 @@
-import type { Grant, KeptTokens } from "../../../integrations/oauth/grant.ts";
+import type { UpstreamGrant, StoredTokens } from "../../../integrations/oauth/grant.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { type Fields, fieldsOf, optionalText, textOf, toTerms } from "./sealed-terms.ts";
 
@@ -24,14 +24,14 @@ export function sealGrant(
   sealer: Sealer,
   accountId: string,
   id: string,
-  grant: Pick<Grant, "terms" | "tokens">,
+  grant: Pick<UpstreamGrant, "terms" | "tokens">,
 ): Buffer {
   const { terms, tokens } = grant;
   return sealer.seal(JSON.stringify({ terms, tokens }), grantPlace(accountId, id));
 }
 
 /** The grant in a row. Throws SealError. */
-export function toGrant(sealer: Sealer, accountId: string, row: GrantRow): Grant {
+export function toGrant(sealer: Sealer, accountId: string, row: GrantRow): UpstreamGrant {
   const sealed = fieldsOf(JSON.parse(sealer.open(row.sealed_grant, grantPlace(accountId, row.id))));
   return {
     id: row.id,
@@ -43,7 +43,7 @@ export function toGrant(sealer: Sealer, accountId: string, row: GrantRow): Grant
   };
 }
 
-function toTokens({ accessToken, refreshToken, expiresAtMs, scope }: Fields): KeptTokens {
+function toTokens({ accessToken, refreshToken, expiresAtMs, scope }: Fields): StoredTokens {
   return {
     accessToken: textOf(accessToken),
     refreshToken: optionalText(refreshToken),

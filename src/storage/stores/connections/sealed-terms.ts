@@ -1,8 +1,4 @@
-import type {
-  AuthorizationServer,
-  AuthorizationTerms,
-  UpstreamClient,
-} from "../../../integrations/oauth/authorization.ts";
+import type { AuthorizationServer, AuthorizationTerms, UpstreamClient } from "../../../integrations/authorization.ts";
 import { CALLBACK_PATH } from "../../../integrations/oauth/client-document.ts";
 import { isJsonObject, type JsonValue } from "../../../json.ts";
 

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type pg from "pg";
 import type { DocumentSource, DocumentStore } from "../../../integrations/openapi-document/document-store.ts";
-import { parsePlan, printPlan } from "../../../integrations/openapi/operation-text.ts";
+import { parsePlan, printPlan } from "../../../integrations/openapi/model/operation-text.ts";
 import { transaction } from "../../transaction.ts";
 import { announce } from "../connections/connection-event.ts";
 import { runStatement } from "../run-statement.ts";

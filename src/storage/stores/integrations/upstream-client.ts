@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { UpstreamClient } from "../../../integrations/oauth/authorization.ts";
+import type { UpstreamClient } from "../../../integrations/authorization.ts";
 import type { RegistrationPlace, UpstreamClients } from "../../../integrations/oauth/upstream-clients.ts";
 import { isJsonObject } from "../../../json.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";

@@ -8,7 +8,7 @@ import {
   ValidateConfigurationResponseSchema,
 } from "../../../../gen/proto/patchbay/v1/integration_service_pb.ts";
 import type { Trials } from "../../../connections/trials.ts";
-import { getIntegration, listIntegrations } from "../../../integrations/browse-catalog.ts";
+import { getIntegration, listIntegrations } from "../../../integrations/catalog/browse-catalog.ts";
 import type { Catalog } from "../../../integrations/integration.ts";
 import { toWireIntegration, toWirePreview, toWireReport } from "../mappers/integration.ts";
 import { principalOf } from "../principal.ts";

@@ -4,10 +4,10 @@ import {
   ResponseBodyError,
 } from "oauth4webapi";
 import { isJsonObject, parseJson } from "../../json.ts";
-import { clip } from "../openapi/results/upstream-error.ts";
-import type { UpstreamClient } from "./authorization.ts";
+import { clip } from "../clip.ts";
+import type { UpstreamClient } from "../authorization.ts";
 import { callbackPathOf, clientDocumentUrl, clientMetadata } from "./client-document.ts";
-import type { Reach } from "./fetch-metadata.ts";
+import type { OutboundAccess } from "./fetch-metadata.ts";
 import { NoAnswer } from "./outbound-fetch.ts";
 import type { DescribedServer } from "./server-metadata.ts";
 import { TokenFailure } from "./token-failure.ts";
@@ -18,7 +18,7 @@ import type { UpstreamClients } from "./upstream-clients.ts";
 const MAX_DEPTH = 16;
 
 /** A server may forget us without a word, and people would end on its error page: so long is a registration used for new ones. */
-const KEPT_DAYS = 30;
+const REGISTRATION_DAYS = 30;
 
 /** A client that somebody registered by hand. */
 export interface ConfiguredClient {
@@ -27,7 +27,7 @@ export interface ConfiguredClient {
 }
 
 /** What becoming a client needs. */
-export interface ClientDeps extends Reach {
+export interface ClientDeps extends OutboundAccess {
   /** What we call ourselves. */
   readonly publicUrl: string;
   readonly clients: UpstreamClients;
@@ -37,13 +37,13 @@ export interface ClientDeps extends Reach {
  * Who we are at a server: the configured client; else our own document, where the server reads such and can reach it; else
  * a registration, kept and used again. Throws TokenFailure that says what to configure where there is no way.
  */
-export async function clientFor(
+export async function resolveClient(
   described: DescribedServer,
   configured: ConfiguredClient | undefined,
   deps: ClientDeps,
   signal: AbortSignal,
 ): Promise<UpstreamClient> {
-  const { server, authentications, takesDocuments, registrationEndpoint } = described;
+  const { server, authentications, supportsClientDocuments, registrationEndpoint } = described;
   if (configured !== undefined) {
     const { clientId, clientSecret } = configured;
     const authentication = clientSecret === undefined ? "none" : secretAuthentication(authentications);
@@ -51,14 +51,14 @@ export async function clientFor(
   }
   const callbackPath = callbackPathOf(server.issuer);
   const documentUrl = clientDocumentUrl(deps.publicUrl, callbackPath);
-  if (takesDocuments && documentUrl !== undefined)
+  if (supportsClientDocuments && documentUrl !== undefined)
     return { clientId: documentUrl, clientSecret: undefined, authentication: "none", source: "document" };
-  if (registrationEndpoint === undefined) throw noWay(described, deps, "takes no registrations of clients");
+  if (registrationEndpoint === undefined) throw noClientAvailable(described, deps, "takes no registrations of clients");
   const place = { issuer: server.issuer, redirectUri: `${deps.publicUrl}${callbackPath}` };
   const known = await deps.clients.find(place);
   if (known !== undefined) return known;
   const { client, expiresAt } = await register(described, registrationEndpoint, deps, signal);
-  const latest = new Date(Date.now() + KEPT_DAYS * 86_400_000);
+  const latest = new Date(Date.now() + REGISTRATION_DAYS * 86_400_000);
   return deps.clients.keep(place, client, expiresAt !== undefined && expiresAt < latest ? expiresAt : latest);
 }
 
@@ -80,7 +80,7 @@ async function register(
       wanted,
       optionsFor(deps.dispatcher, signal),
     );
-    const given = await processDynamicClientRegistrationResponse(await forgiven(response));
+    const given = await processDynamicClientRegistrationResponse(await normalizedResponse(response));
     const { client_id: clientId, client_secret: secret, token_endpoint_auth_method: agreed } = given;
     const clientSecret = typeof secret === "string" && secret !== "" ? secret : undefined;
     const authentication = clientSecret === undefined ? "none" : authenticationOf(agreed, method);
@@ -97,12 +97,12 @@ async function register(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ResponseBodyError)
-      throw noWay(
+      throw noClientAvailable(
         described,
         deps,
         `refused our registration (${clip([error.error, error.error_description ?? []].flat().join(": "))})`,
       );
-    if (!(error instanceof NoAnswer)) throw noWay(described, deps, "did not take our registration");
+    if (!(error instanceof NoAnswer)) throw noClientAvailable(described, deps, "did not take our registration");
     throw unusableAnswer(
       { title: new URL(server.issuer).host, tokenUrl: registrationEndpoint, clientId: "", clientSecret: undefined },
       error,
@@ -111,7 +111,7 @@ async function register(
 }
 
 /** What servers often get wrong and does no harm: another status than RFC 7591's 201, and null or nothing for what does not apply. */
-async function forgiven(response: Response): Promise<Response> {
+async function normalizedResponse(response: Response): Promise<Response> {
   const { status, headers } = response;
   const text = await response.text();
   if (status !== 200 && status !== 201) return new Response(text === "" ? null : text, { status, headers });
@@ -139,7 +139,7 @@ function secretAuthentication(offered: readonly string[] | undefined): "client_s
   return hasPostOnly ? "client_secret_post" : "client_secret_basic";
 }
 
-function noWay({ server }: DescribedServer, { publicUrl }: ClientDeps, reason: string): TokenFailure {
+function noClientAvailable({ server }: DescribedServer, { publicUrl }: ClientDeps, reason: string): TokenFailure {
   return new TokenFailure(
     "refused",
     `The authorization server ${server.issuer} ${reason}. Register a client there with the redirect address ` +

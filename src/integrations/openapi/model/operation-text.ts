@@ -1,4 +1,4 @@
-import type { ToolDefinition } from "../tool.ts";
+import type { ToolDefinition } from "../../tool.ts";
 import type { BodyPlan, Operation, ServerPlan } from "./operation.ts";
 
 /** How an operation is sent, as it is kept: JSON has no maps, so they are lists of their entries. */

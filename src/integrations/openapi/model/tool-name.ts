@@ -18,12 +18,12 @@ export interface NamedOperation {
  */
 export function toolNames(operations: readonly NamedOperation[]): readonly string[] {
   const wanted = operations.map(wantedName);
-  const takers = new Map<string, number>();
-  for (const { name } of wanted) takers.set(name, (takers.get(name) ?? 0) + 1);
+  const claims = new Map<string, number>();
+  for (const { name } of wanted) claims.set(name, (claims.get(name) ?? 0) + 1);
   const exact = new Map<string, number>();
   for (const { name, isExact } of wanted) if (isExact) exact.set(name, (exact.get(name) ?? 0) + 1);
   return wanted.map(({ name, isExact, identity }) => {
-    if (takers.get(name) === 1) return name;
+    if (claims.get(name) === 1) return name;
     return isExact && exact.get(name) === 1 ? name : withHash(name, identity);
   });
 }

@@ -1,9 +1,11 @@
-import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { Target } from "../target.ts";
-import type { GrantedTokens } from "../oauth/granted-tokens.ts";
-import { createScrubber, type Scrubber } from "../scrub.ts";
+import { isJsonObject, type JsonObject } from "../../../json.ts";
+import type { Target } from "../../target.ts";
+import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
+import { createScrubber, type Scrubber } from "../../scrub.ts";
 import { type Bearer, createBearer } from "./bearer.ts";
-import { SECRET_PROPERTIES } from "./configuration.ts";
+
+/** Secret configuration properties: sealed at rest, never returned. */
+export const MCP_SECRET_PROPERTIES = ["api_token", "headers", "oauth_client_secret"] as const;
 
 /** Where an MCP server is reached and with what: a connection's configuration, made ready once for many requests. */
 export interface Endpoint {
@@ -59,7 +61,7 @@ export function endpointOf(configuration: JsonObject, bearer?: Bearer): Endpoint
     ],
     scrubber:
       bearer === undefined
-        ? createScrubber(configuration, SECRET_PROPERTIES, [])
+        ? createScrubber(configuration, MCP_SECRET_PROPERTIES, [])
         : changingScrubber(configuration, bearer),
     hasSecrets: hasToken || bearer !== undefined || extra.length > 0,
     hasToken,
@@ -70,7 +72,7 @@ export function endpointOf(configuration: JsonObject, bearer?: Bearer): Endpoint
 
 /** Tokens come and go, so it is made anew whenever there is something to strike out, which is when something failed. */
 function changingScrubber(configuration: JsonObject, bearer: Bearer): Scrubber {
-  const now = (): Scrubber => createScrubber(configuration, SECRET_PROPERTIES, bearer.sent());
+  const now = (): Scrubber => createScrubber(configuration, MCP_SECRET_PROPERTIES, bearer.sent());
   return { text: (value) => now().text(value), isInBytes: (bytes) => now().isInBytes(bytes) };
 }
 

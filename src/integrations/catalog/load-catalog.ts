@@ -1,13 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Dispatcher } from "undici";
-import { invalid, type DomainError } from "../domain-error.ts";
-import type { Catalog, Integration } from "./integration.ts";
-import { nearestName } from "./nearest-name.ts";
-import { readContract, type IntegrationContract } from "./openapi/contract.ts";
-import type { ConfiguredClient } from "./oauth/client-for.ts";
-import type { OwnerTokens } from "./openapi/call-context.ts";
-import { createOpenApiIntegration, type OpenApiIntegrationOptions } from "./openapi/openapi-integration.ts";
+import { invalid, type DomainError } from "../../domain-error.ts";
+import type { Catalog, Integration } from "../integration.ts";
+import { nearestName } from "../nearest-name.ts";
+import { readContract, type IntegrationContract } from "../openapi/contract.ts";
+import type { ConfiguredClient } from "../oauth/resolve-client.ts";
+import type { OwnerTokens } from "../openapi/requests/call-context.ts";
+import { createOpenApiIntegration, type OpenApiIntegrationOptions } from "../openapi/openapi-integration.ts";
 
 /** Where the catalog's integrations come from. */
 export interface CatalogOptions {

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../json.ts";
-import { type Answer, exchange, type ExchangeLimits } from "../exchange.ts";
+import { type UpstreamAnswer, sendToUpstream, type ExchangeLimits } from "../upstream-exchange.ts";
 import { type Challenge, readChallenge } from "../oauth/challenge.ts";
 import { TokenFailure } from "../oauth/token-failure.ts";
-import type { Reach } from "../oauth/fetch-metadata.ts";
-import { endpointOf } from "./endpoint.ts";
-import { CLIENT_INFO, HANDSHAKE_VERSIONS, STATELESS_VERSION } from "./sessions/session.ts";
-import { mirrorHeaders, requestMeta } from "./stateless.ts";
+import type { OutboundAccess } from "../oauth/fetch-metadata.ts";
+import { endpointOf } from "./http/endpoint.ts";
+import { CLIENT_INFO, LEGACY_VERSIONS, MODERN_VERSION } from "./sessions/session.ts";
+import { mirrorHeaders, requestMeta } from "./sessions/request-metadata.ts";
 import { transportFailure } from "./failures/transport-failure.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
@@ -16,43 +16,47 @@ const LIST = "tools/list";
  * everybody and ask for a token at the first use, so a list is asked for as well. Throws TokenFailure where it cannot be reached,
  * or the signal's reason.
  */
-export async function askChallenge(
+export async function fetchChallenge(
   configuration: JsonObject,
-  { dispatcher }: Reach,
+  { dispatcher }: OutboundAccess,
   signal: AbortSignal,
 ): Promise<Challenge | undefined> {
   const { api_token: _unsent, ...rest } = configuration;
   const endpoint = endpointOf(rest);
   const own = pairs(endpoint.headers);
 
-  async function ask(method: string, params: JsonObject, more: readonly string[]): Promise<Answer | undefined> {
+  async function post(
+    method: string,
+    params: JsonObject,
+    more: readonly string[],
+  ): Promise<UpstreamAnswer | undefined> {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
     const { origin, path } = endpoint;
     const request = { method: "POST", origin, path, headers: { ...own, ...pairs(more) }, body };
-    const outcome = await exchange(dispatcher, request, LIMITS, signal);
+    const outcome = await sendToUpstream(dispatcher, request, LIMITS, signal);
     if ("answer" in outcome) return outcome.answer;
     if (outcome.failure.kind !== "broken") return undefined;
     const { kind, message } = transportFailure(outcome.failure.error, endpoint);
     throw new TokenFailure(kind === "refused" ? "other" : "down", message, { cause: outcome.failure.error });
   }
 
-  const [version] = HANDSHAKE_VERSIONS;
-  const greeting = { protocolVersion: version, capabilities: {}, clientInfo: CLIENT_INFO };
-  const greeted = await ask("initialize", greeting, []);
-  if (greeted === undefined || greeted.status === 401) return challengeIn(greeted);
-  const sessionId = greeted.headers["mcp-session-id"];
-  const isGreeted = greeted.status < 300;
-  const listed = await ask(
+  const [version] = LEGACY_VERSIONS;
+  const initializeParams = { protocolVersion: version, capabilities: {}, clientInfo: CLIENT_INFO };
+  const initialized = await post("initialize", initializeParams, []);
+  if (initialized === undefined || initialized.status === 401) return challengeIn(initialized);
+  const sessionId = initialized.headers["mcp-session-id"];
+  const isInitialized = initialized.status < 300;
+  const listed = await post(
     LIST,
-    isGreeted ? {} : { _meta: requestMeta("stateless", 1, undefined) ?? {} },
-    isGreeted
+    isInitialized ? {} : { _meta: requestMeta("modern", 1, undefined) ?? {} },
+    isInitialized
       ? ["mcp-protocol-version", version, ...(sessionId === undefined ? [] : ["mcp-session-id", sessionId])]
-      : ["mcp-protocol-version", STATELESS_VERSION, ...mirrorHeaders(LIST, undefined)],
+      : ["mcp-protocol-version", MODERN_VERSION, ...mirrorHeaders(LIST, undefined)],
   );
   return challengeIn(listed);
 }
 
-async function challengeIn(answer: Answer | undefined): Promise<Challenge | undefined> {
+async function challengeIn(answer: UpstreamAnswer | undefined): Promise<Challenge | undefined> {
   return answer?.status === 401 ? readChallenge(answer.headers["www-authenticate"]) : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, parseJson, type JsonObject, type JsonValue } from "../../json.ts";
+import { isJsonObject, parseJson, type JsonObject, type JsonValue } from "../../../json.ts";
 
 /** How deep an upstream's JSON may nest. */
 const MAX_DEPTH = 64;

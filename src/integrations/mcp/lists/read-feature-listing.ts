@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import type { Offer, OfferedItem } from "../../features.ts";
+import type { FeatureListing, ListedFeature } from "../../features.ts";
 import { keepFields } from "./listed-fields.ts";
 import { listPages, type ListOf, type ListOptions } from "./list-pages.ts";
-import type { Requester } from "../request.ts";
-import type { Session } from "../sessions/session.ts";
+import type { Requester } from "../sessions/request.ts";
+import type { UpstreamSession } from "../sessions/session.ts";
 
 /** How much of a list is read: whatever a server offers beyond it is left out. */
 const MAX_ITEMS = 5_000;
@@ -20,19 +20,19 @@ const TEMPLATE_FIELDS = ["name", "title", "description", "mimeType", "icons", "a
 const PROMPT_FIELDS = ["title", "description", "arguments", "icons", "_meta"];
 
 /** Asks a server for everything that it declares beyond tools. Throws UpstreamFailure, or the signal's reason. */
-export async function readOffer(
+export async function readFeatureListing(
   deps: { requester: Requester; log: Logger },
-  session: Session,
+  session: UpstreamSession,
   options: ListOptions,
-): Promise<Offer> {
+): Promise<FeatureListing> {
   const { resources: declared, prompts, completions, logging } = session.capabilities;
   const hasResources = declared !== undefined;
   const list = (
-    isOffered: boolean,
+    isDeclared: boolean,
     method: string,
     key: string,
-    read: (value: JsonValue) => OfferedItem | undefined,
-  ) => (isOffered ? listItems(deps, session, { method, key }, read, options) : NOTHING);
+    read: (value: JsonValue) => ListedFeature | undefined,
+  ) => (isDeclared ? listItems(deps, session, { method, key }, read, options) : EMPTY_LIST);
   const lists = await Promise.all([
     list(hasResources, "resources/list", "resources", readResource),
     list(hasResources, "resources/templates/list", "resourceTemplates", readTemplate),
@@ -45,7 +45,7 @@ export async function readOffer(
       prompts: prompts !== undefined,
       completions: completions !== undefined,
       logging: logging !== undefined,
-      listChanged: session.tellsOfLists,
+      listChanged: session.notifiesListChanges,
     },
     resources: lists[0].items,
     resourceTemplates: lists[1].items,
@@ -54,25 +54,25 @@ export async function readOffer(
   };
 }
 
-const NOTHING = { items: [], bytes: 0 };
+const EMPTY_LIST = { items: [], bytes: 0 };
 
 /** The items of one list that can be offered; of two with one key the first. */
 async function listItems(
   deps: { requester: Requester; log: Logger },
-  session: Session,
+  session: UpstreamSession,
   list: Pick<ListOf, "method" | "key">,
-  read: (value: JsonValue) => OfferedItem | undefined,
+  read: (value: JsonValue) => ListedFeature | undefined,
   options: ListOptions,
-): Promise<{ items: readonly OfferedItem[]; bytes: number }> {
-  const items = new Map<string, OfferedItem>();
+): Promise<{ items: readonly ListedFeature[]; bytes: number }> {
+  const items = new Map<string, ListedFeature>();
   let leftOut = 0;
-  const take = (value: JsonValue): boolean => {
+  const add = (value: JsonValue): boolean => {
     const item = read(value);
     if (item === undefined || items.has(item.key)) leftOut += 1;
     else if (items.size < MAX_ITEMS) items.set(item.key, item);
     return items.size < MAX_ITEMS;
   };
-  const { bytes } = await listPages(deps, session, { ...list, maxBytes: MAX_BYTES, take }, options);
+  const { bytes } = await listPages(deps, session, { ...list, maxBytes: MAX_BYTES, add }, options);
   if (leftOut > 0) {
     const { method } = list;
     deps.log.warn({ host: session.endpoint.label, method, count: leftOut }, "items of an MCP server left out");
@@ -80,22 +80,22 @@ async function listItems(
   return { items: [...items.values()], bytes };
 }
 
-function readResource(value: JsonValue): OfferedItem | undefined {
+function readResource(value: JsonValue): ListedFeature | undefined {
   return readNamed(value, "uri", RESOURCE_FIELDS);
 }
 
-function readTemplate(value: JsonValue): OfferedItem | undefined {
+function readTemplate(value: JsonValue): ListedFeature | undefined {
   return readNamed(value, "uriTemplate", TEMPLATE_FIELDS);
 }
 
-function readNamed(value: JsonValue, keyName: string, fields: readonly string[]): OfferedItem | undefined {
+function readNamed(value: JsonValue, keyName: string, fields: readonly string[]): ListedFeature | undefined {
   const key = isJsonObject(value) ? value[keyName] : undefined;
   if (!isJsonObject(value) || typeof key !== "string" || !URI.test(key)) return undefined;
   const rest: JsonObject = keepFields(value, fields);
   return { key, item: { [keyName]: key, name: key, ...rest } };
 }
 
-function readPrompt(value: JsonValue): OfferedItem | undefined {
+function readPrompt(value: JsonValue): ListedFeature | undefined {
   const name = isJsonObject(value) ? value.name : undefined;
   if (!isJsonObject(value) || typeof name !== "string" || !NAME.test(name) || name.trim() !== name) return undefined;
   return { key: name, item: { name, ...keepFields(value, PROMPT_FIELDS) } };

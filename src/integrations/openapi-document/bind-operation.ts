@@ -1,12 +1,17 @@
 import type { JsonObject } from "../../json.ts";
-import { MAX_SERVER_URL_LENGTH, type CredentialPlan, type Operation, type ServerPlan } from "../openapi/operation.ts";
-import { clientCredentialsOf } from "./place-token.ts";
+import {
+  MAX_SERVER_URL_LENGTH,
+  type CredentialPlan,
+  type Operation,
+  type ServerPlan,
+} from "../openapi/model/operation.ts";
+import { clientCredentialsOf } from "./bind-client-credentials.ts";
 import type { LoadedDocument } from "./document-cache.ts";
 import { DocumentFailure } from "./document-failure.ts";
 import { literal } from "./literal-address.ts";
 
 /** An operation as one connection calls it: at its address, with its credential. Throws DocumentFailure `unusable`. */
-export function placeOperation(operation: Operation, document: LoadedDocument, configuration: JsonObject): Operation {
+export function bindOperation(operation: Operation, document: LoadedDocument, configuration: JsonObject): Operation {
   return {
     ...operation,
     server: serverOf(operation.server, configuration),

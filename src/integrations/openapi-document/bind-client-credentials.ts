@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json.ts";
-import type { ClientCredentialsPlan, Operation } from "../openapi/operation.ts";
+import type { ClientCredentialsPlan, Operation } from "../openapi/model/operation.ts";
 import type { LoadedDocument } from "./document-cache.ts";
 import { DocumentFailure } from "./document-failure.ts";
 import { literalWithQuery } from "./literal-address.ts";

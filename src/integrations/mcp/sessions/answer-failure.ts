@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import { retryAfterMs } from "../../retry-after.ts";
 import type { Scrubber } from "../../scrub.ts";
-import { quote, type Endpoint } from "../endpoint.ts";
-import type { Answer } from "../exchange.ts";
-import { errorCodeOf } from "../json-rpc.ts";
-import type { Session } from "../sessions/session.ts";
-import { UpstreamFailure, type RpcAnswer } from "./upstream-failure.ts";
+import { quote, type Endpoint } from "../http/endpoint.ts";
+import type { McpAnswer } from "../http/mcp-exchange.ts";
+import { errorCodeOf } from "./json-rpc.ts";
+import type { UpstreamSession } from "./session.ts";
+import { UpstreamFailure, type RpcAnswer } from "../failures/upstream-failure.ts";
 
 const METHOD_NOT_FOUND = -32601;
 /** MCP's error for a client that does not say that it can do what a tool needs (2026-07-28). */
@@ -22,38 +22,42 @@ const SESSION_GONE =
   /\bsession\b.{0,60}\b(?:not found|expired|terminated|closed|invalid|unknown)|\b(?:no|invalid|unknown|expired)\b.{0,10}\bsession|not initialized/i;
 
 /** What an HTTP answer says that does not hold the awaited result. `error` is its JSON-RPC error, where it holds one. */
-export function answerFailure(answer: Answer, error: JsonObject | undefined, session: Session): UpstreamFailure {
+export function answerFailure(
+  answer: McpAnswer,
+  error: JsonObject | undefined,
+  session: UpstreamSession,
+): UpstreamFailure {
   const { status } = answer;
   const { endpoint } = session;
   const code = errorCodeOf(error);
   const server = `The MCP server at ${endpoint.label}`;
-  const said = saying(error, endpoint);
+  const detail = errorText(error, endpoint);
   const failure = (kind: UpstreamFailure["kind"], message: string): UpstreamFailure =>
-    new UpstreamFailure(kind, message, { ...(code !== undefined && { code }), retryAfterMs: askedWaitMs(answer) });
+    new UpstreamFailure(kind, message, { ...(code !== undefined && { code }), retryAfterMs: requestedWaitMs(answer) });
 
   if (status === 401 || status === 403) {
     if (endpoint.bearer !== undefined) {
       const advice = "Its owner can authorise the connection again";
-      return failure("unauthorized", `${server} refused the authorization (HTTP ${status})${said}. ${advice}.`);
+      return failure("unauthorized", `${server} refused the authorization (HTTP ${status})${detail}. ${advice}.`);
     }
     const advice = endpoint.hasToken
-      ? `refused the API key (HTTP ${status})${said}. Replace it: update the connection with a new api_key.`
-      : `asks for credentials (HTTP ${status})${said}. Update the connection with an api_key.`;
+      ? `refused the API key (HTTP ${status})${detail}. Replace it: update the connection with a new api_key.`
+      : `asks for credentials (HTTP ${status})${detail}. Update the connection with an api_key.`;
     return failure("unauthorized", `${server} ${advice}`);
   }
   if (isSessionLost(answer, error, session)) {
-    const what = session.era === "stateless" ? "no longer takes protocol revision 2026-07-28" : "ended the session";
-    return failure("session_lost", `${server} ${what} (HTTP ${status})${said}.`);
+    const what = session.revision === "modern" ? "no longer takes protocol revision 2026-07-28" : "ended the session";
+    return failure("session_lost", `${server} ${what} (HTTP ${status})${detail}.`);
   }
   if (error !== undefined && (status < 300 || code === METHOD_NOT_FOUND || code === MISSING_CAPABILITY)) {
-    const sentence = `${server} answered with an error${code === undefined ? "" : ` (${code})`}${said}.`;
+    const sentence = `${server} answered with an error${code === undefined ? "" : ` (${code})`}${detail}.`;
     return new UpstreamFailure(
       "rpc",
       sentence,
       code === undefined ? {} : { code, answer: readAnswer(error, code, endpoint) },
     );
   }
-  return failure(kindOf(status), `${server} ${statusSentence(answer, said, endpoint)}`);
+  return failure(kindOf(status), `${server} ${statusSentence(answer, detail, endpoint)}`);
 }
 
 function kindOf(status: number): UpstreamFailure["kind"] {
@@ -75,12 +79,12 @@ function scrubbed(value: JsonValue, scrubber: Scrubber): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, scrubbed(item, scrubber)]));
 }
 
-function askedWaitMs({ status, retryAfter }: Answer): number | undefined {
+function requestedWaitMs({ status, retryAfter }: McpAnswer): number | undefined {
   return status === 429 ? retryAfterMs(retryAfter) : undefined;
 }
 
 /** The rest of a sentence that begins with the server. */
-function statusSentence(answer: Answer, said: string, endpoint: Endpoint): string {
+function statusSentence(answer: McpAnswer, detail: string, endpoint: Endpoint): string {
   const { status, location, contentType } = answer;
   if (status < 300) {
     const what = contentType === "" ? "without content" : `with ${quote(contentType, endpoint)}`;
@@ -90,22 +94,22 @@ function statusSentence(answer: Answer, said: string, endpoint: Endpoint): strin
     const to = location === undefined ? "" : ` (to ${quote(location.split(/[?#]/)[0] ?? "", endpoint)})`;
     return `redirects elsewhere${to}, and redirects are not followed. Set url to the final address.`;
   }
-  if (status >= 500) return `failed (HTTP ${status})${said}. Try again later, or check the server.`;
+  if (status >= 500) return `failed (HTTP ${status})${detail}. Try again later, or check the server.`;
   if (status === 429) {
-    const waitMs = askedWaitMs(answer);
+    const waitMs = requestedWaitMs(answer);
     const when = waitMs === undefined ? "later" : `in ${Math.ceil(waitMs / 1_000)} seconds`;
-    return `is called too often (HTTP 429)${said}. Try again ${when}.`;
+    return `is called too often (HTTP 429)${detail}. Try again ${when}.`;
   }
   if (status === 404 || status === 405 || status === 410) {
-    return `has no MCP endpoint at this address (HTTP ${status})${said}. Check url.`;
+    return `has no MCP endpoint at this address (HTTP ${status})${detail}. Check url.`;
   }
-  return `refused the request (HTTP ${status})${said}.`;
+  return `refused the request (HTTP ${status})${detail}.`;
 }
 
 /** 404 by the specification; 400, and errors that name the session, by what servers do. The request was not carried out. */
-function isSessionLost(answer: Answer, error: JsonObject | undefined, session: Session): boolean {
+function isSessionLost(answer: McpAnswer, error: JsonObject | undefined, session: UpstreamSession): boolean {
   const code = errorCodeOf(error);
-  if (session.era === "stateless")
+  if (session.revision === "modern")
     return code !== METHOD_NOT_FOUND && (answer.status === 404 || REVISION_CODES.includes(code));
   if (session.id === undefined) return false;
   if (answer.status === 404) return true;
@@ -115,7 +119,7 @@ function isSessionLost(answer: Answer, error: JsonObject | undefined, session: S
   return namesSession && (answer.status === 400 || (answer.status < 300 && code === -32001));
 }
 
-function saying(error: JsonObject | undefined, endpoint: Endpoint): string {
+function errorText(error: JsonObject | undefined, endpoint: Endpoint): string {
   const message = error?.message;
   const text = typeof message === "string" ? quote(message, endpoint).replace(/(?<![.\s])[.\s]+$/, "") : "";
   return text === "" ? "" : `: ${text}`;

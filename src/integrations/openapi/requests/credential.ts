@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../json.ts";
-import { encode } from "../requests/parameter-style.ts";
-import type { CredentialPlan } from "../operation.ts";
+import { encode } from "../../percent-encode.ts";
+import type { CredentialPlan } from "../model/operation.ts";
 
 /** A connection's credential, in the places where the upstream looks for it. */
 export interface PresentedCredential {

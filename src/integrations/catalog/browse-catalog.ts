@@ -1,6 +1,6 @@
-import { DomainError } from "../domain-error.ts";
-import { unknownServerType } from "./catalog.ts";
-import type { Catalog, Integration } from "./integration.ts";
+import { DomainError } from "../../domain-error.ts";
+import { unknownServerType } from "./load-catalog.ts";
+import type { Catalog, Integration } from "../integration.ts";
 
 /** Every integration, by `server_type`. */
 export function listIntegrations(catalog: Catalog): readonly Integration[] {

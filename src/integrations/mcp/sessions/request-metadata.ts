@@ -1,22 +1,22 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { Relay } from "../relay.ts";
-import { CLIENT_INFO, STATELESS_VERSION } from "./sessions/session.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
+import type { Relay } from "../../relay.ts";
+import { CLIENT_INFO, MODERN_VERSION } from "./session.ts";
 
 /** What every request of the 2026-07-28 revision says of itself in `params._meta`. */
 const REQUEST_META: JsonObject = {
-  "io.modelcontextprotocol/protocolVersion": STATELESS_VERSION,
+  "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
   "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
 /** `params._meta` of a request, or undefined where it says nothing. `id` names the progress of the request. */
 export function requestMeta(
-  era: "handshake" | "stateless",
+  revision: "legacy" | "modern",
   id: number,
   relay: Relay | undefined,
 ): JsonObject | undefined {
   const progress = relay?.onProgress === undefined ? undefined : { progressToken: id };
-  if (era === "handshake") return progress;
+  if (revision === "legacy") return progress;
   // Without a level such a server must say nothing at all; one with a handshake would say what it finds worth saying.
   const level = relay?.onMessage === undefined ? undefined : (relay.logLevel ?? "info");
   return {

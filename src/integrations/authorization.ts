@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { Target } from "../target.ts";
+import type { Target } from "./target.ts";
 
 /** An authorization server, as its metadata describes it (RFC 8414). Every address has passed the outbound guard's check. */
 export interface AuthorizationServer {
@@ -75,7 +75,7 @@ export interface OwnerAuthorization {
    */
   terms(target: Target, scope: string | undefined, signal: AbortSignal): Promise<AuthorizationTerms>;
   /** Whether the third party can be authorised so, as far as it says: for one that refused a call without credentials. */
-  isOffered(target: Target, signal: AbortSignal): Promise<boolean>;
+  isAvailable(target: Target, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Why a connection's owner has to log in at its third party. */

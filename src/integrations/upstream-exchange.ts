@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 
 /** A request as it leaves: nothing in it is left to fill. */
-export interface ExchangeRequest {
+export interface UpstreamRequest {
   readonly method: string;
   readonly origin: string;
   /** Path and query. */
@@ -11,21 +11,21 @@ export interface ExchangeRequest {
 }
 
 /** An upstream's whole answer. */
-export interface Answer {
+export interface UpstreamAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 /** Why there is no answer. */
-export type Failure =
+export type ExchangeFailure =
   | { readonly kind: "too_large" }
   | { readonly kind: "timeout" }
   /** `afterStart`: the answer had begun. */
   | { readonly kind: "broken"; readonly error: Error; readonly afterStart: boolean };
 
 /** What became of a request. */
-export type Outcome = { readonly answer: Answer } | { readonly failure: Failure };
+export type UpstreamOutcome = { readonly answer: UpstreamAnswer } | { readonly failure: ExchangeFailure };
 
 /** Limits of one exchange. */
 export interface ExchangeLimits {
@@ -40,12 +40,12 @@ export interface ExchangeLimits {
  * Works on `dispatch` itself: a stream and an abort signal for each call would cost more than the rest of the call.
  * Throws only when `signal` aborts, with its reason.
  */
-export function exchange(
+export function sendToUpstream(
   dispatcher: Dispatcher,
-  request: ExchangeRequest,
+  request: UpstreamRequest,
   limits: ExchangeLimits,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<UpstreamOutcome> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(reasonOf(signal));

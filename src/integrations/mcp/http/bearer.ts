@@ -1,13 +1,13 @@
-import { DomainError } from "../../domain-error.ts";
-import type { Target } from "../target.ts";
-import { readChallenge } from "../oauth/challenge.ts";
-import type { GrantedTokens } from "../oauth/granted-tokens.ts";
-import { TokenFailure, type TokenFailureKind } from "../oauth/token-failure.ts";
-import type { Answer } from "./exchange.ts";
-import { UpstreamFailure } from "./failures/upstream-failure.ts";
+import { DomainError } from "../../../domain-error.ts";
+import type { Target } from "../../target.ts";
+import { readChallenge } from "../../oauth/challenge.ts";
+import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
+import { TokenFailure, type TokenFailureKind } from "../../oauth/token-failure.ts";
+import type { McpAnswer } from "./mcp-exchange.ts";
+import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
 /** Tokens that are sent, and may be repeated by whoever was sent them. */
-const REMEMBERED = 2;
+const MAX_SENT_TOKENS = 2;
 /** Scopes as a server may name them (RFC 6749 §3.3), so many at most. */
 const SCOPE = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,1000}$/;
 
@@ -17,7 +17,7 @@ export interface Bearer {
    * Sends a request with the token; where it is refused, once more with another one: what was refused was not carried out.
    * Throws UpstreamFailure, or the signal's reason.
    */
-  send(signal: AbortSignal, request: (authorization: readonly string[]) => Promise<Answer>): Promise<Answer>;
+  send(signal: AbortSignal, request: (authorization: readonly string[]) => Promise<McpAnswer>): Promise<McpAnswer>;
   /** The header with the token that was last sent, if there is one: for what must not wait for another. */
   last(): readonly string[];
   /** The tokens that were sent of late, to be struck out of what is answered. */
@@ -29,7 +29,7 @@ export function createBearer(tokens: GrantedTokens, target: Target, origin: stri
   let sent: readonly string[] = [];
 
   function headerFor(token: string): readonly string[] {
-    if (sent[0] !== token) sent = [token, ...sent].slice(0, REMEMBERED);
+    if (sent[0] !== token) sent = [token, ...sent].slice(0, MAX_SENT_TOKENS);
     return ["authorization", `Bearer ${token}`];
   }
 

@@ -1,6 +1,6 @@
-import type { JsonValue } from "../../json.ts";
-import type { RateLimit } from "../upstream-rate-limiter.ts";
-import type { ToolDefinition } from "../tool.ts";
+import type { JsonValue } from "../../../json.ts";
+import type { UpstreamRateLimit } from "../../upstream-rate-limiter.ts";
+import type { ToolDefinition } from "../../tool.ts";
 
 /** Where an argument goes in the request and how it is written there (OpenAPI «Parameter Object»). */
 export interface ParameterPlan {
@@ -96,7 +96,7 @@ export interface Operation {
   /** What to send for the first security requirement that can be met; empty when none is asked for. */
   readonly credentials: readonly CredentialPlan[];
   /** How often it may be called; the limits of its document first. */
-  readonly rateLimits?: readonly RateLimit[];
+  readonly rateLimits?: readonly UpstreamRateLimit[];
   /** The names of the schemes in each of its security requirements; undefined where the document says nothing about it. */
   readonly requirements?: readonly (readonly string[])[] | undefined;
 }

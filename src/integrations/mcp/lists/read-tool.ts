@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { isJsonObject, printInKeyOrder, roundNumbers, type JsonObject, type JsonValue } from "../../../json.ts";
 import type { ToolDefinition, ToolHints } from "../../tool.ts";
 import { keepFields } from "./listed-fields.ts";
-import { mirroredParameters } from "../stateless.ts";
+import { mirroredParameters } from "../sessions/request-metadata.ts";
 
 /** Printable and at most 128 characters; the specification asks for less, servers exist that use more. */
 const TOOL_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
@@ -47,11 +47,20 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
 }
 
 /** What of a listed tool reaches agents in one form or another; a change of anything else is none. */
-const STATED = ["name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta"];
+const DIGESTED_FIELDS = [
+  "name",
+  "title",
+  "description",
+  "inputSchema",
+  "outputSchema",
+  "annotations",
+  "icons",
+  "_meta",
+];
 
 function digestOf(tool: JsonObject): string {
-  const stated = Object.fromEntries(Object.entries(tool).filter(([key]) => STATED.includes(key)));
-  return createHash("sha256").update("mcp\n").update(printInKeyOrder(stated)).digest("base64url");
+  const digested = Object.fromEntries(Object.entries(tool).filter(([key]) => DIGESTED_FIELDS.includes(key)));
+  return createHash("sha256").update("mcp\n").update(printInKeyOrder(digested)).digest("base64url");
 }
 
 function hintsOf(annotations: JsonValue | undefined): { readonly hints?: ToolHints } {

@@ -1,15 +1,15 @@
 import type { Dispatcher } from "undici";
-import { AnswerRefused } from "./failures/answer-refused.ts";
+import { AnswerRefused } from "../failures/answer-refused.ts";
 import { createEventStreamReader, type StreamEvent } from "./event-stream.ts";
 
 /** The largest answer that is read, in bytes; a stream counts as one answer. */
 const MAX_ANSWER_BYTES = 5 * 1024 * 1024;
 
 /** How long a stream may go on after what was awaited has come, so that its connection can serve again, in milliseconds. */
-const STREAM_GRACE_MS = 1_000;
+const STREAM_CLOSE_DELAY_MS = 1_000;
 
 /** One HTTP request to an upstream. `headers` are names and values in turn. */
-export interface ExchangeRequest {
+export interface McpExchangeRequest {
   readonly origin: string;
   readonly path: string;
   readonly method: "POST" | "GET" | "DELETE";
@@ -30,7 +30,7 @@ export interface ExchangeRequest {
 }
 
 /** What came back. `body` is empty for a stream, whose events have been heard already. */
-export interface Answer {
+export interface McpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly sessionId: string | undefined;
@@ -53,7 +53,7 @@ type Headers = Record<string, string | string[] | undefined>;
  *
  * Rejects with AnswerRefused past a limit, with the signal's reason, or with what the dispatcher reports.
  */
-export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Promise<Answer> {
+export function sendMcpMessage(dispatcher: Dispatcher, request: McpExchangeRequest): Promise<McpAnswer> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
     let controller: Dispatcher.DispatchController | undefined;
@@ -64,10 +64,10 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
     let size = 0;
     const chunks: Buffer[] = [];
     let events: ReturnType<typeof createEventStreamReader> | undefined;
-    const unheard: StreamEvent[] = [];
-    let isHearing = false;
+    const pendingEvents: StreamEvent[] = [];
+    let isHandling = false;
     /** How the answer ended, while events of it are still to be heard. */
-    let conclude: (() => void) | undefined;
+    let deferredEnd: (() => void) | undefined;
 
     const stop = (reason: Error): void => {
       stopped ??= reason;
@@ -83,9 +83,9 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       signal?.removeEventListener("abort", onAbort);
       return true;
     };
-    const finish = (hasHeard = false): void => {
+    const finish = (isAnswered = false): void => {
       if (!settle()) return;
-      const lastEventId = hasHeard ? undefined : events?.lastEventId();
+      const lastEventId = isAnswered ? undefined : events?.lastEventId();
       resolve({
         status,
         contentType: mediaType(headers),
@@ -99,35 +99,35 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       });
     };
 
-    const heard = (isAwaited: boolean): void => {
+    const handled = (isAwaited: boolean): void => {
       if (!isAwaited || settled) return;
       finish(true);
-      timer = setTimeout(() => controller?.abort(new Error("the answer has come")), STREAM_GRACE_MS).unref();
+      timer = setTimeout(() => controller?.abort(new Error("the answer has come")), STREAM_CLOSE_DELAY_MS).unref();
     };
-    const hearNext = (): void => {
-      for (let event = unheard.shift(); event !== undefined; event = unheard.shift()) {
+    const handleNext = (): void => {
+      for (let event = pendingEvents.shift(); event !== undefined; event = pendingEvents.shift()) {
         if (settled) continue;
         const answer = request.onEvent?.(event) ?? false;
         if (answer instanceof Promise) {
-          isHearing = true;
+          isHandling = true;
           controller?.pause();
-          answer.then(goOn, stop);
+          answer.then(resume, stop);
           return;
         }
-        heard(answer);
+        handled(answer);
       }
     };
-    const goOn = (isAwaited: boolean): void => {
-      isHearing = false;
-      heard(isAwaited);
-      hearNext();
+    const resume = (isAwaited: boolean): void => {
+      isHandling = false;
+      handled(isAwaited);
+      handleNext();
       // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- hearing the next one sets it.
-      if (isHearing) return;
-      if (conclude === undefined) controller?.resume();
-      else conclude();
+      if (isHandling) return;
+      if (deferredEnd === undefined) controller?.resume();
+      else deferredEnd();
     };
-    const end = (how: () => void): void => {
-      if (isHearing && !settled) conclude = how;
+    const endWhenHandled = (how: () => void): void => {
+      if (isHandling && !settled) deferredEnd = how;
       else how();
     };
 
@@ -176,16 +176,16 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
           }
           const complete = events.read(chunk);
           if (request.isEndless === true && complete.length > 0) size = 0;
-          unheard.push(...complete);
-          if (!isHearing) hearNext();
+          pendingEvents.push(...complete);
+          if (!isHandling) handleNext();
         },
         onResponseEnd: () =>
-          end(() => {
+          endWhenHandled(() => {
             clearTimeout(timer);
             finish();
           }),
         onResponseError: (_controller, error) =>
-          end(() => {
+          endWhenHandled(() => {
             clearTimeout(timer);
             if (settle()) reject(stopped ?? error);
           }),

@@ -1,5 +1,5 @@
 import { load } from "js-yaml";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 
 /** Aliases are where a few lines of YAML become gigabytes: with this many, a document unfolds to 81 times its size. */
 const MAX_ALIASES = 12;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isJsonObject, printInKeyOrder, type JsonObject, type JsonValue } from "../../json.ts";
+import { isJsonObject, printInKeyOrder, type JsonObject, type JsonValue } from "../../../json.ts";
 import { arrayOf, followReference, lookUp, objectOf, OpenApiError, type OpenApiDocument } from "./document.ts";
 
 /** An operation as its document states it, under the name of its tool. */
