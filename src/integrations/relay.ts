@@ -4,7 +4,7 @@ import type { JsonObject } from "../json.ts";
 export const LOG_LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
 
 /** One of them. */
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type McpLogLevel = (typeof LOG_LEVELS)[number];
 
 /** A message that asks for no answer, as MCP defines it. */
 export interface Notification {
@@ -22,5 +22,5 @@ export interface Relay {
   /** Hears `notifications/message` about the request. Absent: nobody listens. */
   readonly onMessage?: ((notification: Notification) => void | Promise<void>) | undefined;
   /** The least severe level to hear of. Undefined: whatever the upstream says unasked. */
-  readonly logLevel?: LogLevel | undefined;
+  readonly logLevel?: McpLogLevel | undefined;
 }

@@ -2,8 +2,8 @@ import {
   arrayOf,
   followReference,
   objectOf,
-  parseDocument,
-  textOf,
+  parseOpenApi,
+  stringOf,
   type OpenApiDocument,
 } from "../../src/integrations/openapi/model/document.ts";
 import { readContract, type IntegrationContract } from "../../src/integrations/openapi/contract.ts";
@@ -24,7 +24,7 @@ export function integrationFaults(file: string, text: string): readonly string[]
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)];
   }
-  const document = parseDocument(text);
+  const document = parseOpenApi(text);
   return [
     ...headFaults(file, document, contract),
     ...configurationFaults(contract),
@@ -49,11 +49,14 @@ function headFaults(file: string, { root }: OpenApiDocument, contract: Integrati
     ...unless(contract.documentationUrl?.startsWith("https://") === true, 'needs an https "documentation_url"'),
     ...unless(contract.credentialProperty !== undefined, 'needs to name its "credential"'),
     ...unless(
-      sources.length > 0 && sources.every((source) => (textOf(source) ?? "").length > 10),
+      sources.length > 0 && sources.every((source) => (stringOf(source) ?? "").length > 10),
       'needs "x-source": the package and version, or the page, that confirms each path, parameter and body',
     ),
     ...tags.flatMap((tag) =>
-      unless((textOf(tag.description) ?? "").length > 5, `needs a description of the tag "${textOf(tag.name) ?? "?"}"`),
+      unless(
+        (stringOf(tag.description) ?? "").length > 5,
+        `needs a description of the tag "${stringOf(tag.name) ?? "?"}"`,
+      ),
     ),
   ];
 }
@@ -67,9 +70,9 @@ function configurationFaults(contract: IntegrationContract): readonly string[] {
     const isLimited = ["maxLength", "pattern", "enum", "const"].some((keyword) => property[keyword] !== undefined);
     const where = `configuration property "${name}"`;
     return [
-      ...unless((textOf(property.title) ?? "").length >= 2, `${where} needs a title`),
+      ...unless((stringOf(property.title) ?? "").length >= 2, `${where} needs a title`),
       ...unless(
-        (textOf(property.description) ?? "").length >= 20,
+        (stringOf(property.description) ?? "").length >= 20,
         `${where} needs a description that says where to find it`,
       ),
       ...unless(property.writeOnly === true || !SECRET_NAME.test(name), `${where} sounds secret: writeOnly: true`),
@@ -79,7 +82,7 @@ function configurationFaults(contract: IntegrationContract): readonly string[] {
   const { credentialProperty = "" } = contract;
   return [
     ...faults,
-    ...unless(textOf(schema.$schema)?.includes("draft-07") === true, 'configuration needs "$schema" of Draft 7'),
+    ...unless(stringOf(schema.$schema)?.includes("draft-07") === true, 'configuration needs "$schema" of Draft 7'),
     ...unless(required.includes(credentialProperty), `configuration must require "${credentialProperty}"`),
   ];
 }
@@ -87,17 +90,17 @@ function configurationFaults(contract: IntegrationContract): readonly string[] {
 /** Keys leave over https alone: fixed by the contract, or asked of whoever fills the form. */
 function serverFaults({ root }: OpenApiDocument, contract: IntegrationContract): readonly string[] {
   const server = objectOf(arrayOf(root.servers)[0]);
-  const url = textOf(server.url) ?? "";
+  const url = stringOf(server.url) ?? "";
   const variable = /^\{([^{}]+)\}/.exec(url)?.[1];
   if (!/^(https:\/\/[^/]*|\{[^{}]+\})$/.test(url))
     return [`needs a server that is an https host alone, not "${url}": a stand-in serves the paths as they are`];
   if (variable === undefined) return [];
-  const fallback = textOf(objectOf(objectOf(server.variables)[variable]).default);
+  const fallback = stringOf(objectOf(objectOf(server.variables)[variable]).default);
   const property = objectOf(objectOf(contract.configurationSchema.properties)[variable]);
   return [
     ...unless(fallback?.startsWith("https://") === true, `needs an https default of the server variable "${variable}"`),
     ...unless(
-      textOf(property.pattern)?.startsWith("^https://") === true,
+      stringOf(property.pattern)?.startsWith("^https://") === true,
       `configuration property "${variable}" is where the key goes: its pattern must begin with ^https://`,
     ),
   ];
@@ -116,16 +119,16 @@ function operationsOf(document: OpenApiDocument): readonly RawOperation[] {
     return METHODS.flatMap((method) => {
       const operation = item[method];
       if (!isJsonObject(operation) || operation["x-patchbay-hidden"] === true) return [];
-      return [{ path, item, operation, name: textOf(operation.operationId) ?? `${method.toUpperCase()} ${path}` }];
+      return [{ path, item, operation, name: stringOf(operation.operationId) ?? `${method.toUpperCase()} ${path}` }];
     });
   });
 }
 
 function operationFaults(document: OpenApiDocument, { name, item, operation }: RawOperation): readonly string[] {
-  const summary = textOf(operation.summary) ?? "";
-  const description = textOf(operation.description) ?? "";
-  const tag = textOf(arrayOf(operation.tags)[0]) ?? textOf(operation["x-patchbay-category"]);
-  const declared = arrayOf(document.root.tags).map((entry) => textOf(objectOf(entry).name));
+  const summary = stringOf(operation.summary) ?? "";
+  const description = stringOf(operation.description) ?? "";
+  const tag = stringOf(arrayOf(operation.tags)[0]) ?? stringOf(operation["x-patchbay-category"]);
+  const declared = arrayOf(document.root.tags).map((entry) => stringOf(objectOf(entry).name));
   const parameters = [...arrayOf(item.parameters), ...arrayOf(operation.parameters)];
   const responses = Object.entries(objectOf(operation.responses));
   return [
@@ -145,10 +148,10 @@ function operationFaults(document: OpenApiDocument, { name, item, operation }: R
 }
 
 function parameterFaults(parameter: JsonObject): readonly string[] {
-  const name = textOf(parameter.name) ?? "?";
+  const name = stringOf(parameter.name) ?? "?";
   const schema = objectOf(parameter.schema);
   return [
-    ...unless((textOf(parameter.description) ?? "").length >= 5, `needs a description of "${name}"`),
+    ...unless((stringOf(parameter.description) ?? "").length >= 5, `needs a description of "${name}"`),
     ...unless(
       ["type", "$ref", "const", "enum", "oneOf", "anyOf", "allOf"].some((keyword) => schema[keyword] !== undefined),
       `needs a schema with a type for "${name}"`,

@@ -4,7 +4,7 @@ import { type Challenge, readChallenge } from "../oauth/challenge.ts";
 import { TokenFailure } from "../oauth/token-failure.ts";
 import type { OutboundAccess } from "../oauth/fetch-metadata.ts";
 import { endpointOf } from "./http/endpoint.ts";
-import { CLIENT_INFO, LEGACY_VERSIONS, MODERN_VERSION } from "./sessions/session.ts";
+import { CLIENT_INFO, LEGACY_REVISIONS, MODERN_REVISION } from "./sessions/session.ts";
 import { mirrorHeaders, requestMeta } from "./sessions/request-metadata.ts";
 import { transportFailure } from "./failures/transport-failure.ts";
 
@@ -40,7 +40,7 @@ export async function fetchChallenge(
     throw new TokenFailure(kind === "refused" ? "other" : "down", message, { cause: outcome.failure.error });
   }
 
-  const [version] = LEGACY_VERSIONS;
+  const [version] = LEGACY_REVISIONS;
   const initializeParams = { protocolVersion: version, capabilities: {}, clientInfo: CLIENT_INFO };
   const initialized = await post("initialize", initializeParams, []);
   if (initialized === undefined || initialized.status === 401) return challengeIn(initialized);
@@ -51,7 +51,7 @@ export async function fetchChallenge(
     isInitialized ? {} : { _meta: requestMeta("modern", 1, undefined) ?? {} },
     isInitialized
       ? ["mcp-protocol-version", version, ...(sessionId === undefined ? [] : ["mcp-session-id", sessionId])]
-      : ["mcp-protocol-version", MODERN_VERSION, ...mirrorHeaders(LIST, undefined)],
+      : ["mcp-protocol-version", MODERN_REVISION, ...mirrorHeaders(LIST, undefined)],
   );
   return challengeIn(listed);
 }

@@ -30,7 +30,7 @@ import type { UpstreamSession } from "./sessions/session.ts";
 import { createUpstreamSessions } from "./sessions/sessions.ts";
 import { argumentHeaders } from "./sessions/request-metadata.ts";
 import { UpstreamFailure } from "./failures/upstream-failure.ts";
-import { createWatcher } from "./sessions/watch-upstream.ts";
+import { createUpstreamWatcher } from "./sessions/watch-upstream.ts";
 
 /** What the integration needs from outside. */
 export interface McpIntegrationDeps {
@@ -63,7 +63,14 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   const onNotification = (connectionId: number, notification: UpstreamNotification): void => {
     for (const listener of listeners) listener(connectionId, notification);
   };
-  const watcher = createWatcher({ sessions, requester, tokens: deps.tokens, log: deps.log, timeoutMs, onNotification });
+  const watcher = createUpstreamWatcher({
+    sessions,
+    requester,
+    tokens: deps.tokens,
+    log: deps.log,
+    timeoutMs,
+    onNotification,
+  });
   const listStreams = createListStreams({
     open: (target, listener, onSettled) => watcher.watchLists(target, listener, onSettled),
     idleMs: sessionIdleMs,

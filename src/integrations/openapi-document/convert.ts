@@ -1,6 +1,6 @@
 import { upgrade } from "@scalar/openapi-upgrader";
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import { asDocument, objectOf, OpenApiError, parseRoot, textOf } from "../openapi/model/document.ts";
+import { asDocument, objectOf, OpenApiError, parseRoot, stringOf } from "../openapi/model/document.ts";
 import type { CredentialPlan, Operation } from "../openapi/model/operation.ts";
 import { operationsOf } from "../openapi/operations.ts";
 import { schemesOf } from "../openapi/security/security.ts";
@@ -30,7 +30,7 @@ export function convertDocument(text: string): ConvertedDocument {
   if (operations.length > MAX_OPERATIONS)
     throw new OpenApiError(`has ${operations.length} operations; ${MAX_OPERATIONS} are the most`);
   return {
-    title: (textOf(objectOf(document.root.info).title) ?? "").trim().slice(0, 100) || "The upstream",
+    title: (stringOf(objectOf(document.root.info).title) ?? "").trim().slice(0, 100) || "The upstream",
     operations,
     schemes: schemesOf(document, "api_token"),
   };

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import { arrayOf, objectOf, OpenApiError, parseDocument, textOf } from "./model/document.ts";
+import { arrayOf, objectOf, OpenApiError, parseOpenApi, stringOf } from "./model/document.ts";
 import { errorAnswersOf, type ErrorAnswers } from "./results/error-answers.ts";
 import type { Operation, ServerPlan } from "./model/operation.ts";
 import { operationsOf } from "./operations.ts";
@@ -54,7 +54,7 @@ export interface IntegrationContract {
 
 /** Reads a contract from its YAML or JSON text. Throws OpenApiError that says what is missing or wrong. */
 export function readContract(text: string): IntegrationContract {
-  const document = parseDocument(text);
+  const document = parseOpenApi(text);
   const extension = document.root["x-patchbay-integration"];
   if (!isJsonObject(extension)) throw new OpenApiError('has no "x-patchbay-integration"');
   const info = objectOf(document.root.info);
@@ -62,7 +62,7 @@ export function readContract(text: string): IntegrationContract {
   const configuration = configurationOf(extension);
   const properties = objectOf(configuration.properties);
   const secretProperties = Object.keys(properties).filter((name) => objectOf(properties[name]).writeOnly === true);
-  const credentialProperty = textOf(extension.credential);
+  const credentialProperty = stringOf(extension.credential);
   if (credentialProperty !== undefined && !secretProperties.includes(credentialProperty))
     throw new OpenApiError(
       `names the credential "${credentialProperty}", which is no writeOnly property of "configuration"`,
@@ -71,7 +71,7 @@ export function readContract(text: string): IntegrationContract {
   for (const name of destinationProperties)
     if (!(name in properties))
       throw new OpenApiError(`names the destination "${name}", which "configuration" does not have`);
-  const category = textOf(extension.category);
+  const category = stringOf(extension.category);
   const operations = operationsOf(document, { category, credentialProperty });
   if (operations.length === 0) throw new OpenApiError("has no operations");
   for (const { server, credentials, tool } of operations) {
@@ -88,7 +88,7 @@ export function readContract(text: string): IntegrationContract {
     title: required(info, "title", /./),
     description: required(info, "description", /./),
     category,
-    documentationUrl: textOf(extension.documentation_url),
+    documentationUrl: stringOf(extension.documentation_url),
     configurationSchema: configuration,
     secretProperties,
     credentialProperty,
@@ -137,7 +137,7 @@ function verificationOf(extension: JsonObject, operations: readonly Operation[])
 }
 
 function required(object: JsonObject, key: string, pattern: RegExp): string {
-  const value = textOf(object[key])?.trim();
+  const value = stringOf(object[key])?.trim();
   if (value !== undefined && pattern.test(value)) return value;
   throw new OpenApiError(`needs "${key}"${value === undefined ? "" : ` in the form ${pattern.source}`}`);
 }

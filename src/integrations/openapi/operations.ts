@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { ToolDefinition, ToolHints } from "../tool.ts";
 import { acceptOf, outputSchemaOf } from "./results/answers.ts";
 import { credentialsOf, requirementsOf } from "./security/security.ts";
-import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "./model/document.ts";
+import { arrayOf, followReference, objectOf, stringOf, type OpenApiDocument } from "./model/document.ts";
 import { inputOf } from "./schema/input.ts";
 import type { Operation } from "./model/operation.ts";
 import { createOperationDigests } from "./model/operation-digest.ts";
@@ -56,7 +56,7 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
     const credentials = credentialsOf(document, operation, defaults.credentialProperty);
     const outputSchema = outputSchemaOf(document, outputs, operation);
     const category =
-      textOf(operation["x-patchbay-category"]) ?? textOf(arrayOf(operation.tags)[0]) ?? defaults.category;
+      stringOf(operation["x-patchbay-category"]) ?? stringOf(arrayOf(operation.tags)[0]) ?? defaults.category;
     const readOnly = flagOf(operation["x-patchbay-read-only"]) ?? READING.has(method);
     const audience = arrayOf(operation["x-patchbay-audience"]).filter((word) => typeof word === "string");
     const server = serverOf(operation.servers ?? item.servers ?? document.root.servers);
@@ -127,15 +127,15 @@ function rawOperations(document: OpenApiDocument): readonly RawOperation[] {
     for (const key of METHODS) {
       const operation = item[key];
       if (!isJsonObject(operation) || operation["x-patchbay-hidden"] === true) continue;
-      found.push({ item, operation, operationId: textOf(operation.operationId), method: key.toUpperCase(), path });
+      found.push({ item, operation, operationId: stringOf(operation.operationId), method: key.toUpperCase(), path });
     }
   }
   return found;
 }
 
 function descriptionOf({ operation, method, path }: RawOperation): string {
-  const summary = textOf(operation.summary)?.trim() ?? "";
-  const description = textOf(operation.description)?.trim() ?? "";
+  const summary = stringOf(operation.summary)?.trim() ?? "";
+  const description = stringOf(operation.description)?.trim() ?? "";
   const heading = summary === "" || /[.!?]$/.test(summary) ? summary : `${summary}.`;
   const text =
     description === "" || description.startsWith(summary) ? description || heading : `${heading} ${description}`;

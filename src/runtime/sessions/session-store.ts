@@ -1,4 +1,4 @@
-import type { LogLevel } from "../../integrations/relay.ts";
+import type { McpLogLevel } from "../../integrations/relay.ts";
 import type { Session } from "./session.ts";
 
 export type NewSession = Pick<
@@ -22,7 +22,7 @@ export interface SessionClaim {
 
 /** The settings of a client for its session; undefined ones stay unchanged. */
 export interface SessionChange {
-  readonly logLevel?: LogLevel;
+  readonly logLevel?: McpLogLevel;
   readonly subscribe?: string;
   readonly unsubscribe?: string;
 }

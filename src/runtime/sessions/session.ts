@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Principal } from "../../identity/principal.ts";
 import { DomainError, invalid } from "../../domain-error.ts";
-import type { LogLevel } from "../../integrations/relay.ts";
+import type { McpLogLevel } from "../../integrations/relay.ts";
 import { isLongerThan } from "../../text-length.ts";
 
 /** One more session ends the longest idle session of the same client. */
@@ -40,7 +40,7 @@ export interface Session {
   /** Connection ids by tool id. A bare tool name refers to the same connection for the whole session. */
   readonly bareNameOwners: ReadonlyMap<number, number>;
   /** The lowest log level that the client receives; undefined until the client sets one. */
-  readonly logLevel: LogLevel | undefined;
+  readonly logLevel: McpLogLevel | undefined;
   /** The resources that the client subscribed to, by the URIs that the client knows. */
   readonly resourceUris: ReadonlySet<string>;
   /** Changes with every stored change of the session. */

@@ -1,10 +1,10 @@
-import { LOG_LEVELS, type LogLevel, type Relay } from "../../integrations/relay.ts";
+import { LOG_LEVELS, type McpLogLevel, type Relay } from "../../integrations/relay.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { notificationText } from "./message.ts";
 import type { Reply } from "./reply.ts";
 
 /** What of its log messages a client wants: those from a level on, all, or none. */
-export type LogWish = LogLevel | "all" | "none";
+export type LogWish = McpLogLevel | "all" | "none";
 
 const NOTHING: Relay = {};
 
@@ -31,11 +31,11 @@ export function createRelay(params: JsonObject, logWish: LogWish, reply: Reply):
 }
 
 /** A level by its word; undefined for what is none. */
-export function readLogLevel(word: unknown): LogLevel | undefined {
+export function readLogLevel(word: unknown): McpLogLevel | undefined {
   return LOG_LEVELS.find((level) => level === word);
 }
 
-function isAtLeast(word: unknown, least: LogLevel): boolean {
+function isAtLeast(word: unknown, least: McpLogLevel): boolean {
   const level = readLogLevel(word);
   // What has no level that we know is not for us to keep back.
   return level === undefined || LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);

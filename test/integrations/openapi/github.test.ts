@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { parseDocument } from "../../../src/integrations/openapi/model/document.ts";
+import { parseOpenApi } from "../../../src/integrations/openapi/model/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 
 describe("20 operations of GitHub's document", () => {
   const text = readFileSync(new URL("github.yaml", import.meta.url), "utf8");
-  const operations = operationsOf(parseDocument(text), { category: undefined, credentialProperty: "api_token" });
+  const operations = operationsOf(parseOpenApi(text), { category: undefined, credentialProperty: "api_token" });
 
   it("become as many tools with distinct names", () => {
     expect(operations).toHaveLength(20);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../src/json.ts";
-import { parseDocument } from "../../../src/integrations/openapi/model/document.ts";
+import { parseOpenApi } from "../../../src/integrations/openapi/model/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 
 const ORDER = { type: "object", properties: { item: { $ref: "#/components/schemas/Item" }, at: { type: "string" } } };
@@ -37,7 +37,7 @@ function digestOf({ path = "/orders", operation = {}, item = {}, root = {} }: Va
     },
     ...root,
   };
-  const [first] = operationsOf(parseDocument(JSON.stringify(document)), {
+  const [first] = operationsOf(parseOpenApi(JSON.stringify(document)), {
     category: undefined,
     credentialProperty: "api_token",
     isUntrusted: true,
@@ -85,6 +85,6 @@ function reversed(): JsonObject {
 
 test("a document of ours that changes with releases alone has no digests", () => {
   const text = JSON.stringify({ openapi: "3.1.0", info: {}, paths: { "/a": { get: { operationId: "a" } } } });
-  const [operation] = operationsOf(parseDocument(text), { category: undefined, credentialProperty: undefined });
+  const [operation] = operationsOf(parseOpenApi(text), { category: undefined, credentialProperty: undefined });
   expect(operation?.tool).not.toHaveProperty("digest");
 });

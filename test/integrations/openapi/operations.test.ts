@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { parseDocument } from "../../../src/integrations/openapi/model/document.ts";
+import { parseOpenApi } from "../../../src/integrations/openapi/model/document.ts";
 import type { Operation } from "../../../src/integrations/openapi/model/operation.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 import type { JsonObject, JsonValue } from "../../../src/json.ts";
 
 function convert(version: string, paths: JsonObject): readonly Operation[] {
-  const document = parseDocument(JSON.stringify({ openapi: version, paths }));
+  const document = parseOpenApi(JSON.stringify({ openapi: version, paths }));
   return operationsOf(document, { category: "misc", credentialProperty: "api_token" });
 }
 
@@ -226,12 +226,12 @@ describe("a document that is none", () => {
     ["openapi: 4.0.0", "OpenAPI 4.0.0"],
     ["openapi: 3.1.0", 'no "paths"'],
   ])("%j says what is wrong", (text, message) => {
-    expect(() => parseDocument(text)).toThrow(message);
+    expect(() => parseOpenApi(text)).toThrow(message);
   });
 
   it("YAML that unfolds to gigabytes is refused", () => {
     const lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"];
     for (let at = 1; at < 12; at += 1) lines.push(`a${at}: &a${at} [${`*a${at - 1},`.repeat(9)}]`);
-    expect(() => parseDocument(lines.join("\n"))).toThrow("not valid YAML");
+    expect(() => parseOpenApi(lines.join("\n"))).toThrow("not valid YAML");
   });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { OpenApiError, parseDocument } from "../../../src/integrations/openapi/model/document.ts";
+import { OpenApiError, parseOpenApi } from "../../../src/integrations/openapi/model/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 import type { JsonObject, JsonValue } from "../../../src/json.ts";
 import { contractText, textOf } from "./subject.ts";
@@ -148,7 +148,7 @@ describe("a limit that the contract declares", () => {
   ])("with %s is refused", (_title, limits) => {
     const root: JsonObject = { openapi: "3.1.0", "x-patchbay-rate-limits": limits, paths: { "/x": { get: ok } } };
     const read = () =>
-      operationsOf(parseDocument(JSON.stringify(root)), { category: undefined, credentialProperty: undefined });
+      operationsOf(parseOpenApi(JSON.stringify(root)), { category: undefined, credentialProperty: undefined });
     expect(read).toThrow(OpenApiError);
   });
 });

@@ -5,7 +5,7 @@ import {
   followReference,
   objectOf,
   type OpenApiDocument,
-  parseDocument,
+  parseOpenApi,
 } from "../../../src/integrations/openapi/model/document.ts";
 import type { Operation } from "../../../src/integrations/openapi/model/operation.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
@@ -38,7 +38,7 @@ export function operationsOfDocument(path: string): {
   readonly operations: readonly Operation[];
 } {
   const text = readFileSync(path, "utf8");
-  const document = parseDocument(text);
+  const document = parseOpenApi(text);
   const options = { category: undefined, credentialProperty: "api_token" };
   return { document, operations: path === GITHUB ? operationsOf(document, options) : readContract(text).operations };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseDocument } from "../../../src/integrations/openapi/model/document.ts";
+import { parseOpenApi } from "../../../src/integrations/openapi/model/document.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 import { buildRequest, type OutgoingRequest } from "../../../src/integrations/openapi/requests/request.ts";
 import { serverAddress } from "../../../src/integrations/openapi/requests/server-address.ts";
@@ -14,7 +14,7 @@ function build(
   more: JsonObject = {},
   method = "post",
 ): OutgoingRequest {
-  const document = parseDocument(
+  const document = parseOpenApi(
     JSON.stringify({ openapi: "3.1.0", paths: { [path]: { [method]: operation } }, ...more }),
   );
   const [first] = operationsOf(document, { category: undefined, credentialProperty: "api_token" });

@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { parseDocument } from "../../../src/integrations/openapi/model/document.ts";
+import { parseOpenApi } from "../../../src/integrations/openapi/model/document.ts";
 import type { Operation } from "../../../src/integrations/openapi/model/operation.ts";
 import { operationsOf } from "../../../src/integrations/openapi/operations.ts";
 import type { JsonObject, JsonValue } from "../../../src/json.ts";
@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from "../../../src/json.ts";
 const DEFAULTS = { category: "misc", credentialProperty: "api_token" };
 
 function convert(version: string, paths: JsonObject, more: JsonObject = {}): readonly Operation[] {
-  return operationsOf(parseDocument(JSON.stringify({ openapi: version, paths, ...more })), DEFAULTS);
+  return operationsOf(parseOpenApi(JSON.stringify({ openapi: version, paths, ...more })), DEFAULTS);
 }
 
 /** The converted form of a schema: as a query parameter's. */

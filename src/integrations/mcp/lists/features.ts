@@ -9,7 +9,7 @@ import { readFeatureListing } from "./read-feature-listing.ts";
 import type { Requester } from "../sessions/request.ts";
 import type { UpstreamSessions } from "../sessions/sessions.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
-import type { Watcher } from "../sessions/watch-upstream.ts";
+import type { UpstreamWatcher } from "../sessions/watch-upstream.ts";
 
 const INTERNAL_ERROR = -32603;
 
@@ -18,7 +18,7 @@ export interface FeaturesDeps {
   readonly sessions: UpstreamSessions;
   readonly requester: Requester;
   readonly levels: LogLevels;
-  readonly watcher: Watcher;
+  readonly watcher: UpstreamWatcher;
   readonly listStreams: ListStreams;
   readonly log: Logger;
   /** For one question or survey, in milliseconds. */

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { LOG_LEVELS, type LogLevel } from "../../relay.ts";
+import { LOG_LEVELS, type McpLogLevel } from "../../relay.ts";
 import type { CallOptions } from "../../target.ts";
 import type { Requester } from "./request.ts";
 import type { UpstreamSession } from "./session.ts";
@@ -16,9 +16,9 @@ const TIMEOUT_MS = 5_000;
 
 /** Levels by session, forgotten with it. */
 export function createLogLevels({ requester, log }: { requester: Requester; log: Logger }): LogLevels {
-  const requested = new WeakMap<UpstreamSession, { readonly level: LogLevel; readonly done: Promise<void> }>();
+  const requested = new WeakMap<UpstreamSession, { readonly level: McpLogLevel; readonly done: Promise<void> }>();
 
-  async function setLevel(session: UpstreamSession, level: LogLevel): Promise<void> {
+  async function setLevel(session: UpstreamSession, level: McpLogLevel): Promise<void> {
     const deadlineMs = performance.now() + TIMEOUT_MS;
     try {
       await requester.request(session, { method: "logging/setLevel", params: { level }, deadlineMs });

@@ -4,8 +4,8 @@ import {
   CLIENT_INFO,
   createUninitializedSession,
   createSession,
-  LEGACY_VERSIONS,
-  MODERN_VERSION,
+  LEGACY_REVISIONS,
+  MODERN_REVISION,
   type UpstreamSession,
 } from "./session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
@@ -38,12 +38,12 @@ async function initialize(
 ): Promise<UpstreamSession> {
   const { result, sessionId } = await requester.request(createUninitializedSession(endpoint), {
     method: "initialize",
-    params: { protocolVersion: LEGACY_VERSIONS[0], capabilities: {}, clientInfo: CLIENT_INFO },
+    params: { protocolVersion: LEGACY_REVISIONS[0], capabilities: {}, clientInfo: CLIENT_INFO },
     deadlineMs,
     signal,
   });
   const answered = result.protocolVersion;
-  const protocolVersion = LEGACY_VERSIONS.find((version) => version === answered);
+  const protocolVersion = LEGACY_REVISIONS.find((version) => version === answered);
   if (protocolVersion === undefined) {
     const named = typeof answered === "string" ? quote(answered, endpoint) : "none";
     throw new UpstreamFailure(
@@ -69,12 +69,12 @@ async function discover(
   deadlineMs: number,
   signal?: AbortSignal,
 ): Promise<UpstreamSession | undefined> {
-  const agreed = { revision: "modern", protocolVersion: MODERN_VERSION, id: undefined } as const;
+  const agreed = { revision: "modern", protocolVersion: MODERN_REVISION, id: undefined } as const;
   const asking = createSession(endpoint, agreed);
   try {
     const { result } = await requester.request(asking, { method: "server/discover", params: {}, deadlineMs, signal });
     const versions = result.supportedVersions;
-    const isSupported = Array.isArray(versions) && versions.includes(MODERN_VERSION);
+    const isSupported = Array.isArray(versions) && versions.includes(MODERN_REVISION);
     return isSupported ? createSession(endpoint, agreed, result) : undefined;
   } catch (error) {
     if (error instanceof UpstreamFailure && error.kind === "unauthorized") throw error;

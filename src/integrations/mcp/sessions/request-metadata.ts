@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import type { Relay } from "../../relay.ts";
-import { CLIENT_INFO, MODERN_VERSION } from "./session.ts";
+import { CLIENT_INFO, MODERN_REVISION } from "./session.ts";
 
 /** What every request of the 2026-07-28 revision says of itself in `params._meta`. */
 const REQUEST_META: JsonObject = {
-  "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+  "io.modelcontextprotocol/protocolVersion": MODERN_REVISION,
   "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
   "io.modelcontextprotocol/clientCapabilities": {},
 };

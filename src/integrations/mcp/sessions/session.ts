@@ -20,10 +20,10 @@ export interface UpstreamSession {
 }
 
 /** Revisions with a handshake, the newest first: what we offer, and what we accept. */
-export const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
+export const LEGACY_REVISIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 
 /** The revision without a handshake that we speak. */
-export const MODERN_VERSION = "2026-07-28";
+export const MODERN_REVISION = "2026-07-28";
 
 /** Who we say we are. */
 export const CLIENT_INFO = { name: "patchbay", title: "Patchbay", version: "0.1.0" };

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import type { UpstreamNotification } from "../../features.ts";
-import { LOG_LEVELS, type LogLevel, type Relay } from "../../relay.ts";
+import { LOG_LEVELS, type McpLogLevel, type Relay } from "../../relay.ts";
 import { isResponse, messagesIn } from "./json-rpc.ts";
 import type { UpstreamSession } from "./session.ts";
 
@@ -93,7 +93,7 @@ function notificationOf(method: string, { uri }: JsonObject): UpstreamNotificati
 }
 
 /** A session is shared: its upstream may speak for another caller who wants to hear more. */
-function isSevereEnough(level: JsonValue | undefined, wanted: LogLevel | undefined): boolean {
+function isSevereEnough(level: JsonValue | undefined, wanted: McpLogLevel | undefined): boolean {
   const severity = LOG_LEVELS.findIndex((known) => known === level);
   return severity >= (wanted === undefined ? 0 : LOG_LEVELS.indexOf(wanted));
 }

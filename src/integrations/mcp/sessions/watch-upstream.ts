@@ -39,7 +39,7 @@ interface Watch {
 }
 
 /** Hears what upstreams say outside any request, until told to stop. Never throws. */
-export interface Watcher {
+export interface UpstreamWatcher {
   /** Changes of these resources. */
   watchResources(
     target: Target,
@@ -54,7 +54,7 @@ export interface Watcher {
  * Hears what upstreams say outside any request, each over a stream of its own. A server without such streams is asked again
  * ever more rarely, and where too many streams go to one place, further ones wait for their turn.
  */
-export function createWatcher(deps: UpstreamWatchDeps): Watcher {
+export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher {
   const openByOrigin = new Map<string, number>();
 
   async function attempt(watch: Watch): Promise<void> {

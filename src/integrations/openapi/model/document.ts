@@ -20,7 +20,7 @@ export class OpenApiError extends Error {
 }
 
 /** Reads YAML or JSON text as an OpenAPI 3.0, 3.1 or 3.2 document. Throws OpenApiError. */
-export function parseDocument(text: string): OpenApiDocument {
+export function parseOpenApi(text: string): OpenApiDocument {
   return asDocument(parseRoot(text));
 }
 
@@ -106,6 +106,6 @@ export function arrayOf(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /** The value as a string, or undefined. */
-export function textOf(value: JsonValue | undefined): string | undefined {
+export function stringOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

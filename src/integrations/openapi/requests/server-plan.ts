@@ -1,15 +1,15 @@
 import type { JsonValue } from "../../../json.ts";
-import { arrayOf, objectOf, OpenApiError, textOf } from "../model/document.ts";
+import { arrayOf, objectOf, OpenApiError, stringOf } from "../model/document.ts";
 import { MAX_SERVER_URL_LENGTH, type ServerPlan } from "../model/operation.ts";
 
 /** The first of a document's servers, with the defaults of its variables; one that is relative where there is none. */
 export function serverOf(servers: JsonValue | undefined): ServerPlan {
   const server = objectOf(arrayOf(servers)[0]);
   const defaults = Object.entries(objectOf(server.variables)).flatMap(([name, variable]): [string, string][] => {
-    const value = textOf(objectOf(variable).default);
+    const value = stringOf(objectOf(variable).default);
     return value === undefined ? [] : [[name, bounded(value)]];
   });
-  return { url: bounded(textOf(server.url) ?? "/"), defaults: new Map(defaults) };
+  return { url: bounded(stringOf(server.url) ?? "/"), defaults: new Map(defaults) };
 }
 
 function bounded(url: string): string {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from "../../../json.ts";
 import { errorResult, type CallResult } from "../../tool.ts";
 import { decode } from "./answer-content.ts";
-import { arrayOf, objectOf, OpenApiError, textOf } from "../model/document.ts";
+import { arrayOf, objectOf, OpenApiError, stringOf } from "../model/document.ts";
 import type { UpstreamAnswer } from "../../upstream-exchange.ts";
 import type { Scrubber } from "../../scrub.ts";
 import { clip } from "../../clip.ts";
@@ -31,12 +31,12 @@ export function errorAnswersOf(value: JsonValue | undefined): ErrorAnswers | und
   if (value === undefined) return undefined;
   const { pointer, equals, code, details, statuses } = objectOf(value);
   const places = [pointer, code, ...arrayOf(details)];
-  if (equals === undefined || !places.every((place) => textOf(place)?.startsWith("/") === true))
+  if (equals === undefined || !places.every((place) => stringOf(place)?.startsWith("/") === true))
     throw new OpenApiError('needs JSON Pointers "pointer" and "code", and "equals", in "error_answers"');
   return {
-    pointer: textOf(pointer) ?? "",
+    pointer: stringOf(pointer) ?? "",
     equals,
-    code: textOf(code) ?? "",
+    code: stringOf(code) ?? "",
     details: arrayOf(details).filter((place) => typeof place === "string"),
     statuses: new Map(Object.entries(objectOf(statuses)).map(([word, status]) => [word, Number(status)])),
   };

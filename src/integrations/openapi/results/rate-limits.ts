@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../../json.ts";
 import type { UpstreamRateLimit } from "../../upstream-rate-limiter.ts";
-import { arrayOf, objectOf, OpenApiError, textOf } from "../model/document.ts";
+import { arrayOf, objectOf, OpenApiError, stringOf } from "../model/document.ts";
 
 /** The largest count of a limit: the time of every request in the window is remembered. */
 const MAX_REQUESTS = 2_000;
@@ -20,7 +20,7 @@ export function rateLimitsOf(value: JsonValue | undefined, scope: string): reado
       throw new OpenApiError(
         `needs "requests" from 1 to ${MAX_REQUESTS} and "seconds" up to ${MAX_SECONDS} in "x-patchbay-rate-limits"`,
       );
-    return { id: `${scope}#${index}`, requests, windowMs: seconds * 1_000, per: textOf(per) };
+    return { id: `${scope}#${index}`, requests, windowMs: seconds * 1_000, per: stringOf(per) };
   });
 }
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "../model/document.ts";
+import { arrayOf, followReference, objectOf, stringOf, type OpenApiDocument } from "../model/document.ts";
 import { essenceOf, isJsonType, isTextType } from "../model/media-type.ts";
 import type { BodyPlan, FieldPlan } from "../model/operation.ts";
 import type { SchemaConverter } from "./schema.ts";
@@ -58,7 +58,7 @@ export function bodyInputOf(
   const object = kind === "json" || kind === "form" || kind === "multipart" ? flatten(document, schema) : undefined;
   const isRequired = request.required === true;
   if (object === undefined || (kind === "json" && Object.keys(object.properties).some((name) => names.isTaken(name)))) {
-    return wholeBody(converter, chosen, schema, isRequired, textOf(request.description), names);
+    return wholeBody(converter, chosen, schema, isRequired, stringOf(request.description), names);
   }
   const encodings = objectOf(media.encoding);
   const fields = new Map<string, FieldPlan>();
@@ -170,13 +170,13 @@ function isOnlyRequired(choice: JsonValue): boolean {
 }
 
 function fieldOf(name: string, encoding: JsonObject, isFile: boolean): FieldPlan {
-  const style = textOf(encoding.style) ?? "form";
+  const style = stringOf(encoding.style) ?? "form";
   const explode = encoding.explode;
   return {
     name,
     style,
     explode: typeof explode === "boolean" ? explode : style === "form",
-    contentType: textOf(encoding.contentType)?.split(",", 1)[0]?.trim(),
+    contentType: stringOf(encoding.contentType)?.split(",", 1)[0]?.trim(),
     isFile,
   };
 }
@@ -191,7 +191,7 @@ function isFileSchema(document: OpenApiDocument, schema: JsonObject): boolean {
 }
 
 function fileSchema(document: OpenApiDocument, schema: JsonObject): JsonObject {
-  const description = textOf(schema.description);
+  const description = stringOf(schema.description);
   if (schema.type === "array")
     return { type: "array", items: fileSchema(document, followReference(document, schema.items)) };
   return description === undefined

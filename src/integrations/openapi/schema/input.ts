@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { arrayOf, followReference, objectOf, textOf, type OpenApiDocument } from "../model/document.ts";
+import { arrayOf, followReference, objectOf, stringOf, type OpenApiDocument } from "../model/document.ts";
 import { bodyInputOf, type BodyInput } from "./input-body.ts";
 import type { BodyPlan, ParameterPlan } from "../model/operation.ts";
 import type { SchemaConverter } from "./schema.ts";
@@ -44,7 +44,7 @@ export function inputOf(
   const required: string[] = [];
   const parameters = parametersOf(document, [...inPath(path), ...shared], operation).map(
     ({ parameter, location }): ParameterPlan => {
-      const name = textOf(parameter.name) ?? "";
+      const name = stringOf(parameter.name) ?? "";
       const constant = parameter.required === true ? objectOf(parameter.schema).const : undefined;
       const property = constant === undefined ? takeName(names, name, location) : name;
       const [contentType, content] = Object.entries(objectOf(parameter.content))[0] ?? [];
@@ -53,7 +53,7 @@ export function inputOf(
         properties.push([property, described(schema, parameter)]);
         if (parameter.required === true || location === "path") required.push(property);
       }
-      const style = textOf(parameter.style) ?? (location === "query" || location === "cookie" ? "form" : "simple");
+      const style = stringOf(parameter.style) ?? (location === "query" || location === "cookie" ? "form" : "simple");
       const explode = parameter.explode;
       return {
         property,
@@ -115,7 +115,7 @@ function parametersOf(
   const found = new Map<string, FoundParameter>();
   for (const value of [...shared, ...arrayOf(operation.parameters)]) {
     const parameter = followReference(document, value);
-    const name = textOf(parameter.name);
+    const name = stringOf(parameter.name);
     const location = LOCATIONS.find((word) => word === parameter.in);
     if (name === undefined || location === undefined) continue;
     if (location === "header" && OWN_HEADERS.has(name.toLowerCase())) continue;
@@ -143,10 +143,10 @@ function takeName(taken: Set<string>, name: string, location: string): string {
 
 /** The schema with what the parameter says about it: its description, its example, that it is deprecated. */
 function described(schema: JsonValue, parameter: JsonObject): JsonValue {
-  const description = textOf(parameter.description);
+  const description = stringOf(parameter.description);
   const deprecated = parameter.deprecated === true ? "Deprecated. " : "";
   if (!isJsonObject(schema) || (description === undefined && deprecated === "")) return schema;
-  const text = `${deprecated}${description ?? textOf(schema.description) ?? ""}`.trim();
+  const text = `${deprecated}${description ?? stringOf(schema.description) ?? ""}`.trim();
   // Draft 7 ignores what stands beside a reference.
   return "$ref" in schema ? { description: text, allOf: [schema] } : { ...schema, description: text };
 }

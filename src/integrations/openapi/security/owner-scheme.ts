@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../json.ts";
-import { followReference, objectOf, OpenApiError, textOf, type OpenApiDocument } from "../model/document.ts";
+import { followReference, objectOf, OpenApiError, stringOf, type OpenApiDocument } from "../model/document.ts";
 import type { ServerPlan } from "../model/operation.ts";
 import { serverOf } from "../requests/server-plan.ts";
 
@@ -54,12 +54,12 @@ function readOwnerScheme(document: OpenApiDocument, scheme: JsonObject): OwnerSc
   const said = objectOf(scheme["x-patchbay-authorization"]);
   const { defaults } = serverOf(document.root.servers);
   const plan = (url: string): ServerPlan => ({ url, defaults });
-  const [authorizationUrl, tokenUrl] = [textOf(flow.authorizationUrl), textOf(flow.tokenUrl)];
+  const [authorizationUrl, tokenUrl] = [stringOf(flow.authorizationUrl), stringOf(flow.tokenUrl)];
   if (scheme.type !== "oauth2" || authorizationUrl === undefined || tokenUrl === undefined)
     throw new OpenApiError(
       'has "x-patchbay-authorization" in a scheme without an authorization code or client credentials flow',
     );
-  const revocationUrl = textOf(said.revocation_url);
+  const revocationUrl = stringOf(said.revocation_url);
   const parameters = Object.entries(objectOf(said.parameters)).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string",
   );
@@ -75,7 +75,7 @@ function readOwnerScheme(document: OpenApiDocument, scheme: JsonObject): OwnerSc
 
 function readClientScheme(document: OpenApiDocument, scheme: JsonObject): ClientScheme {
   const flow = objectOf(objectOf(scheme.flows).clientCredentials);
-  const tokenUrl = textOf(flow.tokenUrl);
+  const tokenUrl = stringOf(flow.tokenUrl);
   if (scheme.type !== "oauth2" || tokenUrl === undefined)
     throw new OpenApiError('has "x-patchbay-authorization" in a client credentials flow without a "tokenUrl"');
   return {

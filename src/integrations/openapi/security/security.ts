@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { arrayOf, followReference, objectOf, OpenApiError, textOf, type OpenApiDocument } from "../model/document.ts";
+import { arrayOf, followReference, objectOf, OpenApiError, stringOf, type OpenApiDocument } from "../model/document.ts";
 import type { CredentialPlan, OAuthScheme, ServerPlan } from "../model/operation.ts";
 import { serverOf } from "../requests/server-plan.ts";
 
@@ -64,26 +64,26 @@ function credentialOf(
 ): CredentialPlan | undefined {
   const sent = objectOf(scheme["x-patchbay-credential"]);
   const credential = credentialProperty === undefined ? undefined : `{${credentialProperty}}`;
-  const or = (value: JsonValue | undefined): string | undefined => textOf(value) ?? credential;
+  const or = (value: JsonValue | undefined): string | undefined => stringOf(value) ?? credential;
   switch (scheme.type) {
     case "apiKey": {
       const value = or(sent.value);
       const place = scheme.in;
-      const name = textOf(scheme.name);
+      const name = stringOf(scheme.name);
       if (value === undefined || name === undefined) return undefined;
       return place === "header" || place === "query" || place === "cookie" ? { kind: place, name, value } : undefined;
     }
     case "http": {
-      const word = textOf(scheme.scheme)?.toLowerCase();
+      const word = stringOf(scheme.scheme)?.toLowerCase();
       if (word === "bearer") return bearer(or(sent.token));
       if (word !== "basic") return undefined;
       const username = or(sent.username);
-      return username === undefined ? undefined : { kind: "basic", username, password: textOf(sent.password) ?? "" };
+      return username === undefined ? undefined : { kind: "basic", username, password: stringOf(sent.password) ?? "" };
     }
     case "oauth2":
     case "openIdConnect": {
-      const tokenUrl = textOf(objectOf(objectOf(scheme.flows).clientCredentials).tokenUrl);
-      const clientId = textOf(sent.client_id);
+      const tokenUrl = stringOf(objectOf(objectOf(scheme.flows).clientCredentials).tokenUrl);
+      const clientId = stringOf(sent.client_id);
       if (clientId === undefined) return bearer(or(sent.token), { tokenUrl });
       const clientSecret = or(sent.client_secret);
       if (tokenUrl === undefined || clientSecret === undefined)
@@ -93,7 +93,7 @@ function credentialOf(
         server: tokenServer(document, tokenUrl),
         clientId,
         clientSecret,
-        scope: textOf(sent.scope),
+        scope: stringOf(sent.scope),
         authentication: sent.authentication === "post" ? "post" : "basic",
       };
     }
