@@ -20,7 +20,7 @@ const URL_OF_SOME_SERVER = "https://mcp.example.com/mcp";
 
 const good = { server_type: "mcp", configuration: { url: URL_OF_SOME_SERVER } };
 
-/** Texts that are no JSON object, with what the refusal says. */
+/** Bodies that are not a JSON object, with the error text. */
 const NO_OBJECT: readonly [string, string | Uint8Array][] = [
   ["nothing", ""],
   ["a half object", '{"server_type":'],
@@ -55,7 +55,7 @@ describe.each(NO_OBJECT)("a body that is %s", (_, body) => {
     ));
 });
 
-/** Values of a wrong type, by field of a create and of an update. */
+/** Values of a wrong type, by field of creations and updates. */
 const WRONG_CREATE: readonly [string, JsonObject | string][] = [
   ["server_type", { ...good, server_type: 7 }],
   ["server_type", { ...good, server_type: ["mcp"] }],
@@ -137,7 +137,7 @@ const WRONG_CREATE: readonly [string, JsonObject | string][] = [
   ["32 levels", nested(100_000)],
 ];
 
-test.each(WRONG_CREATE)("a create is refused with a word about %s: %j", async (word, body) => {
+test.each(WRONG_CREATE)("rejects a creation and names the problem for %s: %j", async (word, body) => {
   await target.refuses({ method: "POST", path: COLLECTION, ...jsonBody(body) }, 400, new RegExp(word));
 });
 
@@ -182,11 +182,11 @@ const WRONG_UPDATE: readonly [string, JsonObject | string][] = [
   ["32 levels", `{"config":${nested(60)}}`],
 ];
 
-test.each(WRONG_UPDATE)("an update is refused with a word about %s: %j", async (word, body) => {
+test.each(WRONG_UPDATE)("rejects an update and names the problem for %s: %j", async (word, body) => {
   await target.refuses({ method: "PUT", path: `${COLLECTION}/${target.id}`, ...jsonBody(body) }, 400, new RegExp(word));
 });
 
-/** What Connect must refuse as well; unknown fields it ignores by DESIGN §6. */
+/** Values that Connect rejects as well; it ignores unknown fields (DESIGN §6). */
 const WRONG_CONNECT: readonly [string, JsonObject | string][] = [
   ["a name of a wrong type", { ...good, name: 7 }],
   ["a missing server_type", { configuration: good.configuration }],
@@ -207,7 +207,7 @@ const WRONG_CONNECT: readonly [string, JsonObject | string][] = [
   ["a private address", { ...good, configuration: { url: "http://192.168.0.1/mcp" } }],
 ];
 
-test.each(WRONG_CONNECT)("a create over Connect is refused for %s", async (_, body) => {
+test.each(WRONG_CONNECT)("rejects a creation over Connect with %s", async (_, body) => {
   await target.refusesConnect({ method: "POST", path: CREATE, ...jsonBody(body) }, 400, "invalid_argument");
 });
 
@@ -217,7 +217,7 @@ test.each([
   ["a field mask that names nothing of ours", { name: "Renamed", update_mask: "createdAt" }],
   ["a field mask that names what is not supplied", { update_mask: "name" }],
   ["an unknown access_type", { access_type: "all" }],
-])("an update over Connect is refused for %s", async (_, body) => {
+])("rejects an update over Connect with %s", async (_, body) => {
   await target.refusesConnect(
     { method: "POST", path: UPDATE, ...jsonBody({ ...body, server_id: target.id } as JsonObject) },
     400,
@@ -225,25 +225,25 @@ test.each([
   );
 });
 
-describe("sizes", () => {
+describe("size limits", () => {
   const big = (bytes: number): string => `{"server_type":"mcp","name":"${"n".repeat(bytes - 32)}"}`;
 
   test.each([
     ["over REST", COLLECTION, 413],
     ["over Connect", CREATE, 429],
-  ])("a body of more than 1 MiB is refused %s", async (_, path, status) => {
+  ])("reject a body of more than 1 MiB %s", async (_, path, status) => {
     const request = { method: "POST", path, ...jsonBody(big(1024 * 1024 + 100)) };
     if (status === 413) await target.refuses(request, 413, /larger than 1048576 bytes/);
     else await target.refusesConnect(request, 429, "resource_exhausted");
   });
 
-  test.each(["/mcp/initialize", "/mcp/tools/call"])("a body of more than 4 MiB is refused at %s", async (path) => {
+  test.each(["/mcp/initialize", "/mcp/tools/call"])("reject a body of more than 4 MiB at %s", async (path) => {
     const body = jsonBody(`{"name":"${"n".repeat(4 * 1024 * 1024)}"}`);
     const headers = [...(body.headers ?? []), "x-session-id", target.session];
     await target.refuses({ method: "POST", path, ...body, headers }, 413);
   });
 
-  test("a body of 2 MiB is taken by the runtime", async () => {
+  test("accept a body of 2 MiB in the runtime", async () => {
     const body = jsonBody({ name: "look_up", arguments: { text: "t".repeat(2 * 1024 * 1024) } });
     const headers = [...(body.headers ?? []), "x-session-id", target.session];
     const answer = await target.send({ method: "POST", path: "/mcp/tools/call", ...body, headers });
@@ -252,22 +252,22 @@ describe("sizes", () => {
 
   const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, 0x20));
 
-  test("a gzip bomb is refused over REST", async () => {
+  test("reject a gzip bomb over REST", async () => {
     const headers = ["content-type", "application/json", "content-encoding", "gzip"];
     await target.refuses({ method: "POST", path: COLLECTION, headers, body: bomb }, 413);
   });
 
-  test("a gzip bomb is refused over Connect", async () => {
+  test("reject a gzip bomb over Connect", async () => {
     const headers = ["content-type", "application/json", "content-encoding", "gzip"];
     await target.refusesConnect({ method: "POST", path: CREATE, headers, body: bomb }, 429, "resource_exhausted");
   });
 
-  test("what says gzip and is none is refused", async () => {
+  test("reject a body declared as gzip that is not gzip", async () => {
     const headers = ["content-type", "application/json", "content-encoding", "gzip"];
     await target.refuses({ method: "POST", path: COLLECTION, headers, body: "{}" }, 400, /gzip/);
   });
 
-  test("gzip as such is taken", async () => {
+  test("accept a gzip body", async () => {
     const headers = ["content-type", "application/json", "content-encoding", "gzip"];
     const answer = await target.send({
       method: "PUT",

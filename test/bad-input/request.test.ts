@@ -31,8 +31,8 @@ const NO_ID = [
   ],
 ].map((segment) => encodeURI(decodeURI(segment.replaceAll("%", "%25"))).replaceAll("%25", "%"));
 
-describe.each(NO_ID)("%s as an id", (segment) => {
-  test.each(["GET", "PUT", "DELETE"])("is not found by %s", async (method) => {
+describe.each(NO_ID)("the id %s", (segment) => {
+  test.each(["GET", "PUT", "DELETE"])("returns 404 for %s", async (method) => {
     const body = method === "PUT" ? jsonBody({ name: "Renamed" }) : {};
     await target.refuses(
       { method, path: `${COLLECTION}/${segment}`, ...body },
@@ -48,7 +48,7 @@ describe.each(NO_ID)("%s as an id", (segment) => {
     ));
 });
 
-test.each(["%00", "1%00", "%31%00"])("NUL in an id, %s, is an id that nothing has", (segment) =>
+test.each(["%00", "1%00", "%31%00"])("returns 404 for an id with NUL, %s", (segment) =>
   target.refuses(
     { method: "DELETE", path: `${COLLECTION}/${segment}` },
     404,
@@ -72,14 +72,14 @@ test.each([
   "/%2e%2e/%2e%2e/etc/passwd",
   "/patchbay.v1.ConnectionService/Nothing",
   "/patchbay.v1.Nothing/ListConnections",
-])("the path %s is not there", async (path) => {
+])("returns 404 for the path %s", async (path) => {
   const answer = await target.send({ method: "GET", path });
   expect([path, answer.status]).toEqual([path, 404]);
   expect(answer.json).toEqual({ detail: expect.any(String), code: expect.any(String) });
 });
 
 test.each([`${COLLECTION}/%ff`, `${COLLECTION}/%`, `${COLLECTION}/%zz`, `${COLLECTION}/%C0%AF`])(
-  "the broken encoding of %s is refused",
+  "rejects the invalid encoding of %s",
   async (path) => {
     const answer = await target.send({ method: "GET", path });
     expect([400, 404]).toContain(answer.status);
@@ -95,7 +95,7 @@ test.each([
   ["POST", `${COLLECTION}/1/tools`, "GET, HEAD, OPTIONS"],
   ["GET", "/mcp/initialize", "OPTIONS, POST"],
   ["PUT", "/mcp/tools/call", "OPTIONS, POST"],
-])("%s %s is a 405 that says what is allowed", async (method, path, allow) => {
+])("%s %s returns 405 with the allowed methods", async (method, path, allow) => {
   const answer = await target.send({ method, path });
   expect(answer.status).toBe(405);
   expect(String(answer.headers.allow).split(", ").toSorted()).toEqual(allow.split(", ").toSorted());
@@ -121,21 +121,21 @@ test.each([
   ["Limit=1", /Limit/],
   ["limit[]=1", /limit\[\]/],
   ["%ff=1", /query/],
-])("the query %s is refused", async (query, detail) => {
+])("rejects the query %s", async (query, detail) => {
   await target.refuses({ method: "GET", path: `${COLLECTION}?${query}` }, 400, detail);
 });
 
 test.each(["view=full", "view=", "view=DETAILED", "view=detailed&view=default"])(
-  "the query %s of a delete is refused and deletes nothing",
+  "rejects the query %s of a deletion and deletes nothing",
   (query) => target.refuses({ method: "DELETE", path: `${COLLECTION}/${target.id}?${query}` }, 400, /view/),
 );
 
-test("headers of more than 16 KiB are refused", async () => {
+test("rejects headers of more than 16 KiB", async () => {
   const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["x-long", "x".repeat(20_000)] });
   expect([answer.status, answer.json]).toEqual([431, { detail: expect.any(String), code: "HEADERS_TOO_LARGE" }]);
 });
 
-test("two Authorization headers are refused, whichever is right", async () => {
+test("rejects two Authorization headers, even if one is valid", async () => {
   for (const [first, second] of [
     [target.token, target.token],
     [target.token, "wrong"],
@@ -151,7 +151,7 @@ test("two Authorization headers are refused, whichever is right", async () => {
   }
 });
 
-test("an account has at most as many connections as it may", async () => {
+test("limits the number of connections of an account", async () => {
   const account = await target.accounts.create();
   const headers = ["authorization", `Bearer ${await account.token()}`, "content-type", "application/json"];
   const body = JSON.stringify({ server_type: "bamboohr", configuration: { company_domain: "acme" } });
@@ -183,7 +183,7 @@ describe("the runtime", () => {
     ["a lone surrogate in an argument", '{"name":"look_up","arguments":{"text":"\\ud800"}}'],
     ["a __proto__ argument", '{"name":"look_up","arguments":{"__proto__":{}}}'],
     ["100 levels", `{"name":"look_up","arguments":{"text":${"[".repeat(100)}${"]".repeat(100)}}}`],
-  ])("refuses a call with %s", (_, body) => target.refuses(call(body), 400));
+  ])("rejects a call with %s", (_, body) => target.refuses(call(body), 400));
 
   test.each([
     ["no session", [], 400],
@@ -192,7 +192,7 @@ describe("the runtime", () => {
     ["two sessions", ["x-session-id", "A".repeat(32), "x-session-id", "B".repeat(32)], 404],
     ["a session of 4,000 characters", ["x-session-id", "A".repeat(4000)], 404],
     ["SQL for a session", ["x-session-id", "' or ''='"], 404],
-  ])("refuses a call with %s", (_, session, status) => target.refuses(call('{"name":"look_up"}', session), status));
+  ])("rejects a call with %s", (_, session, status) => target.refuses(call('{"name":"look_up"}', session), status));
 });
 
 describe("content types", () => {
@@ -204,23 +204,23 @@ describe("content types", () => {
     "application/json; charset=utf-16",
     "application/jsonp",
     "",
-  ])("a body of type %j is a 415", async (type) => {
+  ])("return 415 for a body of type %j", async (type) => {
     const headers = type === "" ? [] : ["content-type", type];
     await target.refuses({ method: "POST", path: COLLECTION, headers, body: "{}" }, 415, /application\/json/);
   });
 
-  test("an unknown encoding is a 415", async () => {
+  test("return 415 for an unknown encoding", async () => {
     const headers = ["content-type", "application/json", "content-encoding", "br"];
     await target.refuses({ method: "POST", path: COLLECTION, headers, body: "{}" }, 415);
   });
 
-  test("a content type without a body is ignored", async () => {
+  test("are ignored without a body", async () => {
     const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["content-type", "text/plain"] });
     expect(answer.status).toBe(200);
   });
 });
 
-test("after all of this the service answers as before", async () => {
+test("the service still responds normally after all bad requests", async () => {
   const answer = await target.send({ method: "GET", path: `${COLLECTION}/${target.id}` });
   expect([answer.status, answer.json]).toEqual([
     200,

@@ -8,28 +8,26 @@ import { type Service, startService } from "../support/service.ts";
 import { startUpstream } from "../support/upstream.ts";
 import { until } from "../support/until.ts";
 
-/** A service with one verified connection and an open session, to be sent what it must refuse. */
+/** A service with one verified connection and an open session, as the target of invalid requests. */
 export interface Target {
   readonly service: Service;
   readonly accounts: TestAccounts;
   readonly account: TestAccount;
   readonly token: string;
-  /** The connection's number. */
   readonly id: string;
   readonly session: string;
-  /** Sends a request with the owner's token, unless it brings its own Authorization. */
+  /** Sends a request with the owner's token, unless it has its own Authorization header. */
   send(request: RawRequest): Promise<RawAnswer>;
-  /** Sends a request and checks that it is refused with this status, a `{detail}` and nothing changed anywhere. */
+  /** Sends a request and checks the status, the `{detail}`, and that no data changed. */
   refuses(request: RawRequest, status: number, detail?: RegExp): Promise<void>;
-  /** The same for Connect, whose errors are `{code, message}`. */
+  /** Does the same for Connect, whose errors are `{code, message}`. */
   refusesConnect(request: RawRequest, status: number, code: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Most connections of an account here, so that the limit can be met. */
+/** A low limit of connections per account, so that a test can reach it. */
 export const MAX_CONNECTIONS = 3;
 
-/** Starts the service and what it needs. */
 export async function startTarget(): Promise<Target> {
   const database = await createTestDatabase();
   const upstream = await startUpstream();
@@ -66,7 +64,7 @@ export async function startTarget(): Promise<Target> {
       headers: isOwn ? headers : ["authorization", `Bearer ${token}`, ...headers],
     });
   };
-  /** A fingerprint of every row of every table of ours, but for last uses, which are noted now and then. */
+  /** A digest of every row of every table, except for the times of last use. */
   const everything = async (): Promise<readonly Record<string, unknown>[]> => {
     const tables = await accounts.query(
       "select tablename from pg_tables where schemaname = 'public' order by tablename",
@@ -105,7 +103,6 @@ export async function startTarget(): Promise<Target> {
   };
 }
 
-/** JSON with headers that say so. */
 export function jsonBody(value: JsonValue | string): Pick<RawRequest, "headers" | "body"> {
   return {
     headers: ["content-type", "application/json"],
@@ -113,7 +110,7 @@ export function jsonBody(value: JsonValue | string): Pick<RawRequest, "headers" 
   };
 }
 
-/** An object nested so many levels deep, as text. */
+/** Returns an object of this nesting depth as JSON text. */
 export function nested(levels: number): string {
   return '{"a":'.repeat(levels - 1) + "{}" + "}".repeat(levels - 1);
 }

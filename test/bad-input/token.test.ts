@@ -43,7 +43,7 @@ async function claims(): Promise<JWTPayload> {
 const forge = (changed: Readonly<Record<string, unknown>>, header = {}): Promise<string> =>
   target.accounts.forge(target.account, changed, header);
 
-test("a token forged with the service's own key is honoured, so what follows is refused for its fault alone", async () => {
+test("accepts a correct token signed with the service's key, so the following tokens fail only for their defect", async () => {
   const answer = await target.send({
     method: "GET",
     path: COLLECTION,
@@ -52,7 +52,7 @@ test("a token forged with the service's own key is honoured, so what follows is 
   expect(answer.status).toBe(200);
 });
 
-/** Tokens that look right and are not. */
+/** Tokens that look valid but are not. */
 const BAD: readonly [string, () => Promise<string>][] = [
   ["expired", () => forge({ iat: NOW - 7200, exp: NOW - 1 })],
   ["without an end", () => forge({ exp: undefined })],
@@ -115,7 +115,7 @@ function tamper(token: string): string {
   return [header, Buffer.from(JSON.stringify(changed)).toString("base64url"), signature].join(".");
 }
 
-test.each(BAD)("a token %s is refused on every face", async (name, make) => {
+test.each(BAD)("refuses a token %s over every protocol", async (name, make) => {
   const authorization = `Bearer ${await make()}`;
   await target.refuses(
     { method: "DELETE", path: `${COLLECTION}/${target.id}`, headers: ["authorization", authorization] },
@@ -131,12 +131,12 @@ test.each(BAD)("a token %s is refused on every face", async (name, make) => {
   };
   await target.refusesConnect(rpc, 401, "unauthenticated");
   const initialize = await target.send({ method: "POST", path: "/mcp/initialize", headers, body: "{}" });
-  // A token for the runtime is right here, and only here.
+  // A runtime token is accepted here and nowhere else.
   expect(initialize.status).toBe(name === "for the runtime alone" ? 200 : 401);
 });
 
 test.each(["", "Bearer", "Bearer ", "Basic YTpi", "Token x", "bearer:x", "Bearer a b"])(
-  "the Authorization %j is refused",
+  "refuses the Authorization header %j",
   async (authorization) => {
     const answer = await target.send({ method: "GET", path: COLLECTION, headers: ["authorization", authorization] });
     expect(answer.status).toBe(401);
@@ -148,7 +148,7 @@ test.each(["", "Bearer", "Bearer ", "Basic YTpi", "Token x", "bearer:x", "Bearer
   },
 );
 
-test("a token in the query or a cookie counts for nothing", async () => {
+test("ignores a token in the query or in a cookie", async () => {
   const query = await sendRawRequest(target.service.url, {
     method: "GET",
     path: `${COLLECTION}?access_token=${target.token}`,
@@ -161,7 +161,7 @@ test("a token in the query or a cookie counts for nothing", async () => {
   expect([query.status, cookie.status]).toEqual([401, 401]);
 });
 
-test("credentials are decided on before the body is looked at", async () => {
+test("checks credentials before it reads the body", async () => {
   const answer = await sendRawRequest(target.service.url, {
     method: "POST",
     path: COLLECTION,

@@ -3,46 +3,46 @@ import { parse } from "yaml";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
 import { PROTOCOL_NAMES, type ProtocolName } from "../support/outcome.ts";
 
-/** A failure that a case expects: its kind and the sentence, word for word or as `/pattern/`. */
+/** An expected error: its kind and its message, exact or as `/pattern/`. */
 export interface ExpectedError {
   readonly kind: ErrorKind;
   readonly detail: string;
-  /** What programs tell it by. Undefined: any of the closed list. */
+  /** The reason code. Undefined accepts any known reason. */
   readonly reason: string | undefined;
 }
 
-/** Which token a call carries: none, or one with these scopes, bound to a connection where `bound` names one. */
+/** The token of a call: none, or one with these scopes, optionally bound to a connection. */
 export type TokenWish = "none" | { readonly scope: string | undefined; readonly bound: JsonValue | undefined };
 
-/** One call and what must come of it. Without `ok`, `has` and `error` it must succeed. */
+/** One call and its expected result. Without `ok`, `has` and `error` it must succeed. */
 export interface Step {
   readonly call: string;
   readonly input: JsonObject;
   readonly headers: JsonObject;
   readonly token: TokenWish;
-  /** The whole answer. */
+  /** The complete response. */
   readonly ok: JsonValue | undefined;
-  /** Part of the answer. */
+  /** A part of the response. */
   readonly has: JsonValue | undefined;
   readonly error: ExpectedError | undefined;
-  /** Repeats the call until the answer has this. */
+  /** Repeats the call until the response contains this. */
   readonly until: JsonValue | undefined;
-  /** Variables to set from the answer: by dotted path, or from a header over REST (`header etag`). */
+  /** Variables to set from the response: by dotted path, or from a header over REST (`header etag`). */
   readonly save: JsonObject;
   /** The HTTP status of success over REST. */
   readonly status: number;
-  /** Headers of the answer over REST. */
+  /** Response headers over REST. */
   readonly restHeaders: JsonObject;
 }
 
-/** A case: steps that lead to the call that it is about, that call, and what must hold afterwards. */
+/** A case: the setup steps, the tested call, and the checks after it. */
 export interface Case {
   readonly title: string;
   readonly steps: readonly Step[];
   readonly protocols: readonly ProtocolName[];
 }
 
-/** How each kind of failure looks: the HTTP status on REST, the code elsewhere (DESIGN §6 «Errors»). */
+/** The HTTP status over REST and the code over other protocols for each kind of error (DESIGN §6 «Errors»). */
 export const ERRORS = {
   invalid: [400, "invalid_argument"],
   unauthenticated: [401, "unauthenticated"],
@@ -55,16 +55,14 @@ export const ERRORS = {
   exhausted: [429, "resource_exhausted"],
 } as const;
 
-/** A kind of failure. */
 export type ErrorKind = keyof typeof ERRORS;
 
-/** The cases of one operation. */
 export interface CaseFile {
   readonly operation: string;
   readonly cases: readonly Case[];
 }
 
-/** Reads every file of cases in the folder. Fails for a key that means nothing: a check that is not made must not look like one. */
+/** Reads all case files. Throws for an unknown key, so that no check is skipped silently. */
 export function readCaseFiles(): readonly CaseFile[] {
   const folder = new URL("./", import.meta.url);
   return readdirSync(folder)
@@ -135,14 +133,15 @@ function readToken(value: JsonValue | undefined): TokenWish {
 function readError(error: JsonObject, title: string): ExpectedError {
   const { kind, detail, reason } = error;
   const known = Object.keys(ERRORS).find((each): each is ErrorKind => each === kind);
-  if (known === undefined || typeof detail !== "string") throw new Error(`"${title}" expects an error that is none`);
+  if (known === undefined || typeof detail !== "string")
+    throw new Error(`"${title}" expects an unknown kind of error or has no detail`);
   return { kind: known, detail, reason: typeof reason === "string" ? reason : undefined };
 }
 
 function only(value: unknown, keys: readonly string[], where: string): JsonObject {
   const found = object(value as JsonValue);
   const stranger = Object.keys(found).find((key) => !keys.includes(key));
-  if (stranger !== undefined) throw new Error(`"${where}" has the key ${stranger}, which means nothing`);
+  if (stranger !== undefined) throw new Error(`"${where}" has the unknown key ${stranger}`);
   return found;
 }
 

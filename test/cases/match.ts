@@ -1,18 +1,17 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
 
-/** Values that cases name: `${name}`. */
+/** The values of `${name}` in cases. */
 export type Variables = Map<string, JsonValue>;
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Puts variables in. A string that is nothing but a variable becomes its value with its type; `${name*255}` repeats a text. */
+/** Replaces variables. A string that is only a variable becomes its typed value; `${name*255}` repeats a text. */
 export function fill(value: JsonValue, variables: Variables): JsonValue {
   if (typeof value === "string") return fillText(value, variables);
   if (Array.isArray(value)) return value.map((item) => fill(item, variables));
   return isJsonObject(value) ? fillObject(value, variables) : value;
 }
 
-/** The same for an object. */
 export function fillObject(value: JsonObject, variables: Variables): JsonObject {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, variables)]));
 }
@@ -31,7 +30,6 @@ function variable(name: string, variables: Variables): JsonValue {
   return value;
 }
 
-/** What is at a dotted path. */
 export function at(value: JsonValue, path: string): JsonValue | undefined {
   return path.split(".").reduce<JsonValue | undefined>((found, key) => {
     if (Array.isArray(found)) return found[Number(key)];
@@ -40,8 +38,8 @@ export function at(value: JsonValue, path: string): JsonValue | undefined {
 }
 
 /**
- * The first difference between a value and what was wanted, or undefined. `$any`, `$string`, `$integer`, `$time` and
- * `/pattern/` stand for values; with `partly`, objects may have more keys than wanted.
+ * Returns the first difference between a value and the expected one, or undefined. `$any`, `$string`, `$integer`,
+ * `$time` and `/pattern/` match values. With `partly`, objects may have additional keys.
  */
 export function difference(
   wanted: JsonValue,
@@ -66,7 +64,6 @@ function first(differences: readonly (string | undefined)[]): string | undefined
   return differences.find((each) => each !== undefined);
 }
 
-/** Whether a value is what a word or a pattern stands for. */
 export function stands(wanted: string, found: JsonValue | undefined): boolean {
   switch (wanted) {
     case "$any":

@@ -8,8 +8,8 @@ import { type Case, ERRORS, type Step } from "./case.ts";
 import { at, difference, fill, fillObject, stands, type Variables } from "./match.ts";
 
 /**
- * Plays a case through one protocol as an account of its own. Throws with the first difference, among them another reason
- * than the protocol gave that played it before.
+ * Runs a case over one protocol with a new account. Throws at the first difference. All protocols must return the same
+ * reasons.
  */
 export async function play(
   played: Case,
@@ -106,7 +106,7 @@ function isReason(word: string): boolean {
   return ERROR_REASONS.some((reason) => reason === word);
 }
 
-/** Fails for a case that no operation of the contract is played in. */
+/** Throws if a step calls an operation that the contract does not have. */
 export function checkOperations({ steps }: Case): void {
   for (const { call } of steps) operationNamed(call);
 }

@@ -1,6 +1,5 @@
 import type { Language } from "./language.ts";
 
-/** Nothing to build. */
 export const CURL: Language = {
   name: "curl",
   needs: ["bash", "curl", "jq"],

@@ -9,17 +9,17 @@ interface Template {
   readonly plugins: readonly { readonly remote: string; readonly out: string }[];
 }
 
-/** What stands in for a remote plugin of `buf.gen.clients.yaml`, as Buf's configuration has it. */
+/** The local replacement of a remote plugin of `buf.gen.clients.yaml`, in Buf's configuration format. */
 export type LocalPlugins = Readonly<Record<string, object>>;
 
-/** Generates one language's code by `buf.gen.clients.yaml`, with local plugins and nothing else changed. */
+/** Generates the code of one language with `buf.gen.clients.yaml`, with local plugins in place of remote ones. */
 export async function generate(out: string, plugins: LocalPlugins, folder: string): Promise<void> {
   const template = parse(await readFile(join(PROJECT_FOLDER, "buf.gen.clients.yaml"), "utf8")) as Template;
   const local = template.plugins
     .filter((plugin) => plugin.out === out)
     .map(({ remote, ...rest }) => {
       if (plugins[remote] === undefined)
-        throw new Error(`buf.gen.clients.yaml has ${remote}; nothing stands in for it`);
+        throw new Error(`buf.gen.clients.yaml uses ${remote}, which has no local replacement`);
       return { ...plugins[remote], ...rest };
     });
   const buf = createRequire(import.meta.url).resolve("@bufbuild/buf/bin/buf");

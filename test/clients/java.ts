@@ -9,7 +9,7 @@ import { runTool } from "./run-tool.ts";
 const PROTOBUF = "4.33.0";
 const GRPC = "1.76.0";
 
-/** The compilers that come from Maven as programs, by the platforms that we run on. */
+/** The compilers published on Maven, by platform. */
 const PLATFORMS: Readonly<Record<string, string>> = { x64: "linux-x86_64", arm64: "linux-aarch_64" };
 
 function pom(platform: string): string {
@@ -34,7 +34,7 @@ ${library("io.grpc:grpc-netty-shaded", GRPC)}
 </dependencies></project>`;
 }
 
-/** protoc, its gRPC plugin and the libraries from Maven; compiled by javac alone. */
+/** Uses protoc, its gRPC plugin and the libraries from Maven, and compiles with javac only. */
 export const JAVA: Language = {
   name: "Java",
   needs: ["java", "javac", "mvn"],

@@ -1,21 +1,21 @@
-/** How a finished program is run. */
+/** How to run a compiled program. */
 export interface Program {
-  /** The file that it is made of. */
+  /** Its source file. */
   readonly example: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** What it prints; the story of `examples/` unless told. */
+  /** The expected output. Default: the output of all `examples/`. */
   readonly story?: RegExp;
-  /** The folder it runs in; the project's unless told. */
+  /** The working directory. Default: the project. */
   readonly folder?: string;
 }
 
-/** A language that has a client. */
+/** A language with a client. */
 export interface Language {
   readonly name: string;
-  /** The commands without which nothing can be built; one that is missing skips the language, by name. */
+  /** The commands required to build. The language is skipped by name if one is missing. */
   readonly needs: readonly string[];
-  /** Generates, installs and compiles in an empty folder what `examples/` needs. */
+  /** Generates, installs and compiles the code of `examples/` in an empty folder. */
   build(folder: string): Promise<readonly Program[]>;
 }

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { startEverythingServer } from "../integrations/mcp/everything-server.ts";
 import { startService } from "../support/service.ts";
 
-/** A service as `npm start` runs it, with an MCP server beside it that it may reach. */
+/** A service as `npm start` runs it, and an MCP server that it may call. */
 export interface LiveService {
-  /** What a newcomer has in the environment: a fresh account's client, and the two addresses. */
+  /** The environment of a new user: the client of a new account, and both addresses. */
   newcomer(): Promise<Readonly<Record<string, string>>>;
   stop(): Promise<void>;
 }
 
-/** Starts both, with an embedded database in a folder of its own. */
+/** Starts both, with an embedded database in its own folder. */
 export async function startLiveService(): Promise<LiveService> {
   const folder = await mkdtemp(join(tmpdir(), "patchbay-clients-"));
   const upstream = await startEverythingServer();

@@ -12,15 +12,13 @@ import { missing, runTool } from "./run-tool.ts";
 import { TYPESCRIPT } from "./typescript.ts";
 
 /**
- * Generates and compiles every language's client, and runs `examples/` with it against a live service: all of them have to
- * tell the same story. A language whose toolchain is not there is skipped, by name.
- *
- *     npm run test:clients            all languages
- *     npm run test:clients -- go java these
+ * Generates and compiles every language's client, and runs `examples/` against a live service. All examples must print
+ * the same output. A language without its toolchain is skipped by name. Usage: `npm run test:clients` for all
+ * languages, `npm run test:clients -- go java` for some.
  */
 const LANGUAGES: readonly Language[] = [TYPESCRIPT, CURL, BUF_CURL, GRPCURL, PYTHON, GO, JAVA];
 
-/** What every example prints. The reason of the error is the same word over every protocol. */
+/** The output of every example. The reason of the error is the same over every protocol. */
 const STORY = new RegExp(
   [
     "^created: Echo",
@@ -78,7 +76,7 @@ async function tell(
 ): Promise<void> {
   const surroundings = { env: { ...env, ...(await live.newcomer()) }, ...(folder !== undefined && { folder }) };
   const output = await runTool(command, args, surroundings);
-  if (!story.test(output)) throw new Error(`${example} tells another story:\n${output}`);
+  if (!story.test(output)) throw new Error(`${example} printed a different output:\n${output}`);
 }
 
 function sinceSeconds(startedAt: number): number {

@@ -2,7 +2,7 @@ import { delimiter, join } from "node:path";
 import type { Language } from "./language.ts";
 import { runTool } from "./run-tool.ts";
 
-/** What a generic client does that learns everything from the server's reflection, the details of an error included. */
+/** What a generic client learns from server reflection, including error details. */
 const STORY = new RegExp(
   [
     "^health: SERVING",
@@ -17,7 +17,7 @@ const STORY = new RegExp(
 
 const SHELL = ["bash", "curl", "jq"];
 
-/** Buf's client, which comes with the project. */
+/** Buf's client, a dependency of the project. */
 export const BUF_CURL: Language = {
   name: "buf-curl",
   needs: SHELL,
@@ -26,7 +26,7 @@ export const BUF_CURL: Language = {
   ],
 };
 
-/** gRPC's customary client, built from its source. */
+/** grpcurl, built from source. */
 export const GRPCURL: Language = {
   name: "grpcurl",
   needs: [...SHELL, "go"],

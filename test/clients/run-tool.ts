@@ -3,17 +3,16 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { PROJECT_FOLDER } from "../support/child-process.ts";
 
-/** No step of a build or a story takes longer, in milliseconds. */
+/** The time limit of one build or run step, in milliseconds. */
 const LIMIT_MS = 300_000;
 
-/** Where and with what a tool runs. */
 export interface Surroundings {
   readonly folder?: string;
-  /** On top of our own environment, which holds what the toolchains are set up with. */
+  /** Added to the current environment, which configures the toolchains. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a tool to its end and gives its standard output; fails with all that it wrote. */
+/** Runs a tool and returns its standard output. Throws with its full output if it fails. */
 export function runTool(command: string, args: readonly string[], surroundings: Surroundings = {}): Promise<string> {
   const { folder = PROJECT_FOLDER, env = {} } = surroundings;
   const options = { cwd: folder, env: { ...process.env, ...env }, timeout: LIMIT_MS, maxBuffer: 64 * 1024 * 1024 };
@@ -25,7 +24,7 @@ export function runTool(command: string, args: readonly string[], surroundings: 
   });
 }
 
-/** Those of the commands that PATH does not have. */
+/** Returns the commands that are not on PATH. */
 export function missing(commands: readonly string[]): readonly string[] {
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   return commands.filter((command) => !folders.some((folder) => isExecutable(join(folder, command))));

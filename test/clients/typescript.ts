@@ -12,14 +12,16 @@ function commandOf(name: string, path: string): string {
   return join(dirname(require.resolve(`${name}/package.json`)), path);
 }
 
-/** What every consumer's compiler may be set to: both ways to resolve, and the declarations checked too. */
+/** The compiler settings of consumers: both module resolutions, with declarations checked. */
 const COMPILER = ["--strict", "--exactOptionalPropertyTypes", "--noEmit", "--target", "es2022", "--types", "node"];
 const RESOLUTIONS = [
   ["--module", "nodenext", "--moduleResolution", "nodenext"],
   ["--module", "esnext", "--moduleResolution", "bundler"],
 ];
 
-/** The package as it is packed, its types looked at, installed into an empty project from the registry, and compiled against. */
+/**
+ * Packs the package, checks its types, installs it from the registry into an empty project, and compiles against it.
+ */
 export const TYPESCRIPT: Language = {
   name: "TypeScript",
   needs: ["npm"],

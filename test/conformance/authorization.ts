@@ -10,21 +10,21 @@ import { grantAccess } from "../support/grant-access.ts";
 import { createMasterKeys, startService } from "../support/service.ts";
 import { readScenarioResults, type ScenarioResult } from "./scenario-results.ts";
 
-/** How the suite for authorization servers ended. */
+/** The results of the suite for authorization servers. */
 export interface AuthorizationOutcome {
   readonly code: number | NodeJS.Signals;
   readonly output: string;
   readonly results: readonly ScenarioResult[];
-  /** Scenarios of which nothing was checked. */
+  /** Scenarios without a single check. */
   readonly missing: readonly string[];
 }
 
-/** What `conformance list --authorization` names. */
+/** The names printed by `conformance list --authorization`. */
 const SCENARIOS = ["authorization-server-metadata-endpoint", "authorization-code-grant"];
 
 /**
- * Runs the suite's scenarios for authorization servers: its client registers itself here, somebody logs in and allows it
- * what it asks for, and it gets its tokens for `/mcp`. `suite` is the suite's script.
+ * Runs the suite's scenarios for authorization servers: its client registers, a person logs in and consents, and the
+ * client gets tokens for `/mcp`. `suite` is the suite's script.
  */
 export async function runAuthorizationSuite(suite: string): Promise<AuthorizationOutcome> {
   const folder = await mkdtemp(join(tmpdir(), "patchbay-authorization-"));
@@ -46,7 +46,7 @@ export async function runAuthorizationSuite(suite: string): Promise<Authorizatio
       ready: /Waiting up to \d+ minutes for the authorization callback/,
     });
     const address = /^(https?:\/\/\S+\/oauth2\/authorize\?\S+)$/m.exec(child.output())?.[1];
-    if (address === undefined) throw new Error(`the suite names no address:\n${child.output()}`);
+    if (address === undefined) throw new Error(`the suite printed no address:\n${child.output()}`);
     const decider = { email: String(person["email"]), password: String(person["password"]) };
     await fetch(await grantAccess(createFormBrowser(service.url), new URL(address), decider));
     const code = await child.exited;

@@ -9,7 +9,7 @@ import type {
 
 /** One red pixel. */
 export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
-/** A WAV file without a sample. */
+/** A WAV file without samples. */
 export const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
 const NO_ARGUMENTS: Tool["inputSchema"] = { type: "object", properties: {} };
@@ -24,7 +24,7 @@ const ONE_TEXT = (name: string): Tool["inputSchema"] => ({
   required: [name],
 });
 
-/** The tools that the suite calls, and what they take. */
+/** The tools that the suite calls, with their input schemas. */
 export const TOOLS: readonly Tool[] = [
   tool("test_simple_text", "Answers with a text."),
   tool("test_image_content", "Answers with an image."),
@@ -78,7 +78,7 @@ const embedded = (uri: string, mimeType: string, text: string) =>
 const text = (words: string) => ({ type: "text", text: words }) as const;
 const image = { type: "image", data: PNG, mimeType: "image/png" } as const;
 
-/** The answers of tools that do nothing else than answer. */
+/** The results of tools that only return content. */
 export const ANSWERS: ReadonlyMap<string, CallToolResult> = new Map<string, CallToolResult>([
   ["test_simple_text", { content: [text("This is a simple text response for testing.")] }],
   ["test_image_content", { content: [image] }],
@@ -109,7 +109,7 @@ export const RESOURCES: readonly Resource[] = [
   { uri: "test://watched-resource", name: "Watched", description: "A text that may change.", mimeType: "text/plain" },
 ];
 
-/** What is at an address; undefined where nothing is. */
+/** Returns the resource at an address, or undefined. */
 export function readResource(uri: string): ReadResourceResult | undefined {
   const id = /^test:\/\/template\/([^/]+)\/data$/.exec(uri)?.[1];
   if (id !== undefined) {
@@ -128,7 +128,6 @@ export function readResource(uri: string): ReadResourceResult | undefined {
   }
 }
 
-/** The prompts. */
 export const PROMPTS: readonly Prompt[] = [
   { name: "test_simple_prompt", description: "Takes nothing." },
   {
@@ -147,7 +146,7 @@ export const PROMPTS: readonly Prompt[] = [
   { name: "test_prompt_with_image", description: "Holds an image." },
 ];
 
-/** A prompt filled in; undefined for one that there is not. */
+/** Returns a prompt with its arguments, or undefined for an unknown name. */
 export function getPrompt(name: string, args: Readonly<Record<string, string>> = {}): GetPromptResult | undefined {
   const user = (...contents: GetPromptResult["messages"][number]["content"][]): GetPromptResult => ({
     messages: contents.map((content) => ({ role: "user", content })),

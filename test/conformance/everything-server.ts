@@ -20,10 +20,10 @@ import {
 } from "@modelcontextprotocol/server";
 import { ANSWERS, getPrompt, PROMPTS, readResource, RESOURCES, TOOLS } from "./everything-content.ts";
 
-/** Which revisions an upstream speaks: those with sessions, 2026-07-28, or all. */
+/** The protocol revisions of an upstream: those with sessions, 2026-07-28, or all. */
 export type UpstreamEra = "legacy" | "modern" | "both";
 
-/** An MCP server made of the SDK, with everything that the conformance suite asks of a server. */
+/** An MCP server built with the SDK, with every feature that the conformance suite requires. */
 export interface EverythingServer {
   /** `host:port`. */
   readonly host: string;
@@ -33,7 +33,7 @@ export interface EverythingServer {
 
 const text = (words: string): CallToolResult => ({ content: [{ type: "text", text: words }] });
 
-/** What changes when a tool is called to change it; one server process has one list. */
+/** The tool list that tools can change. One server process has one list. */
 interface Lists {
   tools: number;
   prompts: number;
@@ -144,7 +144,7 @@ function createEverything(lists: Lists, changed: () => McpHttpHandler | undefine
         return text("Changed.");
       case "test_sampling": {
         const messages = [{ role: "user", content: { type: "text", text: String(args["prompt"]) } }] as const;
-        // The SDK's own helper asks on the stream of the session, where a client without one never hears it.
+        // The SDK's own helper sends on the session's stream, which a client without one never receives.
         const params = { messages: [...messages], maxTokens: 100 };
         const answer = await mcpReq.send({ method: "sampling/createMessage", params });
         return text(`LLM response: ${JSON.stringify(answer.content)}`);
@@ -176,7 +176,7 @@ function createEverything(lists: Lists, changed: () => McpHttpHandler | undefine
   return server;
 }
 
-/** Starts the server on a port of its own. */
+/** Starts the server on a free port. */
 export async function startEverythingServer(era: UpstreamEra): Promise<EverythingServer> {
   const lists: Lists = { tools: 0, prompts: 0 };
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();

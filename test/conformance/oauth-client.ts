@@ -12,9 +12,9 @@ import { refreshTokens } from "../../src/integrations/oauth/refresh-tokens.ts";
 import type { JsonObject } from "../../src/json.ts";
 
 /**
- * One journey as the client of `conformance client`: an owner authorises a connection with the server of the scenario, whose tools are
- * listed and called then; asked for more scopes, they authorise it once more. The guard is left out: it refuses loopback, on
- * which every server of the suite is.
+ * The client for `conformance client`: an owner authorizes a connection to the scenario's server, whose tools are then
+ * listed and called. If more scopes are required, the owner authorizes again. The address guard is omitted, because the
+ * suite's servers use loopback.
  */
 const PUBLIC_URL = process.env["PUBLIC_URL"] ?? "http://localhost:3000";
 const url = process.argv.at(-1) ?? "";
@@ -47,7 +47,7 @@ const target: Target = {
   },
 };
 
-/** What the owner does in a browser: the suite's login sends everybody back at once. */
+/** Acts as the owner's browser. The suite's login page redirects back immediately. */
 async function authorise(scope: string | undefined): Promise<() => Promise<IssuedTokens>> {
   const terms = await authorization.terms(target, scope, signal);
   const random = (): string => randomBytes(32).toString("base64url");
@@ -64,7 +64,7 @@ let refresh = await authorise(undefined);
 const tokens: GrantedTokens = {
   current: () => issued?.accessToken ?? "",
   renewed: async () => {
-    // What cannot be renewed the owner authorises again, wherever the server is authorised by then.
+    // If the tokens cannot be renewed, the owner authorizes the connection again.
     issued = await refresh().catch(async () => {
       refresh = await authorise(undefined);
       return issued;

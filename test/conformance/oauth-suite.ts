@@ -5,10 +5,13 @@ import { runChild } from "../support/child-process.ts";
 import type { AuthorizationOutcome } from "./authorization.ts";
 import { readScenarioResults } from "./scenario-results.ts";
 
-/** Scenarios without which the run says nothing. */
+/** The required scenarios. */
 const SCENARIOS = ["metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "scope-step-up"];
 
-/** Runs the suite's scenarios for clients that log in at MCP servers: `oauth-client.ts` is the client. `suite` is the suite's script. */
+/**
+ * Runs the suite's scenarios for clients that log in at MCP servers, with `oauth-client.ts` as the client. `suite` is
+ * the suite's script.
+ */
 export async function runOAuthClientSuite(suite: string): Promise<AuthorizationOutcome> {
   const folder = await mkdtemp(join(tmpdir(), "patchbay-oauth-client-"));
   const here = new URL(".", import.meta.url).pathname;

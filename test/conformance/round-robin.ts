@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createServer, request as sendRequest, type IncomingMessage, type ServerResponse } from "node:http";
 
-/** A stand-in for a load balancer: hands each request to the next replica, with a token that the suite cannot send. */
+/** A load balancer that passes requests to the replicas in turn and adds a token, which the suite cannot send. */
 export interface RoundRobin {
   readonly port: number;
   close(): void;
 }
 
-/** Listens on `localhost`. The client's Host stays as it is. */
+/** Listens on `localhost`. Keeps the client's Host header. */
 export async function startRoundRobin(options: {
   readonly port: number;
   readonly targets: readonly string[];

@@ -18,14 +18,13 @@ import { startRoundRobin } from "./round-robin.ts";
 import { readScenarioResults, type ScenarioResult } from "./scenario-results.ts";
 
 /**
- * Runs MCP's own conformance suite against two replicas behind a round robin, with a server of the SDK behind them as a
- * connection, its part for authorization servers against one, and its part for clients that log in. Fails on the suite's exit code, on a scenario that is missing, and on one that nothing was checked of.
- *
- *     npm run conformance            writes test/conformance/summary.md
- *     npm run conformance -- --check leaves the summary alone
+ * Runs MCP's conformance suite against two replicas behind a round robin, with an SDK server as a connection; its part
+ * for authorization servers against one replica; and its part for clients that log in. Fails if the suite fails, if a
+ * scenario is missing, or if a scenario has no checks. `npm run conformance` writes test/conformance/summary.md; `npm
+ * run conformance -- --check` does not.
  */
 
-/** Each set of requirements, and what the upstream behind the service speaks: its own era, and the other one. */
+/** Each set of requirements, run with upstreams of the same and of the other protocol revision. */
 const RUNS: readonly { readonly requirements: string; readonly upstream: UpstreamEra }[] = [
   { requirements: "2025-11-25", upstream: "legacy" },
   { requirements: "2026-07-28", upstream: "modern" },

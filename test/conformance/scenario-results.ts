@@ -1,13 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** How one scenario ended. */
+/** The result of one scenario. */
 export interface ScenarioResult {
   readonly scenario: string;
   readonly passed: number;
-  /** The ids of the checks that failed. */
+  /** The ids of the failed checks. */
   readonly failed: readonly string[];
-  /** The ids of the checks that warned. */
+  /** The ids of the checks with warnings. */
   readonly warned: readonly string[];
 }
 
@@ -16,7 +16,7 @@ interface Check {
   readonly status: string;
 }
 
-/** Reads what the suite wrote of each scenario: `server-<scenario>-<time>/checks.json`. */
+/** Reads the results that the suite wrote: `server-<scenario>-<time>/checks.json`. */
 export async function readScenarioResults(folder: string): Promise<readonly ScenarioResult[]> {
   const names = (await readdir(folder)).sort();
   return Promise.all(

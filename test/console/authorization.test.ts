@@ -16,10 +16,10 @@ afterAll(async () => {
   await oauth?.close();
 });
 
-test("a remote MCP server is connected by logging in there, and again after that was taken back", async () => {
+test("connects a remote MCP server by login, and again after the authorization was revoked", async () => {
   const { page, complaints } = await stage.open(await stage.site.newPerson());
 
-  /** Goes to the third party, logs in there as a person, and is back on the connection's page. */
+  /** Follows the link to the vendor, logs in there, and returns to the connection's page. */
   async function logInThere(): Promise<void> {
     await page.getByRole("button", { name: "Log in there", exact: true }).click();
     await page.getByRole("heading", { name: /^Connect “Handbook” to / }).waitFor();
@@ -54,7 +54,7 @@ test("a remote MCP server is connected by logging in there, and again after that
   await logInThere();
   await page.getByText("whoami").waitFor({ timeout: 20_000 });
 
-  // Once more by the owner's own wish.
+  // The owner authorizes again voluntarily.
   await page.getByRole("tab", { name: "Settings" }).click();
   expect(await findAccessibilityFaults(page)).toEqual([]);
   const settings = new URL(page.url()).pathname;
@@ -62,7 +62,7 @@ test("a remote MCP server is connected by logging in there, and again after that
   await page.getByRole("heading", { name: /^Connect “Handbook” to / }).waitFor();
   await page.goto(stage.site.url + settings);
 
-  // The third party took it back: the next call says so, and the console shows the way.
+  // After the vendor revokes the authorization, the next call fails and the console offers a new login.
   oauth.vendor.endGrants();
   await page.getByRole("button", { name: "Try whoami" }).click();
   await page.getByRole("button", { name: "Call", exact: true }).click();

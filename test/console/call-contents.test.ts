@@ -13,14 +13,14 @@ afterAll(async () => {
   await stage?.close();
 });
 
-/** Opens a blank page of our origin first, so that what it asks for can be arranged before it asks. */
+/** Opens a blank page of the service first, so that responses can be mocked before the page requests them. */
 async function arrange(): Promise<Page> {
   const { page } = await stage.open("/assets/console/none");
   return page;
 }
 
-describe("what was said in a call", () => {
-  test("is shown where it is kept: arguments as a tree, the result as the tool gave it", async () => {
+describe("the contents of a call", () => {
+  test("show the arguments as a tree and the result as returned, if they are kept", async () => {
     const { page, complaints } = await stage.open("/activity");
     await page.getByRole("button", { name: /What was said in get_employee/ }).press("Enter");
     const call = page.getByRole("dialog", { name: "A call of get_employee" });
@@ -33,7 +33,7 @@ describe("what was said in a call", () => {
     await page.context().close();
   });
 
-  test("is said to be not kept where it is not, with the way to change that", async () => {
+  test("show that they are not kept, and how to change that", async () => {
     const { page } = await stage.open("/activity");
     await page.getByRole("button", { name: /Details in search_pages/ }).click();
     const call = page.getByRole("dialog", { name: "A call of search_pages" });
@@ -45,7 +45,7 @@ describe("what was said in a call", () => {
     await page.context().close();
   });
 
-  test("that is gone meanwhile is said to be gone", async () => {
+  test("show that they were deleted meanwhile", async () => {
     const page = await arrange();
     await prefer(page, "GET", /\/calls\/812$/, "code=404");
     await page.goto(`${stage.url}/connections/1?tab=activity`);
@@ -58,8 +58,8 @@ describe("what was said in a call", () => {
   });
 });
 
-describe("for how long it is kept", () => {
-  test("is set on the connection's page, where lowering it says what is deleted before it is saved", async () => {
+describe("the retention of call contents", () => {
+  test("can be set on the connection's page, which warns about deletion before lowering it", async () => {
     const page = await arrange();
     await page.goto(`${stage.url}/connections/1?tab=activity`);
     const choice = page.getByRole("combobox", { name: "Arguments and results" });
@@ -76,7 +76,7 @@ describe("for how long it is kept", () => {
     await page.context().close();
   });
 
-  test("stays as it was when the change is refused, and the reader is told why", async () => {
+  test("stays unchanged with a reason if the update is rejected", async () => {
     const page = await arrange();
     await prefer(page, "PUT", /^\/api\/v1\/mcp-servers\/1$/, "code=403");
     await page.goto(`${stage.url}/connections/1?tab=activity`);
@@ -90,7 +90,7 @@ describe("for how long it is kept", () => {
 });
 
 describe("the list of connections", () => {
-  test("says when each was last used and what share of the day's calls failed", async () => {
+  test("shows each connection's last use and today's share of failed calls", async () => {
     const { page } = await stage.open("/connections");
     await page.getByText(/^100%: /).waitFor();
     const row = page.getByRole("row", { name: /Handbook/ });
@@ -100,7 +100,7 @@ describe("the list of connections", () => {
     await page.context().close();
   });
 
-  test("on a phone says it under the name", async () => {
+  test("shows them below the name on a phone", async () => {
     const { page } = await stage.open("/connections", { viewport: { width: 360, height: 740 } });
     await page.getByText(/Used .* 100% errors/).waitFor();
     expect(await page.getByRole("columnheader", { name: "Last used" }).isVisible()).toBe(false);
@@ -108,7 +108,7 @@ describe("the list of connections", () => {
     await page.context().close();
   });
 
-  test("is there without it when it cannot be had", async () => {
+  test("is shown without them if usage is unavailable", async () => {
     const page = await arrange();
     await prefer(page, "GET", /\/usage\/connections$/, "code=503");
     await page.goto(`${stage.url}/connections`);

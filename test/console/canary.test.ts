@@ -12,7 +12,7 @@ afterAll(async () => {
   await stage?.close();
 });
 
-/** One for each form, so that a leak says which of them leaks. */
+/** One secret per form, so that a leak identifies its form. */
 const CANARIES = {
   connected: "canary-connected-0f2a6c1e9b7d4385",
   replaced: "canary-replaced-51d7f0a29c3e8b64",
@@ -21,20 +21,20 @@ const CANARIES = {
   client: "canary-client-94b0d7e3f16a2c58",
 } as const;
 
-/** Leaves the page that a form was on. */
+/** Leaves the page with the form. */
 async function leave(page: Page): Promise<void> {
   await page.goto(`${stage.site.url}/connections`);
   await page.getByRole("heading", { name: "Connections", level: 1 }).waitFor();
 }
 
-test("a secret typed into any form is in no page, address, storage or answer afterwards", async () => {
+test("a secret typed into any form appears later in no page, address, storage or response", async () => {
   const { page } = await stage.open(await stage.site.newPerson(true));
   const seen: string[] = [];
   const reading: Promise<unknown>[] = [];
   page.on("framenavigated", (frame) => seen.push(frame.url()));
   page.on("request", (request) => seen.push(request.url()));
   page.on("response", (response) => {
-    // What is sent back, not what was sent; a page that is left has no body any more.
+    // Only responses count. A closed page has no bodies any more.
     reading.push(
       response.text().then(
         (text) => seen.push(text),
@@ -75,7 +75,7 @@ test("a secret typed into any form is in no page, address, storage or answer aft
   await page.getByText("One step is left: log in there").waitFor();
   await leave(page);
 
-  // Every page on which any of it could turn up.
+  // Every page that could contain a secret.
   for (const path of ["/connections", `/connections/${id}?tab=settings`, "/tokens", "/activity", "/admin?tab=audit"]) {
     await page.goto(stage.site.url + path);
     await page.locator("h1").first().waitFor();
@@ -86,7 +86,7 @@ test("a secret typed into any form is in no page, address, storage or answer aft
     String(await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage, cookie: document.cookie })")),
   );
   seen.push(String(await page.evaluate("JSON.stringify(history.state)")));
-  // The watch is an answer without an end: closing the page ends it.
+  // The watch is an endless response; closing the page ends it.
   await page.context().close();
   await Promise.all(reading);
 

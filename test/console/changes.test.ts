@@ -18,7 +18,7 @@ afterAll(async () => {
   await stage?.close();
 });
 
-test("changes of tools are read side by side and accepted one by one; what changed once more is not", async () => {
+test("shows tool changes side by side, accepts them individually, and rejects one that changed again", async () => {
   const { page, complaints } = await stage.open(person);
   const { handbook, owner } = furnished;
   await page.getByText("2 changes wait").waitFor();
@@ -30,7 +30,7 @@ test("changes of tools are read side by side and accepted one by one; what chang
     expect(await findAccessibilityFaults(page)).toEqual([]);
   }
 
-  // A digest of something else than what is offered now, as of a page that was read before.
+  // The digest of another definition, as on a page loaded earlier.
   await page.route(/tool-changes\/accept/, (route) =>
     route.continue({ postData: JSON.stringify({ changes: [{ tool: "create_page", digest: "A".repeat(43) }] }) }),
   );
@@ -44,7 +44,7 @@ test("changes of tools are read side by side and accepted one by one; what chang
   const { pending } = await owner.call("ListToolChanges", { server_id: handbook });
   expect(pending).toMatchObject([{ tool: "create_page" }]);
 
-  // Not `check()`, which expects the mark in the same moment: the choice is shown once it is being sent.
+  // `check()` expects the mark immediately, but the choice is shown once it is being sent.
   await page.getByRole("radio", { name: "Take it over at once" }).click();
   await expect
     .poll(async () => {
@@ -52,6 +52,6 @@ test("changes of tools are read side by side and accepted one by one; what chang
       return connection;
     })
     .toMatchObject({ accept_tool_changes: "automatic" });
-  // The refused acceptance is answered with a 412, which browsers log.
+  // The rejected acceptance returns 412, which browsers log.
   expect(complaints.filter((each) => !each.includes("412"))).toEqual([]);
 }, 60_000);

@@ -4,26 +4,26 @@ import { type Prism, startPrismMock } from "../support/prism.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
 import { type Person, type Site, startSite } from "../identity/login/site.ts";
 
-/** The service with BambooHR's contract and a remote MCP server behind it, and a browser in front of it. */
+/** The service with the BambooHR contract, a remote MCP server and a browser. */
 export interface ConsoleStage {
   readonly site: Site;
   readonly upstream: Upstream;
   readonly browser: HeadlessBrowser;
-  /** A page in which a person is logged in to the console. */
+  /** A page with a logged-in person. */
   open(person: Person, options?: Parameters<HeadlessBrowser["newPage"]>[0]): Promise<ConsolePage>;
   close(): Promise<void>;
 }
 
-/** A page of the console, and what it did besides showing itself. */
+/** A page of the console, and the problems it reported. */
 export interface ConsolePage {
   readonly page: Page;
-  /** What its policy refused and what it logged as wrong. */
+  /** Policy violations and logged errors. */
   readonly complaints: readonly string[];
-  /** The addresses of requests that left our origin. */
+  /** The addresses of requests to other origins. */
   readonly foreign: readonly string[];
 }
 
-/** Starts all of it; connections may reach these hosts besides. */
+/** Starts everything. Connections may also reach these hosts. */
 export async function startStage(hosts: readonly string[] = []): Promise<ConsoleStage> {
   const prism: Prism = await startPrismMock("openapi/integrations/bamboohr.yaml");
   const upstream = await startUpstream();
@@ -48,7 +48,7 @@ export async function startStage(hosts: readonly string[] = []): Promise<Console
       await page.getByLabel("Password").fill(person.password);
       await page.getByRole("button", { name: "Log in" }).click();
       await page.getByRole("heading", { name: "Connections", level: 1 }).waitFor();
-      // From here on: a visit without a session is answered with a 401 first, which browsers log as an error.
+      // Recording starts here, because the first visit without a session returns 401, which browsers log as an error.
       return { page, complaints: collectComplaints(page), foreign };
     },
     async close() {
@@ -60,7 +60,7 @@ export async function startStage(hosts: readonly string[] = []): Promise<Console
   };
 }
 
-/** Connects BambooHR as a person would, and waits until its key is verified. The number of the connection. */
+/** Connects BambooHR in the browser, waits until its key is verified, and returns the connection's id. */
 export async function connectBamboo(page: Page, key: string): Promise<string> {
   await page.getByRole("link", { name: "Connect", exact: true }).first().click();
   await page.getByRole("button", { name: /^BambooHR/ }).click();

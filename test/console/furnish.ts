@@ -6,17 +6,17 @@ import { createOwner, type Owner } from "../support/owner.ts";
 import { until } from "../support/until.ts";
 import type { ConsoleStage } from "./console.ts";
 
-/** An account with something on every page, and the numbers of its connections. */
+/** An account with data on every page, and the ids of its connections. */
 export interface Furnished {
   readonly owner: Owner;
   readonly bamboo: string;
-  /** A remote MCP server that offers two tools otherwise than they are in force. */
+  /** A remote MCP server with two changed tool definitions. */
   readonly handbook: string;
-  /** Its key is refused. */
+  /** A connection with a rejected key. */
   readonly failing: string;
 }
 
-/** Days of calls in the history. */
+/** Days of call history. */
 const DAYS = 14;
 
 function pageTool(name: string, description: string, more: JsonObject = {}): JsonObject {
@@ -34,7 +34,6 @@ const HANDBOOK: readonly JsonObject[] = [
   pageTool("delete_page", "Delete a page of the handbook for good.", { annotations: { destructiveHint: true } }),
 ];
 
-/** Acts for somebody. */
 export async function ownerOf({ site }: ConsoleStage, person: Person): Promise<Owner> {
   const account = await site.foundation.accounts.find(person.accountId);
   const request = { name: "Setup script", scope: EVERYDAY_SCOPES, connectionId: undefined, expiresInDays: undefined };
@@ -42,7 +41,7 @@ export async function ownerOf({ site }: ConsoleStage, person: Person): Promise<O
   return createOwner(createProtocolClient("rest", site.url), token);
 }
 
-/** Has the remote server say that its tools are others, and waits until what it offers is known. */
+/** Makes the remote server announce a changed tool list, and waits until the proposed definitions are stored. */
 async function offerOtherwise({ upstream }: ConsoleStage, owner: Owner, id: string): Promise<void> {
   upstream.tools = HANDBOOK.map(otherwise);
   upstream.tellsOfTools = true;
@@ -52,7 +51,7 @@ async function offerOtherwise({ upstream }: ConsoleStage, owner: Owner, id: stri
   await until(async () => (await owner.call("ListToolChanges", { server_id: id }))["pending_count"] === 2);
 }
 
-/** What the handbook's server would have otherwise. */
+/** The proposed definitions of the handbook's server. */
 function otherwise(tool: JsonObject): JsonObject {
   if (tool["name"] === "create_page") {
     const path = { type: "string", description: "Where the page is." };
@@ -64,7 +63,7 @@ function otherwise(tool: JsonObject): JsonObject {
   return pageTool("delete_page", "Move a page of the handbook, and all below it, to the bin.");
 }
 
-/** Fills an account: connections in every state, tokens, clients, calls of the last days. */
+/** Fills an account with connections in every state, tokens, clients and recent calls. */
 export async function furnish(stage: ConsoleStage, person: Person): Promise<Furnished> {
   const owner = await ownerOf(stage, person);
   stage.upstream.tools = [...HANDBOOK];

@@ -26,7 +26,7 @@ async function listTools(token: string): Promise<readonly { readonly name: strin
   return tools;
 }
 
-test("from the first visit to a token that an agent uses, and that is refused once it is revoked", async () => {
+test("leads from the first visit to a token that an agent uses, and refuses the token after its revocation", async () => {
   const { page, complaints, foreign } = await stage.open(await stage.site.newPerson());
   await page.getByText("Nothing is connected yet").waitFor();
   const answers: string[] = [];

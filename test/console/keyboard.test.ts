@@ -12,7 +12,7 @@ afterAll(async () => {
   await stage?.close();
 });
 
-/** What has the focus: its tag and its words. */
+/** The focused element: its tag and text. */
 async function focused(page: Page): Promise<string> {
   return String(
     await page.evaluate(`(() => {
@@ -22,7 +22,7 @@ async function focused(page: Page): Promise<string> {
   );
 }
 
-test("the first key press offers to skip to the content, and the second goes there", async () => {
+test("the first Tab focuses a link that skips to the content, and Enter follows it", async () => {
   const { page } = await stage.open("/connections");
   await page.getByText("Acme People").waitFor();
   await page.keyboard.press("Tab");
@@ -33,7 +33,7 @@ test("the first key press offers to skip to the content, and the second goes the
   await page.context().close();
 });
 
-test("a page that is gone to gives its heading the focus; one that is opened or only filtered does not", async () => {
+test("navigation moves the focus to the new page's heading; opening or filtering a page does not", async () => {
   const { page } = await stage.open("/connections");
   await page.getByText("Acme People").waitFor();
   expect(await focused(page)).toMatch(/^body/);
@@ -54,7 +54,7 @@ test.each([
   ["/connections/new", "Search the catalog"],
   ["/connections/2", "Search tools"],
   ["/admin", "Search accounts"],
-])("on %s a slash leads to the search, where it is a letter", async (path, label) => {
+])("on %s a slash focuses the search, except inside a text field", async (path, label) => {
   const { page } = await stage.open(path);
   const search = page.getByRole("searchbox", { name: label });
   await search.waitFor();
@@ -68,13 +68,13 @@ test.each([
 
 const IS_INSIDE = `document.querySelector("[role=dialog]").contains(document.activeElement)`;
 
-describe("what opens over the page", () => {
+describe("dialogs and menus", () => {
   test.each([
     ["/tokens", "New token", "Name"],
     ["/tokens", "New client", "Name"],
     ["/connections/2", "Try get_file", "Close"],
     ["/connections/2?tab=settings", "Delete this connection…", "Type “Acme Handbook” to be sure"],
-  ])("on %s “%s” takes the focus, keeps it, and gives it back", async (path, opener, first) => {
+  ])("on %s “%s” takes the focus, keeps it, and returns it", async (path, opener, first) => {
     const { page } = await stage.open(path);
     await page.getByRole("button", { name: opener }).press("Enter");
     const dialog = page.getByRole("dialog");
@@ -90,7 +90,7 @@ describe("what opens over the page", () => {
     await page.context().close();
   });
 
-  test("a question before what cannot be taken back gives the focus back when it is declined", async () => {
+  test("a confirmation dialog returns the focus when it is canceled", async () => {
     const { page } = await stage.open("/tokens");
     const revoke = page.getByRole("button", { name: "Revoke My laptop" });
     await revoke.press("Enter");
@@ -100,8 +100,8 @@ describe("what opens over the page", () => {
   });
 });
 
-test("whatever the Tab key reaches shows that it has the focus", async () => {
-  // Without transitions: what shows the focus is there at once.
+test("every element that Tab reaches shows its focus", async () => {
+  // Transitions are off, so that the focus style is visible immediately.
   const { page } = await stage.open("/connections/2", { reducedMotion: "reduce" });
   await page.getByText("create_page").first().waitFor();
   const unseen: string[] = [];
@@ -128,7 +128,7 @@ test("whatever the Tab key reaches shows that it has the focus", async () => {
   await page.context().close();
 });
 
-test("who asks for less motion is shown none", async () => {
+test("shows no motion if the user prefers reduced motion", async () => {
   const { page } = await stage.open("/tokens", { reducedMotion: "reduce" });
   await page.getByRole("button", { name: "New token" }).click();
   await page.getByRole("dialog").waitFor();
@@ -138,7 +138,7 @@ test("who asks for less motion is shown none", async () => {
   await page.context().close();
 });
 
-test("a logo is the initials of a name, and is not read out", async () => {
+test("a logo shows the initials of the name and is hidden from screen readers", async () => {
   const { page } = await stage.open("/connections");
   const row = page.getByRole("row", { name: /Acme People/ });
   await row.waitFor();

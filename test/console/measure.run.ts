@@ -4,20 +4,20 @@ import { describeTool } from "../support/upstream.ts";
 import { type ConsoleStage, startStage } from "./console.ts";
 import { ownerOf } from "./furnish.ts";
 
-/** Tools of the connection that is measured. */
+/** Number of tools of the measured connection. */
 const TOOLS = 1_000;
 
-/** Each figure is the median of so many. */
+/** Each figure is the median of this many runs. */
 const RUNS = 5;
 
-/** As on a phone of the middle class: a processor four times slower, 1.6 Mbit/s down, 150 ms there and back. */
+/** A mid-range phone: four times slower CPU, 1.6 Mbit/s downstream, 150 ms round trip. */
 const PHONE = { cpu: 4, downloadBytes: 200_000, uploadBytes: 94_000, latencyMs: 150 };
 
 type BrowserState = Awaited<ReturnType<ReturnType<Page["context"]>["storageState"]>>;
 
 type Figures = Readonly<Record<string, number>>;
 
-/** Collects what browsers say of a page while it loads and is used. Runs before the page's own scripts. */
+/** Collects performance entries while the page loads and is used. Runs before the page's scripts. */
 const OBSERVE = `
   globalThis.figures = { lcp: 0, cls: 0, blocked: 0, events: [] };
   const watch = (type, take, more) =>
@@ -50,11 +50,11 @@ async function slowDown(page: Page): Promise<CDPSession> {
   return session;
 }
 
-/** A visit with an empty cache: what is painted when, what blocks, what moves, and how much script comes. */
+/** A visit with an empty cache: paints, blocking time, layout shifts, and script size. */
 async function load(page: Page, address: string): Promise<Figures> {
   await page.goto(address);
   await page.locator("main table tbody tr").first().waitFor();
-  // For what follows the first rows: long tasks, late shifts.
+  // Time for long tasks and layout shifts after the first rows.
   await page.waitForTimeout(1_000);
   return page.evaluate<Figures>(`({
     "FCP ms": performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
@@ -67,12 +67,12 @@ async function load(page: Page, address: string): Promise<Figures> {
   })`);
 }
 
-/** The slowest event of what somebody does, from the key or click to the next paint. */
+/** The slowest event of an interaction, from key press or click to the next paint. */
 async function interact(page: Page, act: () => Promise<void>): Promise<number> {
   await page.evaluate("figures.events.length = 0");
   await act();
   await page.waitForTimeout(300);
-  // Events under 16 ms are not told: they count as that.
+  // Browsers do not report events under 16 ms, so they count as 16 ms.
   return Number(await page.evaluate("Math.max(16, ...figures.events)"));
 }
 
@@ -138,7 +138,7 @@ async function logIn(stage: ConsoleStage) {
   return { owner, state: await page.context().storageState() };
 }
 
-test("load and interaction in figures", async () => {
+test("measures load and interaction", async () => {
   const stage = await startStage();
   onTestFinished(() => stage.close());
   stage.upstream.tools = Array.from({ length: TOOLS }, (_, at) => describeTool(`tool_${at}`));

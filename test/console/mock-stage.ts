@@ -10,15 +10,15 @@ import { collectComplaints, type HeadlessBrowser, startBrowser } from "../suppor
 import { startChild } from "../support/child-process.ts";
 import { freePort } from "../support/free-port.ts";
 
-/** The built console in front of the contract's mock: every answer that the contract knows can be had at will. */
+/** The built console in front of the contract's mock, which can return every documented response. */
 export interface MockStage {
   readonly url: string;
-  /** A page of the console. Somebody is logged in: browser sessions are not in the contract. */
+  /** A page of the console with a logged-in user, since browser sessions are not in the contract. */
   open(path: string, options?: Parameters<HeadlessBrowser["newPage"]>[0]): Promise<MockPage>;
   close(): Promise<void>;
 }
 
-/** A page, and what its policy refused and it logged as wrong. */
+/** A page with its policy violations and logged errors. */
 export interface MockPage {
   readonly page: Page;
   readonly complaints: readonly string[];
@@ -31,7 +31,7 @@ const SESSION = {
   POST: { access_token: "mock", expires_in: 600, scope: "mgmt.read mgmt.write mgmt.admin" },
 };
 
-/** Passes a request on to the mock and its answer back. */
+/** Forwards a request to the mock. */
 function pass(exchange: HttpExchange, port: number): void {
   const { request: from, response: to } = exchange.toNode();
   const { method, url, headers } = from;
@@ -43,7 +43,6 @@ function pass(exchange: HttpExchange, port: number): void {
   from.pipe(asked);
 }
 
-/** Starts all of it. */
 export async function startMockStage(): Promise<MockStage> {
   const mockPort = await freePort();
   const mock = await startChild({
@@ -81,7 +80,7 @@ export async function startMockStage(): Promise<MockStage> {
   };
 }
 
-/** Has the mock answer some requests otherwise: with the contract's example of a status, such as `code=503`. */
+/** Makes the mock return the example of another status for some requests, such as `code=503`. */
 export async function prefer(page: Page, method: string, path: RegExp, wish: string): Promise<void> {
   await page.route(
     ({ pathname }) => path.test(pathname),

@@ -18,7 +18,7 @@ afterAll(async () => {
   await stage?.close();
 });
 
-/** Every page by what it shows when it is there. */
+/** Every page, with a text that shows that it has loaded. */
 const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ["/connections", "Connections"],
   ["/connections/new", "Connect"],
@@ -41,14 +41,14 @@ const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ["/admin?tab=system", "Administration"],
 ];
 
-/** What reaches beyond the right edge of the window and makes the page scroll sideways. */
+/** The elements that make the page scroll sideways. */
 const BEYOND_THE_EDGE = `document.documentElement.scrollWidth <= innerWidth ? [] :
   [...document.querySelectorAll("main *, header *")]
     .filter((each) => each.getBoundingClientRect().right > innerWidth && each.closest(".scroll-x") === null)
     .map((each) => each.outerHTML.slice(0, 160))`;
 
 describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
-  test.each(PAGES)("%s is accessible, fits a phone, and asks nobody else for anything", async (path, heading) => {
+  test.each(PAGES)("%s is accessible, fits a phone, and sends no requests to other origins", async (path, heading) => {
     const { page, complaints, foreign } = opened;
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width: 1280, height: 800 });
@@ -58,14 +58,14 @@ describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
     await expect.poll(() => page.getByText("Loading", { exact: true }).count(), { timeout: 10_000 }).toBe(0);
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await page.setViewportSize({ width: 360, height: 740 });
-    // The navigation slides away.
+    // Wait for the animation of the navigation.
     await expect.poll(() => page.evaluate(BEYOND_THE_EDGE), { timeout: 5_000 }).toEqual([]);
     expect(foreign).toEqual([]);
     expect(complaints).toEqual([]);
   });
 });
 
-test("the policy of the console allows no script and no style but its own", async () => {
+test("the console's policy allows only its own scripts and styles", async () => {
   const response = await fetch(`${stage.site.url}/connections`);
   const policy = response.headers.get("content-security-policy") ?? "";
   expect(policy).toContain("script-src 'self'");
@@ -75,7 +75,7 @@ test("the policy of the console allows no script and no style but its own", asyn
   expect(again.headers.get("content-security-policy")).not.toBe(policy);
 });
 
-test("what the first page of a visit loads is under 250 kB of compressed script", async () => {
+test("the first page loads less than 250 kB of compressed script", async () => {
   const storageState = await opened.page.context().storageState();
   const page = await stage.browser.newPage({ storageState });
   const names = new Set<string>();
@@ -93,7 +93,7 @@ test("what the first page of a visit loads is under 250 kB of compressed script"
   await page.context().close();
 });
 
-test("who logs in without having been on the way somewhere is in the console", async () => {
+test("a direct login leads to the console", async () => {
   const page = await stage.browser.newPage();
   const person = await stage.site.newPerson();
   await page.goto(`${stage.site.url}/login`);

@@ -1,6 +1,9 @@
 import { defineConfig } from "vitest/config";
 
-/** Runs that look at the console and measure it, and assert nothing: `npm run screenshots`, `npm run measure:console`. */
+/**
+ * Runs that take screenshots or measure the console, without assertions: `npm run screenshots`, `npm run
+ * measure:console`.
+ */
 export default defineConfig({
   test: {
     environment: "node",

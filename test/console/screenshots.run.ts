@@ -5,23 +5,23 @@ import { expect, onTestFinished, test } from "vitest";
 import { startStage } from "./console.ts";
 import { furnish } from "./furnish.ts";
 
-/** The screenshots' folder, which git ignores. The four that README.md shows are kept in pictures/. */
+/** The screenshots' folder, which git ignores. pictures/ keeps the four that README.md shows. */
 const FOLDER = fileURLToPath(new URL("screenshots", import.meta.url));
 
 const WIDTHS = [1280, 360] as const;
 const SCHEMES = ["light", "dark"] as const;
 
-/** Of a long page this much is shown, in pixels. */
+/** The maximum height of a screenshot, in pixels. */
 const MOST_HEIGHT = 1_600;
 
 interface Picture {
   readonly name: string;
   readonly path: string;
-  /** What to do before it is taken. */
+  /** Prepares the page before the screenshot. */
   readonly act?: (page: Page) => Promise<void>;
 }
 
-test("every page in both schemes at two widths", async () => {
+test("takes every page in both color schemes at two widths", async () => {
   const stage = await startStage();
   onTestFinished(() => stage.close());
   const person = await stage.site.newPerson(true);
@@ -88,7 +88,7 @@ test("every page in both schemes at two widths", async () => {
         await act?.(on);
         await on.waitForTimeout(350);
         const height = Number(await on.evaluate("document.documentElement.scrollHeight"));
-        // A taller window rather than a picture of the whole page, in which what is fixed would hang in the middle.
+        // A taller window instead of a full-page screenshot, in which fixed elements would appear in the middle.
         await on.setViewportSize({ width, height: Math.min(height, MOST_HEIGHT) });
         await on.waitForTimeout(150);
         await on.screenshot({ path: `${FOLDER}/${name}-${colorScheme}-${width}.png` });
@@ -96,7 +96,7 @@ test("every page in both schemes at two widths", async () => {
     }
   }
 
-  // ONLY=connection-tools takes those again whose names begin like that.
+  // ONLY=connection-tools retakes the screenshots whose names start with it.
   const only = process.env["ONLY"];
   if (only === undefined) await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });

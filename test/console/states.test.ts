@@ -15,13 +15,13 @@ afterAll(async () => {
 
 const CONNECTION = /^\/api\/v1\/mcp-servers\/\d+$/;
 
-/** Opens a blank page of our origin first, so that what it asks for can be arranged before it asks. */
+/** Opens a blank page of the service first, so that responses can be mocked before the page requests them. */
 async function arrange(): Promise<Page> {
   const { page } = await stage.open("/assets/console/none");
   return page;
 }
 
-describe("what the API refuses is said in its own words", () => {
+describe("an error of the API is shown with its own message", () => {
   test.each([
     ["401", /Authentication credentials were not provided|Invalid or expired token/],
     ["403", /You do not have permission to access this connection/],
@@ -29,18 +29,18 @@ describe("what the API refuses is said in its own words", () => {
     ["429", /Too many requests.*Try again in/],
     ["500", /Failed to .*: internal error/],
     ["503", /The database cannot be reached/],
-  ])("a %s on a connection's page, which stays accessible", async (status, words) => {
+  ])("for a %s on a connection's page, which stays accessible", async (status, words) => {
     const page = await arrange();
     await prefer(page, "GET", CONNECTION, `code=${status}`);
     await page.goto(`${stage.url}/connections/1`);
-    // A fault of the service is asked again first.
+    // The console retries after a server error.
     await page.getByRole("alert").getByText(words).waitFor({ timeout: 15_000 });
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(1);
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await page.context().close();
   });
 
-  test("what was refused once is there after another try", async () => {
+  test("and disappears after a successful retry", async () => {
     const page = await arrange();
     await prefer(page, "GET", CONNECTION, "code=403");
     await page.goto(`${stage.url}/connections/1`);
@@ -65,7 +65,7 @@ describe("what the API refuses is said in its own words", () => {
     ["/admin?tab=audit", /^\/api\/v1\/admin\//],
     ["/admin?tab=keys", /^\/api\/v1\/admin\//],
     ["/admin?tab=system", /^\/api\/v1\/admin\//],
-  ])("%s says that it may not be seen", async (path, api) => {
+  ])("%s shows that the user lacks permission", async (path, api) => {
     const page = await arrange();
     await prefer(page, "GET", api, "code=403");
     await page.goto(stage.url + path);
@@ -74,7 +74,7 @@ describe("what the API refuses is said in its own words", () => {
     await page.context().close();
   });
 
-  test("without a session the way leads to the login page, and back", async () => {
+  test("without a session the console leads to the login page and back", async () => {
     const page = await arrange();
     await page.route(/\/session/, (route) =>
       route.fulfill({ status: 401, json: { detail: "You are not logged in." } }),
@@ -87,7 +87,7 @@ describe("what the API refuses is said in its own words", () => {
     await page.context().close();
   });
 
-  test("without a network the reader is told so", async () => {
+  test("shows that the network is unavailable", async () => {
     const page = await arrange();
     await page.route(/\/api\/v1\/grants/, (route) => route.abort());
     await page.goto(`${stage.url}/tokens?tab=grants`);
@@ -96,8 +96,8 @@ describe("what the API refuses is said in its own words", () => {
   });
 });
 
-describe("what is shown before it is saved", () => {
-  /** Holds changes of the connection until they are let go, then has the mock answer them with a wish. */
+describe("an optimistic update", () => {
+  /** Delays updates of the connection, then makes the mock respond to them with a `Prefer` header. */
   async function hold(page: Page, method: string, path: RegExp, wish: string): Promise<() => Promise<void>> {
     const waiting: Route[] = [];
     let isOpen = false;
@@ -119,7 +119,7 @@ describe("what is shown before it is saved", () => {
   test.each([
     ["agents", "/connections/1", "Agents may use it"],
     ["a tool", "/connections/2", "get_file is switched on"],
-  ])("the switch of %s turns at once, and back when it is refused", async (_title, path, name) => {
+  ])("toggles the switch of %s immediately, and reverts it if the update is rejected", async (_title, path, name) => {
     const page = await arrange();
     const letGo = await hold(page, "PUT", CONNECTION, "code=409");
     await page.goto(stage.url + path);
@@ -134,7 +134,7 @@ describe("what is shown before it is saved", () => {
     await page.context().close();
   });
 
-  test("an access level is taken back when it is refused, and can be tried again", async () => {
+  test("reverts an access level if the update is rejected, and allows another attempt", async () => {
     const page = await arrange();
     const letGo = await hold(page, "PUT", CONNECTION, "code=500");
     await page.goto(`${stage.url}/connections/2?tab=access`);
@@ -149,7 +149,7 @@ describe("what is shown before it is saved", () => {
     await page.context().close();
   });
 
-  test("the account's setting turns at once, and back when it is refused", async () => {
+  test("toggles the account's setting immediately, and reverts it if the update is rejected", async () => {
     const page = await arrange();
     const letGo = await hold(page, "PUT", /account\/settings$/, "code=503");
     await page.goto(`${stage.url}/settings`);
@@ -162,7 +162,7 @@ describe("what is shown before it is saved", () => {
     await page.context().close();
   });
 
-  test("tools switched one after the other reach the service in that order, each with all that are off", async () => {
+  test("sends toggled tools in order, each update with all disabled tools", async () => {
     const page = await arrange();
     const sent: unknown[] = [];
     page.on("request", (request) => {
@@ -180,8 +180,8 @@ describe("what is shown before it is saved", () => {
   });
 });
 
-describe("changes of tools", () => {
-  test("one that waits is shown beside what is in force, with what cannot be seen in it spelled out", async () => {
+describe("tool changes", () => {
+  test("show a pending definition next to the current one, with invisible characters made visible", async () => {
     const page = await arrange();
     await page.route(/tool-changes/, async (route) => {
       const response = await route.fetch();
@@ -202,7 +202,7 @@ describe("changes of tools", () => {
     await page.context().close();
   });
 
-  test("one that changed once more is not accepted: the reader is shown what is offered now", async () => {
+  test("are not accepted if the definition changed again; the page then shows the new one", async () => {
     const page = await arrange();
     await prefer(page, "POST", /tool-changes\/accept$/, "code=412");
     await page.goto(`${stage.url}/connections/2?tab=changes`);
@@ -213,14 +213,14 @@ describe("changes of tools", () => {
     await page.context().close();
   });
 
-  test("the list of connections says how many wait", async () => {
+  test("are counted in the list of connections", async () => {
     const { page } = await stage.open("/connections");
     await page.getByText("1 change waits").waitFor();
     await page.context().close();
   });
 });
 
-describe("while nothing is there", () => {
+describe("an empty page", () => {
   test.each([
     ["/connections", /^\/api\/v1\/mcp-servers$/, "Nothing is connected yet"],
     ["/tokens", /personal-access-tokens$/, "No token yet"],
@@ -229,7 +229,7 @@ describe("while nothing is there", () => {
     ["/activity", /(usage|calls)$/, "Nothing was called in this time"],
     ["/connections/1?tab=changes", /none/, "No change waits"],
     ["/admin?tab=audit", /audit-events$/, "No event is like that"],
-  ])("%s says so", async (path, api, words) => {
+  ])("of %s shows that there is nothing yet", async (path, api, words) => {
     const page = await arrange();
     await page.route(
       ({ pathname }) => api.test(pathname),
@@ -246,7 +246,7 @@ describe("while nothing is there", () => {
     ["/connections/2", CONNECTION, "create_page"],
     ["/tokens", /personal-access-tokens$/, "My laptop"],
     ["/settings", /account\/settings$/, "Let agents search for tools"],
-  ])("%s shows where it will be until it comes", async (path, api, words) => {
+  ])("of %s shows placeholders while it loads", async (path, api, words) => {
     const page = await arrange();
     let letGo: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => {
@@ -269,7 +269,7 @@ describe("while nothing is there", () => {
   });
 });
 
-test("a connection whose key is refused says so, and why", async () => {
+test("shows that a connection's key was rejected, and why", async () => {
   const page = await arrange();
   await page.route(
     ({ pathname }) => CONNECTION.test(pathname),
@@ -289,7 +289,7 @@ test("a connection whose key is refused says so, and why", async () => {
   await page.context().close();
 });
 
-test("a token older than 90 days is due, a younger one is not", async () => {
+test("marks a token older than 90 days as due for rotation, but not a younger one", async () => {
   const page = await arrange();
   await page.clock.setFixedTime("2026-08-01T00:00:00Z");
   await page.goto(`${stage.url}/tokens`);
@@ -305,7 +305,7 @@ test("a token older than 90 days is due, a younger one is not", async () => {
 test.each([
   ["Asia/Tokyo", "11:20"],
   ["America/New_York", "10:20"],
-])("times are those of a reader in %s", async (timezoneId, time) => {
+])("shows times in the time zone of a reader in %s", async (timezoneId, time) => {
   const { page } = await stage.open("/activity", { timezoneId, locale: "en-US" });
   await page
     .getByText(new RegExp(`Jul 3, 2026.*${time}|Jul 4?, 2026.*${time}`))

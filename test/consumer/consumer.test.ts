@@ -9,13 +9,13 @@ import { type Service, startService } from "../support/service.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
 import { until } from "../support/until.ts";
 
-/** What a consumer is given: the same for the mock and for the service. */
+/** The input of a consumer, equal for the mock and for the service. */
 interface Server {
   readonly url: string;
   readonly token: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The address of a remote MCP server that it can reach. */
+  /** The address of a reachable remote MCP server. */
   readonly upstreamUrl: string;
 }
 
@@ -87,7 +87,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     expect((await api.POST("/api/v1/mcp-servers", { params, body })).data).toEqual(data);
   });
 
-  test("sees its key verified and reads it in both shapes", async () => {
+  test("sees the verified key and reads the connection in both views", async () => {
     const path = { server_id: id };
     const seen = await until(async () => {
       const { data } = await api.GET("/api/v1/mcp-servers/{server_id}", { params: { path } });
@@ -104,7 +104,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     });
   });
 
-  test("finds it in the list, in pages and in detail", async () => {
+  test("finds the connection in the list, in pages and in detail", async () => {
     const all = await api.GET("/api/v1/mcp-servers");
     expect(all.data?.data.map((each) => String(each.id))).toContain(id);
     const page = await api.GET("/api/v1/mcp-servers", { params: { query: { limit: 1 } } });
@@ -116,7 +116,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     });
   });
 
-  test("updates it in both shapes", async () => {
+  test("updates the connection in both views", async () => {
     const path = { server_id: id };
     const update = (
       body: paths["/api/v1/mcp-servers/{server_id}"]["put"]["requestBody"]["content"]["application/json"],
@@ -127,7 +127,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     expect(alternate.data).toMatchObject({ message: "MCP server updated", connection: { connection_id: id } });
   });
 
-  test("updates it only as it was read", async () => {
+  test("updates the connection only if it is unchanged", async () => {
     const path = { server_id: id };
     const { response } = await api.GET("/api/v1/mcp-servers/{server_id}", { params: { path } });
     const etag = response.headers.get("etag") ?? "";
@@ -138,7 +138,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     expect(updated.response.status).toBe(200);
   });
 
-  test("lists its tools, all of them and by the page", async () => {
+  test("lists its tools, all at once and by page", async () => {
     const path = { server_id: id };
     const tools = (query: { limit?: number; include_disabled?: boolean }) =>
       api.GET("/api/v1/mcp-servers/{server_id}/tools", { params: { path, query } });
@@ -153,7 +153,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     expect(data?.data.total_count).toBeGreaterThanOrEqual(all.total_count);
   });
 
-  test("reads the catalog, the account's settings, its calls and its usage", async () => {
+  test("reads the catalog, the account's settings, calls and usage", async () => {
     const { data: catalog } = await api.GET("/api/v1/integrations");
     for (const { server_type } of catalog?.data.slice(0, 2) ?? []) {
       const { data } = await api.GET("/api/v1/integrations/{server_type}", { params: { path: { server_type } } });
@@ -165,7 +165,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     expect((await api.GET("/api/v1/usage")).data?.success).toBe(true);
   });
 
-  test("makes a client, finds, rotates and revokes it", async () => {
+  test("creates, finds, rotates and revokes a client", async () => {
     const scopes: "mgmt.read"[] = ["mgmt.read"];
     const body = { name: "Nightly report", scopes };
     const made = await api.POST("/api/v1/oauth-clients", { body });
@@ -181,7 +181,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     expect(revoked.data).toEqual({ success: true, message: "OAuth client revoked" });
   });
 
-  test("makes a personal access token, finds, rotates and revokes it", async () => {
+  test("creates, finds, rotates and revokes a personal access token", async () => {
     const scopes: ("mcp.read" | "mcp.write")[] = ["mcp.read", "mcp.write"];
     const body = { name: "My laptop", scopes, expires_in_days: 90 };
     const made = await api.POST("/api/v1/personal-access-tokens", { body });
@@ -197,7 +197,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     expect(revoked.data).toEqual({ success: true, message: "Personal access token revoked" });
   });
 
-  test("gets a token with its id and secret", async () => {
+  test("gets a token with client id and secret", async () => {
     const { data } = await as(undefined).POST("/oauth2/token", {
       body: { grant_type: "client_credentials", scope: "mgmt.read" },
       bodySerializer: (body) => new URLSearchParams(Object.entries(body)),
@@ -216,7 +216,7 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
     expect(data?.tools.map((tool) => typeof tool.name)).toContain("string");
   });
 
-  test("is refused with the service's own sentences", async () => {
+  test("receives the service's error messages", async () => {
     const path = { server_id: id };
     const missing = await as(undefined).GET("/api/v1/mcp-servers");
     expect([missing.response.status, missing.error]).toEqual([

@@ -15,20 +15,20 @@ import { PROTOCOL_NAMES } from "../support/outcome.ts";
 import { type Service, startService } from "../support/service.ts";
 import { listOperations, readDocument } from "./document.ts";
 
-/** How an operation is tried by those who may not. */
+/** How to test the access rules of an operation. */
 interface Trial {
-  /** Scopes of which none is enough; `forged` for an operation that every grantable scope opens. */
+  /** Scopes that are not sufficient; `forged` for an operation that every grantable scope opens. */
   readonly wrongScopes: string;
-  /** A request that would succeed for the owner of what it names. */
+  /** A request that would succeed for the owner. */
   readonly request: (theirs: Theirs) => {
     readonly input: JsonObject;
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Whether the request names something of somebody else's. */
+  /** Whether the request names an object of another account. */
   readonly namesSomething: boolean;
 }
 
-/** What belongs to somebody else. */
+/** Objects of another account. */
 interface Theirs {
   readonly connection: string;
   readonly session: string;
@@ -39,7 +39,7 @@ interface Theirs {
 
 const FORGED = "forged";
 
-/** One entry for every operation: an operation without one fails below. */
+/** One entry per operation. A missing entry fails a test. */
 const TRIALS: Readonly<Record<string, Trial>> = {
   CreateConnection: {
     wrongScopes: "mgmt.read mcp.read mcp.write",
@@ -216,7 +216,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     request: ({ grant }) => ({ input: { grant_id: grant } }),
     namesSomething: true,
   },
-  // Administrators see all accounts, so nothing of these is somebody else's.
+  // Administrators see all accounts, so these have no objects of another account.
   ListAllAuditEvents: {
     wrongScopes: "mgmt.read mgmt.write mcp.read mcp.write",
     request: () => ({ input: {} }),
@@ -332,7 +332,7 @@ afterAll(async () => {
   await database?.close();
 });
 
-test("every operation is tried", () => {
+test("covers every operation", () => {
   expect(Object.keys(TRIALS).toSorted()).toEqual([...OPERATIONS.keys()].toSorted());
 });
 
@@ -350,7 +350,7 @@ describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
     expect(getOption(method, public$)).toBe(false);
   });
 
-  test.each(PROTOCOL_NAMES)("without a token answers 401 with a challenge over %s", async (protocol) => {
+  test.each(PROTOCOL_NAMES)("returns 401 with a challenge without a token over %s", async (protocol) => {
     const outcome = await call(protocol, undefined);
     expect([outcome.status, outcome.message]).toEqual([
       protocol === "rest" ? 401 : "unauthenticated",
@@ -359,7 +359,7 @@ describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
     expect(outcome.headers.get("www-authenticate")).toMatch(/^Bearer realm="patchbay"/);
   });
 
-  test.each(PROTOCOL_NAMES)("without the scope answers 403 with its text over %s", async (protocol) => {
+  test.each(PROTOCOL_NAMES)("returns 403 with its text without the scope over %s", async (protocol) => {
     const token =
       trial.wrongScopes === FORGED
         ? await accounts.forge(stranger, { scopes: [] })
@@ -372,18 +372,18 @@ describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
   });
 
   if (!trial.namesSomething) return;
-  test.each(PROTOCOL_NAMES)("answers 404 for what is somebody else's over %s", async (protocol) => {
+  test.each(PROTOCOL_NAMES)("returns 404 for an object of another account over %s", async (protocol) => {
     const everything = await stranger.token("mgmt.admin mgmt.read mgmt.write mcp.read mcp.write");
     const outcome = await call(protocol, everything);
     expect(outcome.status).toBe(protocol === "rest" ? 404 : "not_found");
-    // Word for word what a missing one answers, so that nobody learns which numbers are taken.
+    // The response equals that for a missing object, so that nobody learns which ids exist.
     if (!("server_id" in trial.request(theirs).input)) return;
     const missing = await call(protocol, everything, { ...trial.request(theirs).input, server_id: "2147483647" });
     expect(missing.message).toBe(outcome.message.replace(` ${theirs.connection} `, " 2147483647 "));
   });
 });
 
-test("what was tried in vain is untouched", async () => {
+test("refused requests change nothing", async () => {
   const [row] = await accounts.query("select name from connection where id = $1", [Number(theirs.connection)]);
   expect(row).toEqual({ name: "BambooHR" });
   expect(await accounts.query("select id from session where id is not null")).toHaveLength(1);
@@ -400,7 +400,7 @@ test("what was tried in vain is untouched", async () => {
   ]);
 });
 
-test("a refused call does not disturb the next on the same HTTP/2 connection", async () => {
+test("a refused call does not affect the next call on the same HTTP/2 connection", async () => {
   const api = createProtocolClient("grpc", service.url);
   const statuses = [];
   for (let count = 0; count < 20; count += 1)
@@ -408,7 +408,7 @@ test("a refused call does not disturb the next on the same HTTP/2 connection", a
   expect(new Set(statuses)).toEqual(new Set(["unauthenticated"]));
 });
 
-/** Documented paths that need no bearer token, and why. */
+/** Documented paths without a bearer token, with the reason. */
 const PUBLIC_PATHS = [
   "/oauth2/token", // its own authentication
   "/.well-known/jwks.json",
@@ -420,7 +420,7 @@ const PUBLIC_PATHS = [
 const documented = listOperations(await readDocument());
 
 test.each(documented.map(({ method, path }) => [method, path]))(
-  "%s %s asks for a token unless it is public on purpose",
+  "%s %s requires a token unless it is intentionally public",
   async (method, path) => {
     const response = await fetch(service.url + path.replace("{server_id}", "1").replace("{server_type}", "mcp"), {
       method,
@@ -432,7 +432,7 @@ test.each(documented.map(({ method, path }) => [method, path]))(
 );
 
 test.each(["/api", "/api/v1", "/api/v1/mcp-server", "/metrics", "/debug", "/.env", "/administration"])(
-  "%s is not there for anybody",
+  "%s returns 404 for everyone",
   async (path) => {
     for (const token of [undefined, await stranger.token("mgmt.admin")]) {
       const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };

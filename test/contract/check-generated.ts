@@ -1,4 +1,4 @@
-// Fails when `npm run generate` would change gen/. Generates in a copy, so that the working tree stays as it is.
+// Fails if `npm run generate` would change gen/. Generates in a copy and leaves the working tree unchanged.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

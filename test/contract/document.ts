@@ -6,7 +6,7 @@ import type { JsonValue } from "../../src/json.ts";
 export interface Schema {
   $ref?: string;
   title?: string;
-  /** Two words for a field of a request that takes `null`; see `plain`. */
+  /** Alternatives for a request field that accepts `null`; see `plain`. */
   type?: string | string[];
   format?: string;
   description?: string;
@@ -30,15 +30,15 @@ export interface Schema {
 }
 
 /**
- * The values in path, query or body of a kind of request, several where either will do. `*` is a value that no other
- * example of the operation names.
+ * The values in path, query or body of one kind of request, or several alternatives. `*` is a value that no other
+ * example of the operation uses.
  */
 export type When = Record<string, string | string[]>;
 
 /** A worked example, inline or by reference. */
 export interface Example {
   $ref?: string;
-  /** The requests that it answers; any of several kinds. Absent where any request will do, or none but by `Prefer`. */
+  /** The requests that it answers, as alternatives. Absent if it answers any request, or none without `Prefer`. */
   "x-when"?: When | When[];
   value?: JsonValue;
 }
@@ -57,7 +57,7 @@ export interface Header {
   example?: JsonValue;
 }
 
-/** An answer, inline or by reference. */
+/** A response, inline or by reference. */
 export interface Answer {
   $ref?: string;
   description?: string;
@@ -85,13 +85,13 @@ export interface Operation {
   responses: Record<string, Answer>;
 }
 
-/** The OpenAPI document, as far as the tests look into it. */
+/** The parts of the OpenAPI document that tests use. */
 export interface Document {
   paths: Record<string, Record<string, unknown>>;
   components: { schemas: Record<string, Schema> } & Record<string, Record<string, unknown>>;
 }
 
-/** An operation with where it stands and the parameters of its path item included. */
+/** An operation with its path and all parameters, including those of its path item. */
 export interface LocatedOperation {
   method: string;
   path: string;
@@ -101,12 +101,12 @@ export interface LocatedOperation {
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** Reads the contract of the HTTP face. That it is valid OpenAPI is the linter's business. */
+/** Reads the HTTP contract. The linter checks that it is valid OpenAPI. */
 export async function readDocument(): Promise<Document> {
   return parse(await readFile(new URL("../../openapi/patchbay.yaml", import.meta.url), "utf8")) as Document;
 }
 
-/** Follows a local reference, or returns the value itself. Throws when the reference leads nowhere. */
+/** Follows a local reference, or returns the value itself. Throws for a dangling reference. */
 export function resolve<T extends { $ref?: string }>(document: Document, value: T): T {
   if (value.$ref === undefined) return value;
   let found: unknown = document;
@@ -115,13 +115,13 @@ export function resolve<T extends { $ref?: string }>(document: Document, value: 
   return resolve(document, found as T);
 }
 
-/** A schema without the `null` that it may take besides. */
+/** A schema without its `null` alternative. */
 export interface PlainSchema {
   readonly schema: Schema & { type?: string };
   readonly takesNull: boolean;
 }
 
-/** Takes a schema apart into what it is and whether it takes `null` as well. References are followed. */
+/** Splits a schema into its type and whether it accepts `null`. Follows references. */
 export function plain(document: Document, given: Schema): PlainSchema {
   const { type, enum: words, oneOf, ...rest } = resolve(document, given);
   const shapes = oneOf?.filter((shape) => shape.type !== "null");
@@ -130,10 +130,10 @@ export function plain(document: Document, given: Schema): PlainSchema {
     const inner = plain(document, only);
     return { schema: { ...rest, ...inner.schema }, takesNull: inner.takesNull || shapes?.length !== oneOf?.length };
   }
-  // A text of one of several formats has its type in each of them.
+  // A string with one of several formats repeats its type in each alternative.
   const types = [type ?? rest.anyOf?.[0]?.type ?? []].flat();
   const [first, ...others] = types.length > 1 ? types.filter((word) => word !== "null") : types;
-  if (others.length > 0) throw new Error(`no field is of two types: ${types.join(", ")}`);
+  if (others.length > 0) throw new Error(`a field cannot have two types: ${types.join(", ")}`);
   const known = words?.filter((word) => word !== null);
   return {
     schema: {
@@ -146,7 +146,7 @@ export function plain(document: Document, given: Schema): PlainSchema {
   };
 }
 
-/** Every operation of the document, in its order. */
+/** Lists every operation in document order. */
 export function listOperations(document: Document): LocatedOperation[] {
   return Object.entries(document.paths).flatMap(([path, item]) => {
     const shared = (item.parameters ?? []) as Parameter[];
@@ -160,7 +160,7 @@ export function listOperations(document: Document): LocatedOperation[] {
   });
 }
 
-/** The worked examples of a body by name, references followed. */
+/** Returns the worked examples of a body by name, with references resolved. */
 export function listExamples(document: Document, media: MediaType): [name: string, value: JsonValue][] {
   return Object.entries(media.examples ?? {}).map(([name, example]) => {
     const { value } = resolve(document, example);

@@ -1,6 +1,6 @@
 import type { Document } from "./document.ts";
 
-/** A copy of the document with one place changed; `undefined` removes it. Throws when the way there does not exist. */
+/** Returns a copy of the document with one value changed; `undefined` removes it. Throws if the path does not exist. */
 export function edited(document: Document, place: readonly (string | number)[], value: unknown): Document {
   const copy = structuredClone(document);
   let target = copy as unknown as Record<string | number, unknown>;

@@ -9,7 +9,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 ajv.addSchema({ $id: "contract", components: document.components });
 
-/** The errors of a value against a schema of the document. */
+/** Validates a value against a schema of the document. */
 function check(schema: Schema, value: JsonValue): unknown[] {
   const local = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"contract#/components')) as Schema;
   const validate = ajv.compile(local);
@@ -35,19 +35,19 @@ for (const { method, path, operation, parameters } of listOperations(document)) 
 }
 
 describe("worked examples", () => {
-  test.each(bodies)("%s: there is one, and every one fits its schema", (_title, media) => {
+  test.each(bodies)("%s: exist and match their schemas", (_title, media) => {
     const examples = listExamples(document, media);
     expect(examples).not.toEqual([]);
     for (const [name, value] of examples)
       expect({ name, errors: check(media.schema, value) }).toEqual({ name, errors: [] });
   });
 
-  test.each(values)("%s: the example fits its schema", (_title, schema, value) => {
+  test.each(values)("%s: match the schema", (_title, schema, value) => {
     expect(value).toBeDefined();
     expect(check(schema, value ?? null)).toEqual([]);
   });
 
-  test("a wrong example would be noticed", () => {
+  test("an invalid example is detected", () => {
     expect(check({ $ref: "#/components/schemas/GetConnectionResponse" }, { success: true })).not.toEqual([]);
     expect(
       check({ $ref: "#/components/schemas/CreateConnectionRequest" }, { server_type: "mcp", colour: 1 }),
@@ -55,7 +55,7 @@ describe("worked examples", () => {
   });
 });
 
-test("the events of a stream fit the schema of an event", () => {
+test("the events of a stream match the event schema", () => {
   const events = resolve(
     document,
     listOperations(document).find(({ operation }) => operation.operationId === "watchConnections")?.operation.responses[

@@ -9,7 +9,7 @@ const FOLDER = "openapi/integrations";
 const SLACK = readFileSync(join(FOLDER, "slack.yaml"), "utf8");
 const GITLAB = readFileSync(join(FOLDER, "gitlab.yaml"), "utf8");
 
-/** The faults of a contract with one thing changed. */
+/** The faults of a contract with one change. */
 function faultsOf(text: string, path: readonly string[], value: unknown): readonly string[] {
   const root = parse(text) as JsonObject;
   const parent = path.slice(0, -1).reduce((object, key) => object[key] as JsonObject, root);
@@ -20,11 +20,11 @@ function faultsOf(text: string, path: readonly string[], value: unknown): readon
   return integrationFaults(`${name}.yaml`, stringify(root));
 }
 
-test.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s lacks nothing", (file) => {
+test.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s has no faults", (file) => {
   expect(integrationFaults(file, readFileSync(join(FOLDER, file), "utf8"))).toEqual([]);
 });
 
-describe("the lint says what is missing", () => {
+describe("the lint reports", () => {
   const extension = "x-patchbay-integration";
   const operation = ["paths", "/api/users.info", "post"];
   const token = [extension, "configuration", "properties", "token"];
@@ -69,17 +69,17 @@ describe("the lint says what is missing", () => {
     expect(faults.join("\n")).toContain('"api_key" sounds secret');
   });
 
-  it("enough operations", () => {
+  it("too few operations", () => {
     const paths = { "/api/auth.test": (parse(SLACK) as { paths: JsonObject }).paths["/api/auth.test"] };
     expect(faultsOf(SLACK, ["paths"], paths)).toEqual(["has 1 operations; 8 are wanted"]);
   });
 
-  it("an address of one's own that may be in clear", () => {
+  it("a configurable address without TLS", () => {
     const pattern = [extension, "configuration", "properties", "base_url", "pattern"];
     expect(faultsOf(GITLAB, pattern, "^https?://.*$").join("\n")).toContain("must begin with ^https://");
   });
 
-  it("a name that is not the file's", () => {
+  it("a name that differs from the file name", () => {
     expect(integrationFaults("chat.yaml", SLACK)).toEqual(["is not named after its server_type, slack.yaml"]);
   });
 });

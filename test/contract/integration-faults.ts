@@ -16,7 +16,7 @@ const WRITING_VERB =
   /^(create|update|delete|add|remove|send|post|set|move|archive|merge|close|upload|append|change|cancel|assign|edit)_/;
 const SECRET_NAME = /(^|_)(token|key|secret|password)$/;
 
-/** What an integration's contract lacks to be listed in the catalog, a sentence each. Empty when nothing. */
+/** Lists what a contract needs before it can be in the catalog, one sentence per fault. */
 export function integrationFaults(file: string, text: string): readonly string[] {
   let contract: IntegrationContract;
   try {
@@ -87,7 +87,7 @@ function configurationFaults(contract: IntegrationContract): readonly string[] {
   ];
 }
 
-/** Keys leave over https alone: fixed by the contract, or asked of whoever fills the form. */
+/** Keys are sent over https only, whether the contract or the form supplies the address. */
 function serverFaults({ root }: OpenApiDocument, contract: IntegrationContract): readonly string[] {
   const server = objectOf(arrayOf(root.servers)[0]);
   const url = stringOf(server.url) ?? "";
@@ -168,7 +168,7 @@ function exampleFaults(status: string, response: JsonObject): readonly string[] 
   );
 }
 
-/** Who may call a tool depends on whether it reads: the method or the mark must agree with what the name says. */
+/** Access rules depend on whether a tool is read-only, so the method or the mark must match the tool's name. */
 function markFaults(tool: IntegrationContract["operations"][number]["tool"]): readonly string[] {
   const { name, readOnly, annotations } = tool;
   return [

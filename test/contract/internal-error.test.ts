@@ -13,7 +13,7 @@ let service: Service;
 let accounts: TestAccounts;
 let token: string;
 
-/** Tables that the operations cannot do without. */
+/** Tables that the operations need. */
 const TABLES = ["call_record", "connection", "session"];
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const session = { "x-session-id": "A".repeat(32) };
 
-/** A right request of each operation, which fails in the database alone. */
+/** A valid request of each operation, which fails only in the database. */
 const REQUESTS: Readonly<
   Record<string, { readonly input: JsonObject; readonly headers?: Readonly<Record<string, string>> }>
 > = {
@@ -54,7 +54,7 @@ const REQUESTS: Readonly<
 };
 
 describe.each(Object.entries(REQUESTS))("%s", (operation, request) => {
-  test.each(PROTOCOL_NAMES)("says over %s that it failed, and nothing of why", async (protocol) => {
+  test.each(PROTOCOL_NAMES)("returns an internal error without the cause over %s", async (protocol) => {
     const outcome = await createProtocolClient(protocol, service.url).call(operation, { ...request, token });
     const text = getOption(operationNamed(operation), error_texts).internal;
     expect([outcome.status, outcome.message, outcome.reason]).toEqual([
@@ -66,11 +66,11 @@ describe.each(Object.entries(REQUESTS))("%s", (operation, request) => {
   });
 });
 
-test("the log says why", () => {
+test("logs the cause", () => {
   expect(service.output()).toMatch(/relation \\"(connection|session)\\" does not exist/);
 });
 
-test("once the database is whole again the service is too", async () => {
+test("works again once the database is restored", async () => {
   for (const table of TABLES) await accounts.query(`alter table ${table}_away rename to ${table}`);
   const outcome = await createProtocolClient("rest", service.url).call("ListConnections", { token });
   expect(outcome.body).toEqual({ success: true, data: [] });

@@ -1,6 +1,6 @@
 import type { PlainSchema } from "./document.ts";
 
-/** The largest int32, which says nothing but that the number is one. */
+/** The largest int32, which only marks an int32. */
 const MAX_INT32 = 2_147_483_647;
 
 const NUMBER = String.raw`(\d{1,3}(?:,\d{3})+|\d+)`;
@@ -8,13 +8,13 @@ const RANGE = new RegExp(String.raw`\b${NUMBER} to ${NUMBER}\b`);
 const UP_TO = new RegExp(String.raw`\bat most ${NUMBER}\b`);
 const FROM = new RegExp(String.raw`\b${NUMBER} or more\b`);
 
-/** Limits by the keywords of JSON Schema that state them. */
+/** Limits by their JSON Schema keywords. */
 export type Limits = Readonly<Record<string, number>>;
 
 type Field = PlainSchema["schema"];
 type Kind = readonly [least: "minimum" | "minLength" | "minItems", most: "maximum" | "maxLength" | "maxItems"];
 
-/** The limits that a comment on a field states in words: `1 to 500`, `0 or more`, `at most 2,000 characters`. */
+/** Reads the limits in a field's comment: `1 to 500`, `0 or more`, `at most 2,000 characters`. */
 export function limitsInText(comment: string, schema: Field): Limits {
   const kind = kindOf(schema);
   const text = withoutCode(comment);
@@ -29,8 +29,8 @@ export function limitsInText(comment: string, schema: Field): Limits {
 }
 
 /**
- * The limits that a schema states. That what is required is not empty, and what an answer counts not negative, needs no words:
- * it is left out unless `said` has it.
+ * Reads the limits of a schema. Obvious ones are omitted unless `said` contains them: required values are not empty,
+ * and response counts are not negative.
  */
 export function limitsInSchema(schema: Field, isAnswer: boolean, isRequired: boolean, said: Limits): Limits {
   const kind = kindOf(schema);
@@ -44,7 +44,7 @@ export function limitsInSchema(schema: Field, isAnswer: boolean, isRequired: boo
   };
 }
 
-/** The numbers in a text, sorted; those of standards and of code in backticks are none. */
+/** The numbers in a text, sorted, except those of standards and of code in backticks. */
 export function numbersIn(text: string): readonly number[] {
   const bare = withoutCode(text).replaceAll(/\b(?:RFC|ISO|Draft|SHA|UTF)[ -]?\d+(?:\.\d+)*|\d+\^\d+/g, "");
   const found = [...bare.matchAll(new RegExp(NUMBER, "g"))].map(([number]) => toNumber(number));

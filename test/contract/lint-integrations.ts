@@ -1,4 +1,4 @@
-// Says what every contract of a third party still lacks to be listed in the catalog. Fails when one lacks something.
+// Lists what each vendor contract lacks for the catalog. Fails if one lacks something.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

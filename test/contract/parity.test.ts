@@ -6,15 +6,15 @@ import { readServiceNames, services } from "./proto-surface.ts";
 
 const document = await readDocument();
 
-test("proto and OpenAPI say the same", () => {
+test("proto and OpenAPI contain the same contract", () => {
   expect(findDifferences(document)).toEqual([]);
 });
 
-test("no service is left out of the comparison", () => {
+test("compares every service", () => {
   expect(services.map(({ typeName }) => typeName).sort()).toEqual(readServiceNames());
 });
 
-test("every exception still names something", () => {
+test("every exception still applies to something", () => {
   const operationIds = listOperations(document).map(({ operation }) => operation.operationId);
   for (const operationId of Object.keys(HTTP_ONLY)) expect(operationIds).toContain(operationId);
   for (const key of Object.keys(REQUIRED_ELSEWHERE)) {
@@ -169,7 +169,7 @@ const mutations: Mutation[] = [
   ],
 ];
 
-describe("a difference is noticed", () => {
+describe("a difference is detected for", () => {
   test.each(mutations)("%s", (_title, place, value, difference) => {
     expect(findDifferences(edited(document, place, value)).join("\n")).toMatch(difference);
   });

@@ -12,7 +12,7 @@ import {
 import { limitsInSchema, limitsInText, numbersIn } from "./limits.ts";
 import { type Binding, closedWords, commentKey, listBindings, readComments } from "./proto-surface.ts";
 
-/** Operations of the HTTP face that are no RPC, each with its reason. */
+/** Operations of the HTTP contract without an RPC, each with its reason. */
 export const HTTP_ONLY: Readonly<Record<string, string>> = {
   issueToken: "OAuth: a form-encoded body and RFC 6749's errors",
   getSigningKeys: "OAuth: a well-known document",
@@ -21,14 +21,14 @@ export const HTTP_ONLY: Readonly<Record<string, string>> = {
   getReadiness: "for load balancers; gRPC has its own health service",
 };
 
-/** Fields whose required mark differs between the faces, each with its reason. */
+/** Fields whose required mark differs between the contracts, each with its reason. */
 export const REQUIRED_ELSEWHERE: Readonly<Record<string, string>> = {
   "DeleteConnectionResponse.message": "in both REST shapes; every field of a two-shape message is optional in proto",
 };
 
 type Direction = "request" | "response";
 
-/** Every difference between the two contracts, one sentence each. Empty when they agree. */
+/** Lists every difference between the two contracts, one sentence each. */
 export function findDifferences(document: Document): string[] {
   const differences: string[] = [];
   const comments = readComments();
@@ -75,7 +75,7 @@ export function findDifferences(document: Document): string[] {
     }
   }
 
-  /** What one contract says in numbers the other says too, be it in words or as a limit. */
+  /** Compares the numbers of both contracts, in texts and limits. */
   function compareNumbers(
     where: string,
     comment: string,
@@ -104,7 +104,7 @@ export function findDifferences(document: Document): string[] {
         expectSame(`${where}.${field.jsonName}`, "required", inProto, schema.required.includes(field.jsonName));
       }
       const takesNull = "enum" in field && field.enum !== undefined ? false : plain(document, property).takesNull;
-      // What a caller leaves out may be null as well; what an answer leaves out is not there.
+      // Optional request fields accept null. Optional response fields are omitted instead.
       expectSame(`${where}.${field.jsonName}`, "null", direction === "request" && !inProto, takesNull);
       compareField(`${where}.${field.jsonName}`, field, property, direction);
     }
@@ -181,7 +181,7 @@ export function findDifferences(document: Document): string[] {
   return differences;
 }
 
-/** The properties of an object, or of all its shapes: a property is required when every shape requires it. */
+/** The properties of an object, or of all its shapes. A property is required if every shape requires it. */
 function mergeShapes(document: Document, schema: Schema): { properties: Record<string, Schema>; required: string[] } {
   const shapes = (schema.oneOf ?? [schema]).map((shape) => resolve(document, shape));
   const properties = Object.assign({}, ...shapes.map((shape) => shape.properties ?? {})) as Record<string, Schema>;
@@ -189,7 +189,7 @@ function mergeShapes(document: Document, schema: Schema): { properties: Record<s
   return { properties, required };
 }
 
-/** In a request what the comment calls required; in an answer what is always written. */
+/** Request fields are required if the comment says so; response fields if they are always written. */
 function isRequired(field: DescField, comment: string, direction: Direction): boolean {
   if (direction === "request") return comment.includes("Required.");
   if (field.proto.proto3Optional) return false;

@@ -14,7 +14,7 @@ let accounts: TestAccounts;
 let account: TestAccount;
 let prism: Prism;
 let token: string;
-/** The calls that went through, to see at the end that every documented operation was told of. */
+/** The calls made, to check at the end that every documented operation was called. */
 const seen: string[] = [];
 
 beforeAll(async () => {
@@ -44,7 +44,7 @@ interface Sent {
   readonly bearer?: string | null;
 }
 
-/** Calls through Prism and expects this status and no violation of the contract by anybody. */
+/** Calls through Prism and expects this status without a contract violation. */
 async function through(method: string, path: string, status: number, sent: Sent = {}): Promise<JsonObject> {
   const { body, headers = {}, bearer = token } = sent;
   const response = await fetch(prism.url + path, {
@@ -57,7 +57,7 @@ async function through(method: string, path: string, status: number, sent: Sent 
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
-  // With --errors Prism answers a violation itself, as a problem document.
+  // With --errors Prism returns a problem document for a violation.
   expect([
     method,
     path,
@@ -73,7 +73,7 @@ async function through(method: string, path: string, status: number, sent: Sent 
 const COLLECTION = "/api/v1/mcp-servers";
 const DETAIL = { detail: expect.any(String), code: expect.any(String) };
 
-test("a whole story between a client and the service breaks no promise of the contract", async () => {
+test("a complete scenario between a client and the service does not violate the contract", async () => {
   expect(await through("GET", COLLECTION, 200)).toEqual({ success: true, data: [] });
   const { server_id: id } = await through("POST", COLLECTION, 201, {
     body: { server_type: "mcp", name: "Handbook", access_type: "individual", configuration: { url: upstream.url } },
@@ -140,7 +140,7 @@ test("a whole story between a client and the service breaks no promise of the co
   });
 });
 
-test("every error is as documented", async () => {
+test("every error matches the contract", async () => {
   const { server_id: id } = await through("POST", COLLECTION, 201, {
     body: { server_type: "mcp", configuration: { url: upstream.url } },
   });
@@ -148,7 +148,7 @@ test("every error is as documented", async () => {
   const { sessionId } = await through("POST", "/mcp/initialize", 200, { body: {} });
   const headers = { "x-session-id": String(sessionId) };
 
-  // Unknown server types are the client's to know, so the contract lets them through.
+  // The client knows unknown server types, so the contract allows them.
   expect(await through("POST", COLLECTION, 400, { body: { server_type: "nothing", configuration: {} } })).toEqual(
     DETAIL,
   );
@@ -195,7 +195,7 @@ test("every error is as documented", async () => {
   await through("DELETE", one, 200);
 });
 
-test("tokens, keys, metadata and health are as documented", async () => {
+test("tokens, keys, metadata and health match the contract", async () => {
   const { clientId, clientSecret } = await account.client("mgmt.read mgmt.write");
   const form = { "content-type": "application/x-www-form-urlencoded" };
   const basic = (secret: string) => ({ ...form, authorization: `Basic ${btoa(`${clientId}:${secret}`)}` });
@@ -226,7 +226,7 @@ test("tokens, keys, metadata and health are as documented", async () => {
   }
 });
 
-test("Prism would have said so", async () => {
+test("Prism detects a violation", async () => {
   const response = await fetch(`${prism.url}${COLLECTION}`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -235,7 +235,7 @@ test("Prism would have said so", async () => {
   expect([response.status, response.headers.get("content-type")]).toEqual([422, "application/problem+json"]);
 });
 
-test("the story told of every status that a caller can bring about", () => {
+test("the scenarios cover every status that a caller can cause", () => {
   for (const wanted of [
     ...[
       "POST /api/v1/mcp-servers 201",

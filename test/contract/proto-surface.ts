@@ -31,7 +31,7 @@ import { PersonalAccessTokenService } from "../../gen/proto/patchbay/v1/personal
 import { RuntimeService } from "../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import { ToolService } from "../../gen/proto/patchbay/v1/tool_service_pb.ts";
 
-/** The services that REST serves as well. */
+/** The services that REST also serves. */
 export const services: readonly DescService[] = [
   AccountSettingsService,
   AdminService,
@@ -46,7 +46,7 @@ export const services: readonly DescService[] = [
   ToolService,
 ];
 
-/** One RPC on one REST path, as the options of the contract say it. */
+/** One RPC on one REST path, from the options of the contract. */
 export interface Binding {
   readonly rpc: DescMethod;
   readonly method: string;
@@ -57,12 +57,12 @@ export interface Binding {
   readonly internalText: string;
   readonly pathFields: readonly DescField[];
   readonly queryFields: readonly DescField[];
-  /** The fields of the JSON body. Undefined where REST takes no body. */
+  /** The fields of the JSON body. Undefined without a body. */
   readonly bodyFields: readonly DescField[] | undefined;
   readonly isLenient: boolean;
 }
 
-/** Every REST binding of the services' RPCs. */
+/** Lists every REST binding of the services' RPCs. */
 export function listBindings(): Binding[] {
   return services.flatMap((service) =>
     service.methods.flatMap((rpc) => {
@@ -102,7 +102,7 @@ function templateOf({ pattern }: HttpRule): string {
   return pattern.value;
 }
 
-/** Whether another binding of the same RPC takes the field from the path; the literal path then leaves it out. */
+/** Whether another binding of the same RPC takes the field from the path. The literal path then omits it. */
 function isPathField(rpc: DescMethod, field: DescField): boolean {
   const rule = getOption(rpc, http);
   return [rule, ...rule.additionalBindings].some((each) => templateOf(each).includes(`{${field.name}}`));
@@ -113,13 +113,16 @@ function readFiles(): readonly FileDescriptorProto[] {
   return fromBinary(FileDescriptorSetSchema, image).file;
 }
 
-/** The names of our services as the sources have them, sorted. */
+/** The names of the services in the sources, sorted. */
 export function readServiceNames(): string[] {
   const files = readFiles().filter((file) => file.package.startsWith("patchbay."));
   return files.flatMap((file) => file.service.map(({ name }) => `${file.package}.${name}`)).sort();
 }
 
-/** The comments on the fields, by `Message.field`: gen/ has them only as text for people, so they come from the sources. */
+/**
+ * The comments on fields, by `Message.field`. They come from the sources because generated code has no structured
+ * comments.
+ */
 export function readComments(): ReadonlyMap<string, string> {
   const comments = new Map<string, string>();
   for (const file of readFiles()) {
@@ -135,12 +138,11 @@ export function readComments(): ReadonlyMap<string, string> {
   return comments;
 }
 
-/** The key of a field's comment. */
 export function commentKey(message: DescMessage, field: DescField): string {
   return `${message.name}.${field.name}`;
 }
 
-/** The closed list of words that a comment's first sentence gives in backticks, sorted. Undefined where the list is open. */
+/** The closed list of words in backticks in a comment's first sentence, sorted. Undefined for an open list. */
 export function closedWords(comment: string): string[] | undefined {
   const sentence = comment.split(/\.(?=\s|$)/)[0] ?? "";
   if (sentence.includes("such as")) return undefined;

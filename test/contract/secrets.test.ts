@@ -19,15 +19,15 @@ let accounts: TestAccounts;
 let account: TestAccount;
 let token: string;
 
-/** A third party that answers everything with 500 and repeats all it was sent. */
+/** An upstream that answers everything with 500 and repeats the request. */
 const careless = createServer((request, response) => {
   response.writeHead(500, { "x-you-sent": request.headers.authorization ?? "" });
   response.end(JSON.stringify({ error: "boom", headers: request.headers, url: request.url }));
 });
 
-/** Every secret that goes in, by the input it goes in through. */
+/** Every secret that is sent, by its input. */
 const canaries = new Map<string, string>();
-/** Everything that came out. */
+/** Everything that the service returned. */
 const answers: string[] = [];
 
 function canary(input: string): string {
@@ -75,7 +75,7 @@ const verificationOf = async (api: ProtocolClient, id: string): Promise<unknown>
   return (data as JsonObject)["api_key_verification_status"];
 };
 
-test.each(["rest", "grpc"] as const)("secrets go in through every input over %s", async (protocol) => {
+test.each(["rest", "grpc"] as const)("sends secrets through every input over %s", async (protocol) => {
   const api = createProtocolClient(protocol, service.url);
   const put = (input: string): string => canary(`${protocol}: ${input}`);
 
@@ -92,19 +92,19 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
   const id = String(created["server_id"]);
   await until(async () => (await verificationOf(api, id)) === "verified", { what: "verified" });
 
-  // What an agent says and hears is nobody's to keep.
+  // The contents of calls are never stored by default.
   const argument = put("an argument of a call");
   upstream.onCall = () => ({ content: [{ type: "text", text: "done" }] });
   const { sessionId } = await call(api, "Initialize", {});
   const headers = { "x-session-id": String(sessionId) };
   const result = await call(api, "CallTool", { name: `look_up__${id}`, arguments: { text: argument } }, headers);
   expect(result["isError"]).toBe(false);
-  // A call that fails at an upstream which repeats the key it was sent.
+  // A call that fails at an upstream which repeats the key.
   upstream.key = "another";
   const failed = await call(api, "CallTool", { name: `look_up__${id}`, arguments: { text: argument } }, headers);
   expect(failed["isError"]).toBe(true);
 
-  // A key that the upstream refuses while repeating it.
+  // A key that the upstream rejects and repeats.
   await call(api, "UpdateConnection", { server_id: id, api_key: put("api_key") });
   await until(async () => (await verificationOf(api, id)) === "failed", { what: "failed" });
   const config = { api_token: put("config.api_token"), headers: { "x-tenant-secret": put("config.headers") } };
@@ -119,7 +119,7 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
   await call(api, "ListConnections", {});
   await call(api, "ListConnectionTools", { server_id: id });
 
-  // A third party that fails with 500 and repeats what it was sent.
+  // An upstream that returns 500 and repeats the request.
   const bamboo = await call(api, "CreateConnection", {
     server_type: "bamboohr",
     configuration: { company_domain: "acme", api_token: put("configuration.api_token of bamboohr") },
@@ -131,7 +131,7 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
   });
   expect(detail).toEqual(expect.any(String));
 
-  // Trying, with a third party that repeats the key and with what is refused.
+  // Checks of a configuration, with an upstream that repeats the key and with invalid input.
   const tried = await call(api, "ValidateConfiguration", {
     server_type: "bamboohr",
     configuration: { company_domain: "acme", api_token: put("a configuration that is tried") },
@@ -144,7 +144,7 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
     configuration: { url: upstream.url, api_token: put("a previewed key") },
   });
 
-  // Secrets in what is refused.
+  // Secrets in rejected requests.
   await call(api, "UpdateConnection", {
     server_id: id,
     api_key: `${put("an api_key that is too long")}${"k".repeat(5000)}`,
@@ -170,7 +170,7 @@ test.each(["rest", "grpc"] as const)("secrets go in through every input over %s"
   });
 });
 
-test("secrets go in through raw bodies, headers and the token endpoint", async () => {
+test("sends secrets through raw bodies, headers and the token endpoint", async () => {
   const send = async (path: string, headers: readonly string[], body: string): Promise<void> => {
     const answer = await sendRawRequest(service.url, { method: "POST", path, headers, body });
     answers.push(JSON.stringify([answer.status, answer.headers, answer.text]));
@@ -194,7 +194,7 @@ test("secrets go in through raw bodies, headers and the token endpoint", async (
     `grant_type=client_credentials&client_id=${clientId}&client_secret=${canary("a client secret in the form")}`,
   );
   await send("/oauth2/token", [...form, ...basic(clientId, clientSecret)], `grant_type=${canary("a grant type")}`);
-  // The one answer that must hold a secret is not kept among the answers.
+  // The only response that must contain a secret is not recorded.
   const issued = await sendRawRequest(service.url, {
     method: "POST",
     path: "/oauth2/token",
@@ -210,20 +210,20 @@ test("secrets go in through raw bodies, headers and the token endpoint", async (
   canaries.set("the master key", String(service.env["PATCHBAY_KEYS"]).replace(/^\d+:/, ""));
 });
 
-test("no answer holds a secret", () => {
+test("no response contains a secret", () => {
   expect(answers.length).toBeGreaterThan(60);
   for (const answer of answers)
     expect([answer.slice(0, 400), secretsIn(answer, canaries)]).toEqual([expect.anything(), []]);
 });
 
-test("no line of the log holds a secret", () => {
+test("no log line contains a secret", () => {
   const log = service.output();
   expect(log).toMatch(/"level":/);
   const guilty = log.split("\n").filter((line) => secretsIn(line, canaries).length > 0);
   expect(guilty).toEqual([]);
 });
 
-test("no column of any table holds a secret", async () => {
+test("no column of any table contains a secret", async () => {
   const tables = await accounts.query(
     "select schemaname, tablename from pg_tables where schemaname not in ('pg_catalog', 'information_schema')",
   );
@@ -235,7 +235,7 @@ test("no column of any table holds a secret", async () => {
   }
 });
 
-test("the search would have found them", async () => {
+test("the search finds secrets that are there", async () => {
   for (const [name, secret] of canaries) {
     for (const form of formsOf(secret))
       expect([name, secretsIn(`before ${form} after`, canaries)]).toEqual([name, [name]]);
@@ -246,14 +246,14 @@ test("the search would have found them", async () => {
   expect(secretsIn(String(row?.["row"]), canaries)).toEqual(["rest: api_key"]);
 });
 
-test("the published keys are public halves alone", async () => {
+test("the published keys contain only public parts", async () => {
   const response = await fetch(`${service.url}/.well-known/jwks.json`);
   const { keys } = (await response.json()) as { keys: object[] };
   for (const key of keys) expect(Object.keys(key)).not.toContain("d");
   expect(keys).not.toHaveLength(0);
 });
 
-test("a secret that is moved to another row does not open there", async () => {
+test("a secret that is moved to another row cannot be decrypted", async () => {
   const api = createProtocolClient("rest", service.url);
   const owner = await accounts.create();
   const thief = await accounts.create();

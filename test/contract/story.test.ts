@@ -5,20 +5,20 @@ import { parse } from "yaml";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts";
 import { listExamples, listOperations, readDocument, resolve } from "./document.ts";
 
-// The examples are one account's story: frontends are built on it, so one page must not contradict another.
+// The examples describe one account. Frontends are built on them, so they must not contradict each other.
 const document = await readDocument();
 
-/** What an operation answers in the story when it succeeds, by the examples' names. */
+/** The successful responses of an operation, by example name. */
 function answers(operationId: string): ReadonlyMap<string, JsonObject> {
   const located = listOperations(document).find((each) => each.operation.operationId === operationId);
   const [, success] = Object.entries(located?.operation.responses ?? {}).find(([status]) => status < "300") ?? [];
   const media = Object.values(success === undefined ? {} : (resolve(document, success).content ?? {}));
   const examples = media.flatMap((each) => listExamples(document, each));
-  if (examples.length === 0) throw new Error(`${operationId} answers nothing`);
+  if (examples.length === 0) throw new Error(`${operationId} has no response`);
   return new Map(examples.flatMap(([name, value]) => (isJsonObject(value) ? [[name, value] as const] : [])));
 }
 
-/** Those of them that answer requests without a wish; the others tell of the connections in other states. */
+/** The examples returned without `Prefer`. The others show connections in other states. */
 function told(operationId: string): ReadonlyMap<string, JsonObject> {
   const located = listOperations(document).find((each) => each.operation.operationId === operationId);
   const examples = Object.values(located?.operation.responses["200"]?.content ?? {}).map((each) => each.examples ?? {});
@@ -36,7 +36,7 @@ const objects = (value: JsonValue | undefined): JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];
 const object = (value: JsonValue | undefined): JsonObject => (isJsonObject(value ?? null) ? (value as JsonObject) : {});
 
-/** Every object anywhere in a value. */
+/** All objects in a value. */
 function within(value: JsonValue): JsonObject[] {
   if (Array.isArray(value)) return value.flatMap(within);
   return isJsonObject(value) ? [value, ...Object.values(value).flatMap(within)] : [];
@@ -54,7 +54,7 @@ function answersOrNone(operationId: string): Iterable<JsonObject> {
   }
 }
 
-test("each connection of the list can be read, in both shapes, and is the same in all", () => {
+test("each listed connection can be read in both views, with the same values", () => {
   expect(connections.map(({ id }) => id)).toEqual([1, 2, 3]);
   const reads = [...told("getConnection").values()];
   const detailed = objects(answer("listConnections", "detailed")["data"]);
@@ -84,7 +84,7 @@ test("each connection of the list can be read, in both shapes, and is the same i
   }
 });
 
-test("the tools are those of their connections, and what is off or waits is so everywhere", async () => {
+test("tools belong to their connections, with the same disabled and pending ones everywhere", async () => {
   const [people, handbook, code] = connections;
   const all = object(answer("listConnectionTools", "include_disabled")["data"]);
   const off = objects(all["tools"]).filter(({ enabled }) => enabled === false);
@@ -114,14 +114,14 @@ test("the tools are those of their connections, and what is off or waits is so e
   }
 });
 
-/** The day on which frontends look at the story. */
+/** The date at which the examples are set. */
 const NOW = "2026-07-04T08:00:00.000Z";
 
 function hasEnded({ revoked_at: revoked, expires_at: end }: JsonObject): boolean {
   return revoked !== undefined || (typeof end === "string" && end < NOW);
 }
 
-test("each client and each token of the lists can be read, and belongs where it says", () => {
+test("each listed client and token can be read, and belongs to its account", () => {
   for (const [list, all, read, key] of [
     ["listOAuthClients", "with_revoked", "getOAuthClient", "client_id"],
     ["listPersonalAccessTokens", "with_ended", "getPersonalAccessToken", "id"],
@@ -147,7 +147,7 @@ test("each client and each token of the lists can be read, and belongs where it 
   }
 });
 
-test("the calls went through the connections, by programs of the account, and usage counts them", () => {
+test("calls belong to connections and clients of the account, and usage counts them", () => {
   const calls = objects(answer("listCalls", "all")["data"]);
   const programs = ["listOAuthClients", "listPersonalAccessTokens"].flatMap((list) =>
     objects(answer(list, "some")["data"]).map((each) => each["client_id"]),
@@ -170,7 +170,7 @@ test("the calls went through the connections, by programs of the account, and us
   }
 });
 
-test("nothing tells of a connection or an account that is not in the story", () => {
+test("no example mentions an unknown connection or account", () => {
   const accounts = new Set<JsonValue>();
   for (const each of successes.flatMap(within)) {
     for (const name of ["mcp_server_id", "server_id", "connection_id"]) {
@@ -187,7 +187,7 @@ test("nothing tells of a connection or an account that is not in the story", () 
       if (typeof each[name] === "string" && each[name].includes(".")) accounts.add(decodeJwt(each[name]).sub ?? null);
     }
   }
-  // What concerns nobody's account in particular is said of the installation.
+  // Events without an account belong to the installation.
   accounts.delete("installation");
   const known = objects(answer("listAccounts", "some")["data"]);
   expect(known.map(({ id }) => id)).toEqual(expect.arrayContaining([...accounts]));
@@ -195,7 +195,7 @@ test("nothing tells of a connection or an account that is not in the story", () 
   expect(account?.["connection_count"]).toBe(connections.length);
 });
 
-test("the accounts of the list can be read, and the installation counts them", () => {
+test("the listed accounts can be read, and the installation counts them", () => {
   const listed = objects(answer("listAccounts", "some")["data"]);
   const read = [...answers("getAccount").values()].map((each) => object(each["data"]));
   expect(read).toHaveLength(listed.length);
@@ -210,7 +210,7 @@ test("the accounts of the list can be read, and the installation counts them", (
   });
 });
 
-test("the audit log tells of what there is, newest first, and its pages and filters agree", () => {
+test("the audit log covers the existing objects, newest first, and matches its pages and filters", () => {
   const pages = ["some", "next_page"].flatMap((name) => objects(answer("listAuditEvents", name)["data"]));
   const moments = pages.map((each) => String(each["occurred_at"]));
   expect(moments).toEqual(moments.toSorted().reverse());
@@ -237,7 +237,7 @@ function ofList(operationId: string, key: string): (JsonValue | undefined)[] {
   return [...answers(operationId).values()].flatMap((each) => objects(each["data"]).map((one) => one[key]));
 }
 
-test("the keys that sign are published, and what is signed names one of them", () => {
+test("the signing keys are published, and each signature names one of them", () => {
   const listed = objects(answer("listSigningKeys", "keys")["data"]).map(({ id }) => id);
   const published = objects(answer("getSigningKeys", "keys")["keys"]).map(({ kid }) => kid);
   expect(new Set(published)).toEqual(new Set(listed));

@@ -4,7 +4,7 @@ import { type Answer, listOperations, readDocument, resolve } from "./document.t
 const document = await readDocument();
 const operations = listOperations(document);
 
-/** The ten HTTP operations of the specification with the statuses that it gives them. */
+/** The ten HTTP operations of the specification, with their statuses. */
 const SPECIFIED: [method: string, path: string, statuses: string[]][] = [
   ["POST", "/api/v1/mcp-servers", ["201", "401", "403", "500"]],
   ["GET", "/api/v1/mcp-servers", ["200", "401", "403", "500"]],
@@ -18,7 +18,7 @@ const SPECIFIED: [method: string, path: string, statuses: string[]][] = [
   ["POST", "/mcp/tools/call", ["200", "401"]],
 ];
 
-test.each(SPECIFIED)("%s %s is documented with the specification's statuses", (method, path, statuses) => {
+test.each(SPECIFIED)("%s %s documents the statuses of the specification", (method, path, statuses) => {
   const operation = operations.find((each) => each.method === method && each.path === path)?.operation;
   expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(statuses));
 });
@@ -30,24 +30,24 @@ describe.each(operations.map((each) => [`${each.method} ${each.path}`, each] as 
     resolve(document, answer),
   ]);
 
-  test("demands a token, or is public on purpose", () => {
+  test("requires a token, or is intentionally public", () => {
     const isPublic = ["/.well-known/", "/healthz", "/readyz"].some((prefix) => located.path.startsWith(prefix));
     expect(operation.security.length === 0).toBe(isPublic);
   });
 
-  test("a 401 says how to authenticate", () => {
+  test("documents how to authenticate with a 401", () => {
     const unauthenticated = answers.find(([status]) => status === "401")?.[1];
     expect(unauthenticated !== undefined).toBe(operation.security.length > 0);
     if (unauthenticated) expect(Object.keys(unauthenticated.headers ?? {})).toContain("WWW-Authenticate");
   });
 
-  test("a 429 and a 503 say when to try again", () => {
+  test("documents when to retry with a 429 and a 503", () => {
     for (const [status, { headers }] of answers) {
       if (status === "429" || status === "503") expect(Object.keys(headers ?? {})).toContain("Retry-After");
     }
   });
 
-  test("a read that is no stream has an ETag and answers 304; what needs a token tells what is left of its rate", () => {
+  test("documents ETag and 304 for reads other than streams, and rate limit headers if it requires a token", () => {
     const good = answers.filter(([status]) => status.startsWith("2"));
     const isStream = good.some(([, { content }]) => content?.["text/event-stream"] !== undefined);
     const isRead = located.method === "GET" && located.path.startsWith("/api/v1/") && !isStream;
@@ -58,7 +58,7 @@ describe.each(operations.map((each) => [`${each.method} ${each.path}`, each] as 
     }
   });
 
-  test("has one kind of error body", () => {
+  test("has a single error body", () => {
     const error = located.path.startsWith("/oauth2/") ? "OAuthError" : "Error";
     for (const [status, { content }] of answers) {
       if (Number(status) < 400) continue;
@@ -66,7 +66,7 @@ describe.each(operations.map((each) => [`${each.method} ${each.path}`, each] as 
     }
   });
 
-  test("with a body it can refuse size and content type; without a body it cannot", () => {
+  test("documents 413 and 415 if and only if it has a body", () => {
     const statuses = answers.map(([status]) => status);
     expect(statuses.includes("413")).toBe(operation.requestBody !== undefined);
     expect(statuses.includes("415")).toBe(operation.requestBody !== undefined);

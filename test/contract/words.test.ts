@@ -4,7 +4,7 @@ import { SCOPES } from "../../src/identity/scopes.ts";
 import { ERROR_REASONS } from "../../src/error-reason.ts";
 import { listOperations, plain, readDocument, type Schema } from "./document.ts";
 
-// Parity holds the two contracts against each other; these are the lists of the code itself.
+// The parity test compares the two contracts; these are the lists in the code.
 const document = await readDocument();
 
 const words = (schema: Schema | undefined): readonly (string | null)[] =>
@@ -13,17 +13,17 @@ const words = (schema: Schema | undefined): readonly (string | null)[] =>
 test.each([
   ["action", AUDIT_ACTIONS],
   ["object_type", AUDIT_OBJECTS],
-])("the audit log can be asked for each %s that the service writes, and for no other", (name, known) => {
+])("the filter %s of the audit log accepts exactly the values that the service writes", (name, known) => {
   const asked = listOperations(document).flatMap(({ operation, parameters }) =>
     operation.operationId.endsWith("AuditEvents") ? parameters.filter((each) => each.name === name) : [],
   );
   expect(asked.map(({ schema }) => words(schema))).toEqual([known.toSorted(), known.toSorted()]);
 });
 
-test.each(["CreateOAuthClientRequest", "CreatePersonalAccessTokenRequest"])("%s takes each scope there is", (name) => {
+test.each(["CreateOAuthClientRequest", "CreatePersonalAccessTokenRequest"])("%s accepts every scope", (name) => {
   expect(words(document.components.schemas[name]?.properties?.["scopes"]?.items)).toEqual(SCOPES.toSorted());
 });
 
-test("the reasons of errors are those that the service gives", () => {
+test("the documented error reasons equal those of the code", () => {
   expect(words(document.components.schemas["ErrorReason"])).toEqual(ERROR_REASONS.toSorted());
 });

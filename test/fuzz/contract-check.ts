@@ -4,12 +4,12 @@ import { type Document, listOperations, type LocatedOperation, resolve, type Sch
 import type { FuzzRequest } from "./requests.ts";
 import type { FuzzAnswer } from "./send.ts";
 
-/** Says what of an answer the contract does not allow; undefined when it allows all of it. */
+/** Returns the contract violation of a response, or undefined. */
 export type ContractCheck = (request: FuzzRequest, answer: FuzzAnswer) => string | undefined;
 
 /**
- * Checks answers against the OpenAPI document: status, required headers, content type, body; and that what was accepted was a
- * body that the document allows.
+ * Checks responses against the OpenAPI document: status, required headers, content type and body; and that accepted
+ * request bodies match the document.
  */
 export function createContractCheck(document: Document): ContractCheck {
   const ajv = new Ajv2020({ strict: false });
@@ -24,7 +24,7 @@ export function createContractCheck(document: Document): ContractCheck {
     compiled.set(schema, made);
     return made;
   };
-  // Literal paths before those with parameters, as OpenAPI matches them.
+  // Literal paths come before those with parameters, as OpenAPI requires.
   const operations = listOperations(document)
     .map((located) => ({ located, parameters: located.path.split("{").length - 1, pattern: patternOf(located.path) }))
     .sort((left, right) => left.parameters - right.parameters);
@@ -46,7 +46,7 @@ export function createContractCheck(document: Document): ContractCheck {
 
   return (request, { status, headers, text, isStream }) => {
     const found = operationOf(request);
-    // Connect's own face, and what leads nowhere.
+    // Connect's own paths and unknown paths.
     if (found === undefined) return undefined;
     const name = `${found.operation.operationId} ${status}`;
     const reference = found.operation.responses[String(status)];

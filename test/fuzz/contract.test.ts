@@ -10,7 +10,7 @@ import { createRandom } from "./random.ts";
 import { createRequests, describeRequest } from "./requests.ts";
 import { createSend } from "./send.ts";
 
-/** Of the run that every change goes through; `npm run fuzz -- --seed …` runs longer, with another seed each time. */
+/** The size and seed of the CI run. `npm run fuzz -- --seed …` runs longer, with a new seed each time. */
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20261121);
 const REQUESTS = 1_500;
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   await database?.close();
 });
 
-test(`whatever is sent, every operation answers as its contract says (seed ${SEED})`, async () => {
+test(`every operation matches its contract for random requests (seed ${SEED})`, async () => {
   const document = await readDocument();
   const account = await accounts.create();
   const tokens = [
@@ -71,7 +71,7 @@ test(`whatever is sent, every operation answers as its contract says (seed ${SEE
   }
 }, 240_000);
 
-test("an answer that the contract does not allow would be noticed", async () => {
+test("a contract violation is detected", async () => {
   const findBroken = createContractCheck(await readDocument());
   const request = { operation: "", method: "GET", target: "/api/v1/mcp-servers?limit=1", headers: {}, body: undefined };
   const told = (status: number, text: string, type = "application/json; charset=utf-8"): string | undefined =>

@@ -13,8 +13,9 @@ import { createRandom } from "./random.ts";
 import { createRequests, describeRequest, type FuzzRequest } from "./requests.ts";
 import { createSend } from "./send.ts";
 
-// Sends an hour's worth of requests, good and bad, to every operation of a service of its own. Fails for an answer of 500, an
-// unanswered request, for a service that ended, and for memory that keeps growing. The seed repeats the requests.
+// Sends valid and invalid requests to every operation of a separate service for an hour. Fails for a 500, an unanswered
+// request,
+// a stopped service or growing memory. The seed reproduces the requests.
 const { values: given } = parseArgs({
   options: {
     seed: { type: "string", default: String(Date.now() % 2 ** 31) },
@@ -35,7 +36,7 @@ const service = await startService({
     LOG_LEVEL: "error",
     MAX_CONNECTIONS_PER_ACCOUNT: "50",
     RATE_LIMITS: "off",
-    // Each request says another address, so that those which fail to authenticate do not end the run.
+    // Each request uses another address, so that failed authentications do not end the run.
     TRUST_PROXY: "true",
   },
 });
@@ -48,7 +49,7 @@ const statuses = new Map<string, number>();
 const faults: string[] = [];
 const memory: number[] = [];
 
-/** Answers disable accounts and revoke tokens now and then; a fresh account goes on. */
+/** Requests disable accounts and revoke tokens at times; a new account then continues. */
 async function renewTokens(): Promise<void> {
   const account = await accounts.create();
   const fresh = [
@@ -62,7 +63,7 @@ async function renewTokens(): Promise<void> {
   tokens.splice(0, tokens.length, ...fresh);
 }
 
-/** Remembers what an answer mentions, for later requests to use. */
+/** Remembers ids in a response for later requests. */
 function remember(body: string): void {
   for (const [, id = ""] of body.matchAll(
     /"(?:id|server_id|sessionId|client_id|next_cursor|name|connection_id)":"?([\w.-]{1,80})/g,
@@ -84,7 +85,7 @@ async function caller(make: () => FuzzRequest, next: () => boolean): Promise<voi
       const key = `${request.operation} ${status}`;
       statuses.set(key, (statuses.get(key) ?? 0) + 1);
       remember(text);
-      // A probe may say for a moment that its replica is not ready.
+      // A probe may report briefly that its replica is not ready.
       if (status >= 500 && !request.target.startsWith("/readyz"))
         faults.push(`${status} ${describeRequest(request)} → ${text.slice(0, 300)}`);
       const broken = findBroken(request, answer);
@@ -122,7 +123,7 @@ await Promise.all(Array.from({ length: Number(given.callers) }, () => caller(mak
 const seconds = (performance.now() - startedAt) / 1_000;
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 const [early, late] = [mean(memory.slice(50, 100)), mean(memory.slice(-50))];
-// What leaks shows as growth between the second and the last quarter of a run that is long enough.
+// A leak appears as growth between the second and the last quarter of a long run.
 const grows = memory.length >= 190 && late > early * 1.15;
 const byStatus = Map.groupBy(statuses, ([key]) => key.split(" ").at(-1) ?? "");
 const counts = [...byStatus]

@@ -1,4 +1,4 @@
-/** Choices that a seed repeats. */
+/** Random choices that a seed reproduces. */
 export interface Random {
   /** From 0 (included) to 1. */
   next(): number;
@@ -8,7 +8,7 @@ export interface Random {
   pick<Item>(items: readonly Item[]): Item;
 }
 
-/** mulberry32: small, and good enough to choose with. */
+/** mulberry32: small, and random enough for this purpose. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

@@ -4,9 +4,8 @@ import { type Document, listExamples, listOperations, type LocatedOperation, res
 import type { Random } from "./random.ts";
 import { oddText, spoiled, validValue } from "./values.ts";
 
-/** One request of a fuzz run. */
 export interface FuzzRequest {
-  /** What it is made for: an operation's id. */
+  /** The operation id. */
   readonly operation: string;
   readonly method: string;
   readonly target: string;
@@ -14,15 +13,14 @@ export interface FuzzRequest {
   readonly body: Buffer | undefined;
 }
 
-/** What requests are made with. */
 export interface Ingredients {
   readonly document: Document;
   readonly random: Random;
-  /** Tokens of all kinds, the first of them good for everything. */
+  /** Tokens of all kinds; the first is valid for everything. */
   readonly tokens: readonly string[];
-  /** What earlier answers mentioned: ids of connections, sessions, tools. */
+  /** Ids from earlier responses: connections, sessions, tools. */
   readonly seen: readonly string[];
-  /** Bodies that make connections with tools. */
+  /** Bodies that create connections with tools. */
   readonly connections: readonly JsonValue[];
 }
 
@@ -41,7 +39,7 @@ const TYPES = [
 ];
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"];
 
-/** Node refuses to send what no header may hold, so that never reaches a server. */
+/** Node rejects invalid header values itself, so they never reach a server. */
 function headerText(text: string): string {
   return text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, "").slice(0, 4_000);
 }
@@ -78,7 +76,7 @@ function bodyOf(value: JsonValue, random: Random): Buffer {
   return bytes;
 }
 
-/** Makes requests for every operation of the OpenAPI document, and for the same operations over Connect. */
+/** Creates requests for every operation of the OpenAPI document, and for the same operations over Connect. */
 export function createRequests(ingredients: Ingredients): () => FuzzRequest {
   const { document, random } = ingredients;
   const operations = listOperations(document);

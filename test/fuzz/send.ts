@@ -1,23 +1,23 @@
 import { type Agent, type IncomingHttpHeaders, request as sendRequest } from "node:http";
 import type { FuzzRequest } from "./requests.ts";
 
-/** What came back; of a stream its beginning. */
+/** The response; for a stream its beginning. */
 export interface FuzzAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Whether the answer was left before its end. */
+  /** Whether the response was abandoned before its end. */
   readonly isStream: boolean;
 }
 
-/** Sends requests as they are, without a client's care. Fails when there is no answer within 45 seconds. */
+/** Sends requests unchanged. Throws if there is no response within 45 seconds. */
 export function createSend(url: string, agent: Agent): (request: FuzzRequest) => Promise<FuzzAnswer> {
   const { hostname, port } = new URL(url);
   return ({ method, target, headers, body }) =>
     new Promise((resolve, reject) => {
       const length = body === undefined ? {} : { "content-length": String(body.length) };
       const outgoing = sendRequest({ hostname, port, agent, method, path: target, headers: { ...headers, ...length } });
-      const bound = setTimeout(() => outgoing.destroy(new Error("no answer within 45 s")), 45_000);
+      const bound = setTimeout(() => outgoing.destroy(new Error("no response within 45 s")), 45_000);
       outgoing.once("error", (error) => {
         clearTimeout(bound);
         reject(error);
@@ -31,7 +31,7 @@ export function createSend(url: string, agent: Agent): (request: FuzzRequest) =>
           const text = Buffer.concat(chunks).toString();
           resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text, isStream });
         };
-        // A stream has no end; its beginning is enough.
+        // A stream has no end, so its beginning is enough.
         if (isStream) {
           end();
           answer.on("error", () => undefined).destroy();

@@ -4,7 +4,7 @@ import type { Document, Schema } from "../contract/document.ts";
 import { plain } from "../contract/document.ts";
 import type { Random } from "./random.ts";
 
-/** Texts that have broken parsers, databases and terminals. */
+/** Strings that have broken parsers, databases and terminals. */
 const ODD_TEXTS = [
   ...["", " ", "\0", "a\0b", "null", "undefined", "NaN", "-0", "1e999", "0x10", "__proto__", "constructor", "toString"],
   ...["'; drop table connection; --", "{{7*7}}", "${7*7}", "../../../etc/passwd", "%00", "%", "%zz", "\r\nx-a: b"],
@@ -28,13 +28,11 @@ const ODD_NUMBERS = [
   5e-324,
 ];
 
-/** A text, mostly an odd one. */
 export function oddText(random: Random): string {
   if (random.chance(0.7)) return random.pick(ODD_TEXTS);
   return Array.from({ length: random.below(40) }, () => String.fromCodePoint(random.below(0xd7ff))).join("");
 }
 
-/** Any JSON. */
 export function oddValue(random: Random, depth = 0): JsonValue {
   switch (random.below(depth > 4 ? 5 : 8)) {
     case 0:
@@ -63,7 +61,7 @@ function nested(depth: number): JsonValue {
   return value;
 }
 
-/** A value that a schema allows, as far as it is simple to make one. */
+/** Returns a value that a schema allows, as far as that is simple. */
 export function validValue(document: Document, given: Schema, random: Random, depth = 0): JsonValue {
   const { schema, takesNull } = plain(document, given);
   if (takesNull && random.chance(0.1)) return null;
@@ -84,7 +82,7 @@ export function validValue(document: Document, given: Schema, random: Random, de
   );
 }
 
-/** The value with one thing about it changed for the worse. */
+/** Returns the value with one part made invalid. */
 export function spoiled(value: JsonValue, random: Random): JsonValue {
   if (!isJsonObject(value) || random.chance(0.1)) return oddValue(random);
   const names = Object.keys(value);

@@ -6,25 +6,23 @@ import type { Choose } from "./story.ts";
 
 const MALFORMED = "The request body is not valid JSON.";
 
-/** The mock as clients see it. */
 export interface Front {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** What a front needs. */
 export interface FrontOptions {
-  /** Where it listens; 0 for any port. */
+  /** The port to listen on; 0 for any port. */
   readonly port: number;
-  /** The port of the Prism behind it, on this machine. */
+  /** The port of Prism on this machine. */
   readonly prismPort: number;
-  /** Picks the example for requests that wish for none. */
+  /** Selects the example for requests without `Prefer`. */
   readonly choose: Choose;
 }
 
 /**
- * Stands in front of Prism, which always answers with an operation's first example: adds to each request the `Prefer`
- * of the example that the story has for it. Requests with a wish of their own pass as they are.
+ * A proxy in front of Prism, which always returns an operation's first example. Adds the `Prefer` header of the
+ * matching example to each request. Requests with their own `Prefer` pass unchanged.
  */
 export async function startFront({ port, prismPort, choose }: FrontOptions): Promise<Front> {
   const server = createServer((incoming, outgoing) => {
@@ -51,7 +49,7 @@ async function pass(from: IncomingMessage, to: ServerResponse, prismPort: number
   const { method = "GET", url: target = "/" } = from;
   const read = readBody(from, body);
   if (read === "malformed") {
-    // Prism never answers a body that is no JSON.
+    // Prism never responds to a body that is not JSON.
     if (from.headers.authorization !== undefined) {
       answer(to, 400, { detail: MALFORMED, code: "MALFORMED_REQUEST" });
       return;
@@ -70,7 +68,7 @@ async function pass(from: IncomingMessage, to: ServerResponse, prismPort: number
   else to.writeHead(told.statusCode ?? 500, { ...rest, "content-length": text.length }).end(text);
 }
 
-/** The body as an object; undefined where it is none, a word where it says to be JSON and is not. */
+/** The body as an object; undefined if it is none, a string if it claims to be JSON and is not. */
 function readBody(from: IncomingMessage, body: Buffer): JsonObject | "malformed" | undefined {
   if (body.length === 0 || from.headers["content-type"]?.startsWith("application/json") !== true) return undefined;
   try {
@@ -81,7 +79,7 @@ function readBody(from: IncomingMessage, body: Buffer): JsonObject | "malformed"
   }
 }
 
-/** The service's sentence where Prism has its own or, of a field that nobody knows, that of an example. */
+/** Replaces Prism's error texts, and the example's text for an unknown field, by the service's text. */
 function inOurWords(told: IncomingMessage, text: string): JsonObject | undefined {
   const unknown = /must NOT have additional properties; found '([^']*)'/.exec(String(told.headers["sl-violations"]));
   if (told.statusCode === 400 && unknown !== null) {

@@ -3,7 +3,7 @@ import { startPrismMock } from "../support/prism.ts";
 import { startFront } from "./front.ts";
 import { createStory } from "./story.ts";
 
-// npm run mock [-- --dynamic] [--port 4010]: the HTTP contract as a server, for whoever builds against it.
+// npm run mock [-- --dynamic] [--port 4010]: serves the HTTP contract for client development.
 const args = process.argv.slice(2);
 const isDynamic = args.includes("--dynamic");
 const port = args.includes("--port") ? Number(args[args.indexOf("--port") + 1]) : 4010;
@@ -12,7 +12,7 @@ const choose = createStory(await readDocument());
 const front = await startFront({
   port,
   prismPort: Number(new URL(prism.url).port),
-  // Invented answers have no story; what is refused is refused all the same.
+  // Generated responses match no example, but invalid requests are rejected all the same.
   choose: (asked) => {
     const prefer = choose(asked);
     return isDynamic && prefer?.startsWith("example=") === true ? undefined : prefer;
@@ -24,6 +24,6 @@ function end(): void {
   void Promise.all([front.close(), prism.stop()]).then(() => process.exit(0));
 }
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
-// npm that is killed says nothing; whoever starts the mock without npm may leave it running.
+// A killed npm sends no signal. The mock keeps running if it was started without npm.
 const parent = process.ppid;
 if (process.env["npm_lifecycle_event"] === "mock") setInterval(() => process.ppid !== parent && end(), 500).unref();

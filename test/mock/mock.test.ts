@@ -16,7 +16,7 @@ const document = await readDocument();
 let mock: Child | undefined;
 let origin: string;
 
-// As `npm run mock` starts it, on another port.
+// Started like `npm run mock`, on another port.
 beforeAll(async () => {
   const port = await freePort();
   const args = ["test/mock/main.ts", "--port", String(port)];
@@ -28,7 +28,7 @@ afterAll(async () => {
   await mock?.end("SIGTERM");
 });
 
-/** What the first example of a success says of the requests that it is meant for: not every id has one. */
+/** The request values of the first success example, because not every id has one. */
 function idsOfSuccess({ responses }: Operation): When {
   const success = Object.entries(responses).find(([status]) => status.startsWith("2"))?.[1] ?? {};
   const [media] = Object.values(resolve(document, success).content ?? {});
@@ -38,7 +38,7 @@ function idsOfSuccess({ responses }: Operation): When {
   return whens[0] ?? {};
 }
 
-/** Asks the mock for one documented answer with a request that is right in every other way. */
+/** Requests one documented response with an otherwise valid request. */
 async function ask({ method, path, operation, parameters }: LocatedOperation, prefer: string): Promise<Response> {
   const headers: Record<string, string> = prefer === "" ? {} : { prefer };
   const isBasic = operation.security.some((alternative) => "clientBasic" in alternative);
@@ -82,7 +82,7 @@ describe.each(listOperations(document).map((each) => [`${each.method} ${each.pat
       );
     });
 
-    test.each(answers)("the mock answers %s %s as documented", async (status, name, type, value) => {
+    test.each(answers)("the mock returns %s %s as documented", async (status, name, type, value) => {
       const response = await ask(located, `code=${status}, example=${name}`);
       expect(response.status).toBe(Number(status));
       expect(response.headers.get("content-type")).toContain(type);
@@ -91,14 +91,14 @@ describe.each(listOperations(document).map((each) => [`${each.method} ${each.pat
       else expect((await response.text()).trimEnd()).toBe((value as string).trimEnd());
     });
 
-    test("without a wish the mock answers the first success", async () => {
+    test("the mock returns the first success without `Prefer`", async () => {
       const response = await ask(located, "");
       expect(String(response.status)).toBe(answers[0]?.[0]);
     });
   },
 );
 
-test("without a token the mock answers as the service does", async () => {
+test("the mock responds like the service without a token", async () => {
   const response = await fetch(`${origin}/api/v1/mcp-servers`);
   expect(response.status).toBe(401);
   expect(response.headers.has("www-authenticate")).toBe(true);
@@ -126,7 +126,7 @@ test.each([
   ["a path that is not there", "/api/v1/nothing", { headers: bearer }, 404, "Not found."],
   ["a method that is not there", "/api/v1/grants", { headers: bearer, method: "PUT" }, 405, "Method not allowed."],
   ["a broken body without a token", "/api/v1/mcp-servers", { ...sends("{"), headers: json }, 401, "Authentication"],
-] as const)("%s is refused as the service refuses it", async (_title, target, init, status, detail) => {
+] as const)("%s is rejected like by the service", async (_title, target, init, status, detail) => {
   const response = await fetch(origin + target, init);
   const body = await response.json();
   expect([response.status, body]).toEqual([
@@ -135,7 +135,7 @@ test.each([
   ]);
 });
 
-test("each connection answers with itself, in the shape that was asked for", async () => {
+test("returns each connection in the requested view", async () => {
   for (const id of [1, 2, 3]) {
     const plain = await fetch(`${origin}/api/v1/mcp-servers/${id}`, { headers: bearer });
     expect(await plain.json()).toMatchObject({ data: { id } });
@@ -148,7 +148,7 @@ test.each([
   ["/api/v1/oauth-clients?include_revoked=true", "/api/v1/oauth-clients/", "client_id"],
   ["/api/v1/personal-access-tokens?include_ended=true", "/api/v1/personal-access-tokens/", "id"],
   ["/api/v1/admin/accounts", "/api/v1/admin/accounts/", "id"],
-])("whatever %s lists can be read, and answers with itself", async (list, path, key) => {
+])("every object that %s lists can be read and equals the listed one", async (list, path, key) => {
   const listed = (await (await fetch(origin + list, { headers: bearer })).json()) as { data: Record<string, string>[] };
   expect(listed.data.length).toBeGreaterThan(2);
   for (const one of listed.data) {
@@ -166,7 +166,7 @@ test.each([
   ["DELETE", "/api/v1/grants/grant_nobody", 404, "not found"],
   ["DELETE", "/api/v1/admin/accounts/acc_Zk3vQ0cYwq8mV1xR5tN7Lg", 409, "Disable the account first"],
   ["POST", "/api/v1/admin/accounts/acc_Ur7bX2mKq9sLd4wTz1VgHc/disable", 409, "your own account"],
-] as const)("%s %s is refused as the story has it", async (method, target, status, detail) => {
+] as const)("%s %s is rejected as in the examples", async (method, target, status, detail) => {
   const response = await fetch(origin + target, { headers: bearer, method });
   expect([response.status, await response.json()]).toEqual([
     status,
@@ -182,12 +182,12 @@ test.each([
   ["/api/v1/admin/audit-events?account_id=installation", ["4703"]],
   ["/api/v1/admin/accounts?status=disabled", ["acc_Pf5nC8yRt3jWe6hQo0BkMa"]],
   ["/api/v1/admin/accounts?query=nobody", []],
-])("%s lists what fits alone", async (target, ids) => {
+])("%s lists only matching items", async (target, ids) => {
   const { data } = (await (await fetch(origin + target, { headers: bearer })).json()) as { data: { id: string }[] };
   expect(data.map(({ id }) => id)).toEqual(ids);
 });
 
-test("an answer is made up on request", async () => {
+test("generates a response on request", async () => {
   const response = await fetch(`${origin}/api/v1/mcp-servers/2`, { headers: { ...bearer, prefer: "dynamic=true" } });
   expect(response.status).toBe(200);
   expect(JSON.stringify(await response.json())).not.toContain("Acme Handbook");

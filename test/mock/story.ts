@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../src/json.ts";
 import { type Answer, type Document, listOperations, resolve } from "../contract/document.ts";
 
-/** A request as far as it decides what the mock answers. */
+/** The parts of a request that select the response. */
 export interface Asked {
   readonly method: string;
   /** Path and query. */
@@ -9,7 +9,7 @@ export interface Asked {
   readonly body: JsonObject | undefined;
 }
 
-/** Gives the `Prefer` that has Prism answer in the story, or undefined where its first example will do. */
+/** Returns the `Prefer` header for a request, or undefined if Prism's first example fits. */
 export type Choose = (asked: Asked) => string | undefined;
 
 interface Chapter {
@@ -21,16 +21,16 @@ interface Chapter {
   readonly told: readonly Told[];
 }
 
-/** An example with one kind of request that it is meant for. */
+/** An example with one kind of request that it answers. */
 interface Told {
   readonly prefer: string;
   readonly when: ReadonlyMap<string, readonly string[]>;
 }
 
 /**
- * Reads from the document which example answers what: an example with `x-when`, be it of a success or of a refusal, is
- * meant for requests whose path, query or body has these values. What has an id that no example knows is a 404, and a
- * query parameter that the operation does not have is a 400, as the service has it.
+ * Reads from the document which example answers which request. An example with `x-when`, successful or not, answers
+ * requests whose path, query or body has these values. An id without an example returns 404, and an unknown query
+ * parameter 400, like in the service.
  */
 export function createStory(document: Document): Choose {
   const chapters = listOperations(document).map(({ method, path, operation, parameters }): Chapter => {
@@ -54,7 +54,7 @@ export function createStory(document: Document): Choose {
     const query = [...searchParams];
     if (chapter.statuses.has("400") && query.some(([name]) => !chapter.queryNames.has(name))) return "code=400";
     const fields = Object.entries(body ?? {}).map(([name, value]) => [name, String(value)] as const);
-    // The alternate body asks for the shape that goes with it.
+    // The alternate body selects the detailed view.
     const view = body?.["connection_id"] === undefined ? [] : [["view", "detailed"] as const];
     const asked = new Map([...fields, ...view, ...query, ...ids]);
     const fitting = chapter.told.filter(({ when }) =>
@@ -68,13 +68,13 @@ export function createStory(document: Document): Choose {
       (one, other) => other.when.size - one.when.size || countOther(other) - countOther(one),
     );
     const isUnknown = [...ids, ...query].some(([name, value]) => known.get(name)?.has(value) === false);
-    // A refusal that is meant for the request tells more than that there is no such thing.
+    // A matching error example is more specific than a 404.
     if (isUnknown && chapter.statuses.has("404") && best?.prefer.startsWith("code=") !== true) return "code=404";
     return best?.prefer;
   };
 }
 
-/** Stands for the values that no example of the operation names. */
+/** Matches values that no example of the operation uses. */
 const OTHER = "*";
 
 function countOther({ when }: Told): number {
@@ -96,7 +96,7 @@ function readTold(document: Document, status: string, answer: Answer): Told[] {
   );
 }
 
-/** The ids that the story knows: the values of path parameters by their names. */
+/** The ids in the examples: values of path parameters by name. */
 function knownIds(chapters: readonly Chapter[]): ReadonlyMap<string, ReadonlySet<string>> {
   const known = new Map<string, Set<string>>();
   for (const { path, told } of chapters) {

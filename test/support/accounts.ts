@@ -5,35 +5,32 @@ import type { Grants } from "../../src/identity/grants/grants.ts";
 import { readConfig } from "../../src/config.ts";
 import { openFoundation } from "../../src/app/foundation.ts";
 
-/** Every scope but mgmt.admin. */
+/** All scopes except mgmt.admin. */
 export const EVERYDAY_SCOPES = "mgmt.read mgmt.write mcp.read mcp.write";
 
-/** An account of a test. */
 export interface TestAccount {
   readonly id: string;
   readonly email: string;
-  /** A personal access token; the same one for the same wish. */
+  /** A personal access token, reused for equal arguments. */
   token(scope?: string, connectionId?: number): Promise<string>;
-  /** A fresh OAuth client. */
   client(scope: string): Promise<{ readonly clientId: string; readonly clientSecret: string }>;
 }
 
-/** Makes accounts and tokens in bulk on a service's own database, through the code that the command line runs. */
+/** Creates accounts and tokens directly in a service's database, with the code of the command line. */
 export interface TestAccounts {
   /** A new account, which may have any scope. */
   create(): Promise<TestAccount>;
-  /** Runs SQL beside the service, to look at what it keeps. */
+  /** Runs SQL on the service's database. */
   query(text: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
   /**
-   * Signs an access token with the service's own key: the claims of a token that would be honoured, changed as told.
-   * Undefined leaves a claim out.
+   * Signs an access token with the service's own key. `claims` changes the claims of a valid token; undefined omits a
+   * claim.
    */
   forge(
     account: TestAccount,
     claims: Readonly<Record<string, unknown>>,
     header?: Partial<JWTHeaderParameters>,
   ): Promise<string>;
-  /** What the accounts allow their clients. */
   readonly grants: Grants;
   close(): Promise<void>;
 }
@@ -46,7 +43,7 @@ export async function openAccounts(env: Readonly<Record<string, string>>): Promi
     async create() {
       const id = `acc_${randomBytes(12).toString("base64url")}`;
       const email = `${id}@example.com`.toLowerCase();
-      // Straight into its table: hashing a password for each of hundreds of accounts takes a minute.
+      // Inserts the account directly, because hashing hundreds of passwords takes a minute.
       await pool.query("insert into account (id, email, password_hash, is_admin) values ($1, $2, '', true)", [
         id,
         email,

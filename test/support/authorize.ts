@@ -3,13 +3,12 @@ import { createFormBrowser, type FormBrowser, formsOf } from "./form-browser.ts"
 import type { Service } from "./service.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** An account whose person is logged in in a browser. */
+/** An account with a logged-in browser. */
 export interface LoggedIn {
   readonly email: string;
   readonly browser: FormBrowser;
 }
 
-/** Makes an account and logs its person in. */
 export async function logInPerson(service: Service, email: string): Promise<LoggedIn> {
   const { password } = await service.command("account", "create", "--email", email);
   const browser = createFormBrowser(service.url);
@@ -17,7 +16,7 @@ export async function logInPerson(service: Service, email: string): Promise<Logg
   return { email, browser };
 }
 
-/** A person follows the address of an authorization, allows it at the vendor, and comes back; the text of the last page. */
+/** Opens the authorization address, consents at the vendor, and returns the text of the final page. */
 export async function followAuthorization(
   browser: FormBrowser,
   vendor: Vendor,

@@ -6,9 +6,9 @@ import type { AxeResults } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { PROJECT_FOLDER } from "./child-process.ts";
 
-/** A real browser without a screen. */
+/** A real headless browser. */
 export interface HeadlessBrowser {
-  /** A page of its own: its cookies are nobody else's. It is closed with the browser. */
+  /** A page with separate cookies. It is closed with the browser. */
   newPage(options?: BrowserContextOptions): Promise<Page>;
   close(): Promise<void>;
 }
@@ -16,8 +16,8 @@ export interface HeadlessBrowser {
 const require = createRequire(import.meta.url);
 
 /**
- * Where the browser lies, unpacked once for all test files: unpacking elsewhere and renaming keeps a file that starts
- * meanwhile from running half of it.
+ * The folder of the unpacked browser, shared by all test files. It is unpacked elsewhere and renamed, so that no file
+ * runs a partial copy.
  */
 async function unpackChromium(): Promise<string> {
   const cache = join(PROJECT_FOLDER, "node_modules", ".cache", "chromium");
@@ -36,7 +36,7 @@ async function unpackChromium(): Promise<string> {
       await rename(unpacking, folder);
     } catch (error) {
       await rm(unpacking, { recursive: true, force: true });
-      // Another test file was quicker.
+      // Another test file has unpacked it.
       if (!existsSync(folder)) throw error;
     } finally {
       if (before === undefined) delete process.env["TMPDIR"];
@@ -46,7 +46,10 @@ async function unpackChromium(): Promise<string> {
   return join(folder, "chromium");
 }
 
-/** Starts Chromium, with its web security on. No sandbox: tests may run as root, and look at pages of ours alone. */
+/**
+ * Starts Chromium with web security enabled. No sandbox, because tests may run as root and open only the service's
+ * pages.
+ */
 export async function startBrowser(): Promise<HeadlessBrowser> {
   const browser: Browser = await chromium.launch({
     executablePath: await unpackChromium(),
@@ -58,12 +61,12 @@ export async function startBrowser(): Promise<HeadlessBrowser> {
   };
 }
 
-/** What axe finds wrong with the page as it is shown now, one line each; empty when it finds nothing. */
+/** Lists the violations that axe finds on the page, one line each. */
 export async function findAccessibilityFaults(page: Page): Promise<readonly string[]> {
   const source = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
-  // Through the debugger, which the page's own policy does not bind.
+  // Runs through the debugger, which the page's policy does not restrict.
   await page.evaluate(source);
-  // What is fading in has the contrast of neither end. What never ends (a skeleton) is not waited for.
+  // Waits for fade-ins, whose contrast is wrong until they end, but not for endless animations such as skeletons.
   await page.evaluate(`Promise.allSettled(document.getAnimations()
     .filter((each) => each.effect?.getComputedTiming().iterations !== Infinity).map((each) => each.finished))`);
   const { violations } = await page.evaluate<AxeResults>(
@@ -72,7 +75,7 @@ export async function findAccessibilityFaults(page: Page): Promise<readonly stri
   return violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html}`));
 }
 
-/** Everything that the page's policy refused and every error that it logged, from now on. */
+/** Collects policy violations and logged errors from now on. */
 export function collectComplaints(page: Page): readonly string[] {
   const complaints: string[] = [];
   page.on("console", (message) => {

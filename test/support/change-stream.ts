@@ -1,10 +1,10 @@
-/** A `fetch` for an MCP client, and when the stream of changes that the client opens by itself is open. */
+/** A `fetch` for an MCP client, and a promise for the time when its notification stream is open. */
 export interface ChangeStreamFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   readonly opened: Promise<undefined>;
 }
 
-/** The stream is the response to a GET, or since revision 2026-07-28 to `subscriptions/listen`. */
+/** The stream is the response to a GET or, since revision 2026-07-28, to `subscriptions/listen`. */
 export function createChangeStreamFetch(): ChangeStreamFetch {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   return {

@@ -3,42 +3,43 @@ import { once } from "node:events";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The folder of the project, without a slash at its end. */
+/** The project folder, without a trailing slash. */
 export const PROJECT_FOLDER = dirname(fileURLToPath(new URL("../../package.json", import.meta.url)));
 
-/** What to run and when it counts as started. */
 export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment beside PATH. */
+  /** The whole environment, except PATH. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The folder it runs in; the project's unless told. */
+  /** The working directory. Default: the project. */
   readonly folder?: string;
-  /** A line of its output that says that it serves. Without it the process counts as started at once. */
+  /** An output line that shows that the process is ready. Without it the process counts as ready at once. */
   readonly ready?: RegExp;
-  /** How long it may take to be ready, in milliseconds. */
+  /** The time limit until it is ready, in milliseconds. */
   readonly readyWithinMs?: number;
 }
 
-/** A process that a test started. */
 export interface Child {
   readonly pid: number;
-  /** All it has written so far, standard output and standard error together. */
+  /** Its standard output and standard error so far. */
   output(): string;
-  /** What it has written to standard output so far. */
+  /** Its standard output so far. */
   stdout(): string;
   /** The exit code, or the signal that ended it. */
   readonly exited: Promise<number | NodeJS.Signals>;
-  /** Sends a signal and waits for the end; answers at once when it has ended before. */
+  /** Sends a signal and waits for the exit. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>;
 }
 
-/** Arguments for Node by which the process ends with this one, however that ends. Its file descriptor 3 must be a pipe. */
+/** Arguments that make a Node process exit when this one exits. Its file descriptor 3 must be a pipe. */
 export function endingWithUs(args: readonly string[]): string[] {
   return ["--import", new URL(`end-with-parent.js?parent=${process.pid}`, import.meta.url).href, ...args];
 }
 
-/** Starts a process, which ends with this one if it is Node, and waits until it is ready. Fails with its output when it ends first. */
+/**
+ * Starts a process and waits until it is ready. Node processes exit when this one exits. Throws with the output if the
+ * process exits first.
+ */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const { command, args, env = {}, folder = PROJECT_FOLDER, ready, readyWithinMs = 60_000 } = options;
   const child = spawn(command, command === process.execPath ? endingWithUs(args) : [...args], {
@@ -109,7 +110,7 @@ async function waitUntilReady(
   });
 }
 
-/** Runs a process to its end. */
+/** Runs a process until it exits. */
 export async function runChild(
   options: ChildOptions,
 ): Promise<{ readonly code: number | NodeJS.Signals; readonly stdout: string; readonly output: string }> {

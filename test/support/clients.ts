@@ -17,21 +17,19 @@ import { PROTOCOL_NAMES, type ProtocolName, type Outcome } from "./outcome.ts";
 import { callRest } from "./rest-client.ts";
 import { callRpc } from "./rpc-client.ts";
 
-/** What a call brings. */
 export interface CallOptions {
   readonly input?: JsonObject | undefined;
   readonly token?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The service through one protocol, made from the generated code. */
+/** A client of one protocol, built from the generated code. */
 export interface ProtocolClient {
   readonly name: ProtocolName;
   readonly isRest: boolean;
   call(operation: string, options?: CallOptions): Promise<Outcome>;
 }
 
-/** Every operation of the contract by its name. */
 export const OPERATIONS: ReadonlyMap<string, DescMethod> = new Map(
   [
     AccountSettingsService,
@@ -50,14 +48,13 @@ export const OPERATIONS: ReadonlyMap<string, DescMethod> = new Map(
     .map((method) => [method.name, method]),
 );
 
-/** An operation by its name; fails for one that the contract does not have. */
+/** Throws for an operation that the contract does not have. */
 export function operationNamed(name: string): DescMethod {
   const method = OPERATIONS.get(name);
   if (method === undefined) throw new Error(`The contract has no operation ${name}.`);
   return method;
 }
 
-/** A client of one protocol. */
 export function createProtocolClient(name: ProtocolName, url: string): ProtocolClient {
   const transport = transportOf(name, url);
   return {
@@ -72,7 +69,6 @@ export function createProtocolClient(name: ProtocolName, url: string): ProtocolC
   };
 }
 
-/** Clients of all four protocols. */
 export function createProtocolClients(url: string): readonly ProtocolClient[] {
   return PROTOCOL_NAMES.map((name) => createProtocolClient(name, url));
 }

@@ -5,7 +5,7 @@ import { inject } from "vitest";
 /** A migrated, empty database for one test file. */
 export interface TestDatabase {
   readonly url: string;
-  /** Drops it, whoever is still connected. */
+  /** Drops the database, even with open connections. */
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ async function runOnCluster(statement: string): Promise<void> {
   }
 }
 
-/** Copies the migrated template; with `empty` the database has no tables at all, as on a first start. */
+/** Copies the migrated template. With `empty` the database has no tables, as on a first start. */
 export async function createTestDatabase(options: { readonly empty?: boolean } = {}): Promise<TestDatabase> {
   const url = new URL(inject("templateUrl"));
   const name = `test_${randomBytes(8).toString("hex")}`;

@@ -9,12 +9,12 @@ import { migrate } from "../../src/storage/migrate.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** A migrated database that test databases are copied from. Nothing may stay connected to it. */
+    /** The migrated template of test databases. No connection to it may stay open. */
     readonly templateUrl: string;
   }
 }
 
-/** One PostgreSQL for the whole test run, in a folder and on a port of its own; returns the tear-down. */
+/** Starts one PostgreSQL for the test run, with its own folder and port, and returns its tear-down. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-test-"));
   const postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: "warn" }) });

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { type Child, startChild } from "./child-process.ts";
 import { freePort } from "./free-port.ts";
 
-/** Whether anybody listens there. */
 async function answers(url: string): Promise<boolean> {
   return fetch(url).then(
     () => true,
@@ -18,7 +17,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A process that starts another one and says which; that one runs until it is ended. */
+/** Starts another process, prints its id, and keeps it running. */
 const PARENT = `
   import { startChild } from "./test/support/child-process.ts";
   const { pid } = await startChild({ command: process.execPath, args: ["-e", "setInterval(() => {}, 1000); console.log('up')"], ready: /up/ });
@@ -26,7 +25,7 @@ const PARENT = `
   setInterval(() => {}, 1000);
 `;
 
-test("a process that a test started ends when the test's process is killed", async () => {
+test("a process started by a test exits when the test's process is killed", async () => {
   const parent = await startChild({
     command: process.execPath,
     args: ["--input-type=module", "-e", PARENT],
@@ -38,7 +37,7 @@ test("a process that a test started ends when the test's process is killed", asy
   await expect.poll(() => isAlive(pid), { timeout: 30_000 }).toBe(false);
 }, 90_000);
 
-test("the mock ends when the npm that runs it is killed, and its Prism with it", async () => {
+test("the mock and its Prism exit when the npm that runs them is killed", async () => {
   const port = await freePort();
   const npm: Child = await startChild({
     command: "npm",

@@ -1,12 +1,10 @@
 import type pg from "pg";
 
-/** A statement as it went to the pool. */
 interface Sent {
   readonly text: string;
   readonly values?: readonly unknown[];
 }
 
-/** A node of PostgreSQL's plan. */
 export interface PlanNode {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
@@ -15,7 +13,7 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Runs `work` on the pool and returns the plans of its statements; nodes that never ran are left out. */
+/** Runs `work` on the pool and returns the plans of its statements without nodes that never ran. */
 export async function explain(
   pool: pg.Pool,
   work: (pool: pg.Pool) => Promise<unknown>,
@@ -34,7 +32,7 @@ export async function explain(
   return plans;
 }
 
-/** Executes the statement once, and takes back what it changed. */
+/** Executes the statement once and rolls it back. */
 async function planOf(pool: pg.Pool, text: string, values: readonly unknown[]): Promise<PlanNode[]> {
   const client = await pool.connect();
   try {
@@ -54,12 +52,11 @@ function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)].filter((each) => each["Actual Loops"] !== 0);
 }
 
-/** The indexes that plans use. */
 export function indexesIn(plans: readonly (readonly PlanNode[])[]): ReadonlySet<string> {
   return new Set(plans.flat().flatMap((node) => node["Index Name"] ?? []));
 }
 
-/** The tables that plans read from end to end. */
+/** The tables with sequential scans. */
 export function scannedIn(plans: readonly (readonly PlanNode[])[]): ReadonlySet<string> {
   return new Set(
     plans.flat().flatMap((node) => (node["Node Type"] === "Seq Scan" ? (node["Relation Name"] ?? []) : [])),

@@ -1,37 +1,37 @@
-/** What came back for one request; redirects are not followed. */
+/** The response to one request. Redirects are not followed. */
 export interface PageAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The `Location`, as it was sent. */
+  /** The `Location` header, unchanged. */
   readonly location: string | null;
 }
 
-/** A form as it stands on a page. */
+/** A form of a page. */
 export interface PageForm {
   readonly action: string;
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** A browser without a screen: it keeps cookies, and says where its forms come from as browsers do. */
+/** A browser without a screen: keeps cookies and sends the headers that browsers send with forms. */
 export interface FormBrowser {
-  /** What the site calls itself. */
+  /** The public address of the site. */
   readonly site: string;
-  /** The cookies it holds, by name. */
+  /** Its cookies, by name. */
   readonly cookies: Map<string, string>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<PageAnswer>;
-  /** Sends a form from a page of the site itself. `headers` replaces what it says of itself. */
+  /** Sends a form from a page of the site. `headers` replaces the default headers. */
   post(
     path: string,
     fields: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<PageAnswer>;
   send(method: string, path: string, headers: Readonly<Record<string, string>>, body?: string): Promise<PageAnswer>;
-  /** Opens the login page and sends its form, filled in. */
+  /** Opens the login page, fills in its form and sends it. */
   logIn(email: string, password: string, returnTo?: string): Promise<PageAnswer>;
 }
 
-/** What a browser says of a form that a page of `site` sends. */
+/** The headers that a browser sends with a form of a page of `site`. */
 export function fromOwnPage(site: string): Readonly<Record<string, string>> {
   return { origin: new URL(site).origin, "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" };
 }
@@ -42,7 +42,7 @@ function unescape(text: string): string {
   return text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? "");
 }
 
-/** The forms of a page with the fields that are filled in. */
+/** The forms of a page with their filled-in fields. */
 export function formsOf(page: string): readonly PageForm[] {
   return [...page.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(([, attributes = "", inside = ""]) => {
     const fields: Record<string, string> = {};
@@ -54,7 +54,7 @@ export function formsOf(page: string): readonly PageForm[] {
   });
 }
 
-/** A browser that looks at one site; `publicUrl` is what the site calls itself, where that is another address. */
+/** `publicUrl` is the public address of the site, if it differs. */
 export function createFormBrowser(site: string, publicUrl: string = site): FormBrowser {
   const cookies = new Map<string, string>();
 

@@ -8,9 +8,9 @@ async function familyOf(pid: number): Promise<readonly number[]> {
   return [pid, ...stdout.split("\n").filter(Boolean).map(Number)];
 }
 
-/** Stops a process and its children without ending them (SIGSTOP); returns what has them go on. */
+/** Pauses a process and its children (SIGSTOP). Returns a function that resumes them. */
 export async function freeze(pid: number): Promise<() => void> {
-  // The parent first, so that no child comes in between.
+  // The parent first, so that it starts no further child.
   process.kill(pid, "SIGSTOP");
   const frozen = await familyOf(pid);
   for (const each of frozen.slice(1)) process.kill(each, "SIGSTOP");

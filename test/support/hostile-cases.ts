@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 
-/** A tool whose schema or arguments are made to be slow to check. */
+/** A tool whose schema or arguments are slow to validate. */
 export interface HostileCase {
   readonly name: string;
   readonly inputSchema: JsonObject;
   readonly args: JsonObject;
-  /** Whether no machine checks it in a quarter of a second. */
+  /** Whether no machine can validate it within 250 ms. */
   readonly isEndless?: boolean;
 }
 
@@ -36,7 +36,7 @@ function underA(levels: number): JsonObject {
   return { a: nest(levels - 1, (a) => ({ a })) };
 }
 
-/** Each definition refers to the next one twice. */
+/** Each definition refers twice to the next one. */
 function doubling(levels: number, reference: (level: number) => string): JsonObject {
   return {
     ...named(levels, (level) => ({ allOf: times(2, () => ({ $ref: reference(level + 1) })) }), "d"),
@@ -57,7 +57,7 @@ function oneProperty(index: number): JsonObject {
 const twoDynamic = times(2, () => ({ $dynamicRef: "#r" }));
 const twoRecursive = times(2, () => ({ $recursiveRef: "#" }));
 
-/** The cases of schemas and arguments that once stalled the service, and others like them. */
+/** Schemas and arguments that once blocked the service, and similar ones. */
 export const HOSTILE_CASES: readonly HostileCase[] = [
   { name: "url_colons", inputSchema: ofValue({ format: "url" }), args: { v: `http://${":".repeat(80_000)}` } },
   { name: "any_of_1200", inputSchema: { type: "object", anyOf: times(1_200, oneProperty) }, args: { p0: "a" } },

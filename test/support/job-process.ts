@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { openDatabase } from "../../src/storage/database.ts";
 import { createJobs } from "../../src/storage/jobs.ts";
 
-// A replica that takes a job from queue «slow», says so, and never ends it.
+// A replica that claims a job from the queue `slow`, prints a line, and never finishes it.
 const database = await openDatabase({ url: process.argv[2] ?? "", poolSize: 4 });
 const jobs = createJobs({ pool: database.pool, log: pino({ level: "silent" }) });
 await jobs.start();

@@ -1,30 +1,28 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import type { JsonObject } from "../../src/json.ts";
 
-/** What came back over HTTP. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /** The JSON-RPC messages of the body: one, a batch, or those of an event stream. */
   readonly messages: readonly JsonObject[];
-  /** The last of them. */
+  /** The last message. */
   readonly last: JsonObject;
 }
 
-/** An MCP client that does what it is told and nothing else. */
+/** An MCP client that sends exactly the given requests. */
 export interface Wire {
-  /** Sends any request; by default a POST with a token that takes both kinds of answers. */
+  /** Sends any request. Default: a POST with a token that accepts both response types. */
   send(options: WireRequest): Promise<WireAnswer>;
-  /** Sends one JSON-RPC request. */
   call(method: string, params?: JsonObject, options?: WireRequest): Promise<WireAnswer>;
-  /** Opens a session; the headers that go with every further request of it. */
+  /** Opens a session and returns the headers for its further requests. */
   open(protocolVersion?: string): Promise<Readonly<Record<string, string>>>;
-  /** Opens a stream, by default the GET stream of a session. */
+  /** Opens a stream. Default: the GET stream of a session. */
   stream(options: WireRequest): Promise<WireStream>;
 }
 
-/** One HTTP request. Undefined headers are left out. */
+/** An HTTP request. Undefined headers are omitted. */
 export interface WireRequest {
   readonly method?: string;
   readonly path?: string;
@@ -33,19 +31,18 @@ export interface WireRequest {
   readonly signal?: AbortSignal;
 }
 
-/** An open event stream. */
 export interface WireStream {
   readonly status: number;
   /** The messages so far. */
   readonly messages: readonly JsonObject[];
-  /** The last id of an event. */
+  /** The last event id. */
   lastEventId(): string | undefined;
-  /** Resolves when the server ends it or the connection is lost. */
+  /** Resolves when the server ends the stream or the connection is lost. */
   readonly ended: Promise<void>;
   close(): void;
 }
 
-/** The headers of a request of 2026-07-28 that say which method it is about. */
+/** The headers of revision 2026-07-28 that name the method of a request. */
 export function modernHeaders(method: string, name?: string): Readonly<Record<string, string>> {
   return {
     "mcp-protocol-version": "2026-07-28",
@@ -54,7 +51,7 @@ export function modernHeaders(method: string, name?: string): Readonly<Record<st
   };
 }
 
-/** What every request of 2026-07-28 says of itself. */
+/** The metadata that every request of revision 2026-07-28 contains. */
 export function modernMeta(more: JsonObject = {}): JsonObject {
   return {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -63,7 +60,6 @@ export function modernMeta(more: JsonObject = {}): JsonObject {
   };
 }
 
-/** A client of the service at `url`. */
 export function createWire(url: string, token: string | undefined, path = "/mcp"): Wire {
   const defaults = {
     accept: "application/json, text/event-stream",

@@ -5,22 +5,28 @@ import { createMcpHandler, Server } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject, parseJson } from "../../src/json.ts";
 import { startVendor, type Vendor, type VendorOptions } from "./vendor.ts";
 
-/** A remote MCP server made of the SDK that takes the tokens of a vendor alone; both on loopback, on origins of their own. */
+/**
+ * A remote MCP server built with the SDK that accepts only a vendor's tokens. Both run on loopback, on separate
+ * origins.
+ */
 export interface OAuthUpstream {
-  /** Address of the MCP server. */
+  /** The address of the MCP server. */
   readonly url: string;
-  /** `host:port` of the MCP server and of its vendor, as OUTBOUND_ALLOW wants them. */
+  /** `host:port` of the MCP server and of its vendor, for OUTBOUND_ALLOW. */
   readonly hosts: readonly string[];
   readonly vendor: Vendor;
-  /** JSON served at the MCP server's well-known paths: RFC 9728's, with the path, until a test changes it. A function answers itself. */
+  /**
+   * JSON served at the MCP server's well-known paths. Default: RFC 9728 metadata. A function handles the request
+   * itself.
+   */
   readonly documents: Map<string, JsonObject | ((response: ServerResponse) => void)>;
-  /** `WWW-Authenticate` of its 401; undefined for none. */
+  /** The `WWW-Authenticate` header of its 401; undefined for none. */
   challenge: string | undefined;
-  /** Scopes by tool: a call whose token lacks them is answered 403 `insufficient_scope`. */
+  /** Scopes by tool: a call without them returns 403 `insufficient_scope`. */
   readonly needs: Map<string, readonly string[]>;
-  /** Requests that it took: the JSON-RPC method, the tool, and with which token. */
+  /** The accepted requests: JSON-RPC method, tool and token. */
   readonly served: { readonly method: string; readonly tool: string | undefined; readonly token: string }[];
-  /** Authorization headers of the requests that it refused; undefined for one without. */
+  /** The Authorization headers of rejected requests; undefined for a missing one. */
   readonly refused: (string | undefined)[];
   close(): Promise<void>;
 }
@@ -44,7 +50,7 @@ const TOOLS = [
   },
 ];
 
-/** Starts an MCP server and the authorization server in front of it. */
+/** Starts an MCP server with its authorization server. */
 export async function startOAuthUpstream(options: VendorOptions = {}): Promise<OAuthUpstream> {
   const http = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
@@ -78,7 +84,7 @@ export async function startOAuthUpstream(options: VendorOptions = {}): Promise<O
     },
   };
 
-  /** Speaks every revision: 2026-07-28, and those before it without sessions. */
+  /** Supports every protocol revision: 2026-07-28, and earlier ones without sessions. */
   const handler = createMcpHandler(() => {
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- the low-level server takes JSON Schema as it is
     const server = new Server({ name: "vendor's tools", version: "1" }, { capabilities: { tools: {} } });
@@ -149,7 +155,7 @@ export async function startOAuthUpstream(options: VendorOptions = {}): Promise<O
       const metadata = challenge === undefined ? "" : `, ${challenge.slice("Bearer ".length)}`;
       response.setHeader("www-authenticate", `Bearer error="insufficient_scope", scope="${words}"${metadata}`);
     } else if (challenge !== undefined) response.setHeader("www-authenticate", challenge);
-    // What a careless third party does: it repeats what it was sent.
+    // A careless upstream: it repeats the request.
     response.writeHead(status, { "content-type": "text/plain" }).end(`refused: ${authorization ?? "no credentials"}`);
   }
 

@@ -1,21 +1,19 @@
 import type { JsonValue } from "../../src/json.ts";
 
-/** How a call ended, alike for all protocols. */
+/** The result of a call over any protocol. */
 export interface Outcome {
-  /** The HTTP status on REST; the Connect code's name elsewhere, `ok` for success. */
+  /** The HTTP status on REST; otherwise the Connect code's name, `ok` for success. */
   readonly status: number | string;
-  /** The answer as JSON with the contract's field names; on REST the error body too. */
+  /** The response as JSON with the contract's field names; on REST also the error body. */
   readonly body: JsonValue;
-  /** The public sentence of a failure; empty on success. */
+  /** The error message; empty on success. */
   readonly message: string;
-  /** The reason of a failure for programs: `code` on REST, the ErrorInfo's elsewhere. Empty on success. */
+  /** The error reason: `code` on REST, otherwise from the ErrorInfo. Empty on success. */
   readonly reason: string;
-  /** Headers of the answer; for a failure over RPC its metadata. */
+  /** The response headers; for an RPC error its metadata. */
   readonly headers: Headers;
 }
 
-/** The words of the protocols. */
 export const PROTOCOL_NAMES = ["rest", "connect", "grpc", "grpc-web"] as const;
 
-/** One protocol. */
 export type ProtocolName = (typeof PROTOCOL_NAMES)[number];

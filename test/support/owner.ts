@@ -3,21 +3,20 @@ import type { JsonObject } from "../../src/json.ts";
 import type { ProtocolClient } from "./clients.ts";
 import { until } from "./until.ts";
 
-/** What the owner of connections does, each step expected to succeed. */
+/** The actions of a connection owner. Each must succeed. */
 export interface Owner {
   readonly token: string;
   call(operation: string, input?: JsonObject, headers?: Readonly<Record<string, string>>): Promise<JsonObject>;
-  /** Creates a connection; its number in decimal. */
+  /** Creates a connection and returns its id. */
   create(input: JsonObject): Promise<string>;
-  /** Waits until the key of a connection is in this state. */
+  /** Waits until the key of a connection has this state. */
   waitFor(id: string, status: "pending" | "verified" | "failed"): Promise<void>;
-  /** Opens a session; the header to send with every call. */
+  /** Opens a session and returns the header for its calls. */
   open(): Promise<Readonly<Record<string, string>>>;
   /** The names of a connection's tools. */
   toolNames(id: string): Promise<readonly string[]>;
 }
 
-/** An owner who speaks one protocol. */
 export function createOwner(client: ProtocolClient, token: string): Owner {
   const owner: Owner = {
     token,

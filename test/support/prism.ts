@@ -4,7 +4,6 @@ import { freePort } from "./free-port.ts";
 
 const ENTRY = createRequire(import.meta.url).resolve("@stoplight/prism-cli/dist/index.js");
 
-/** A Prism in front of a test. */
 export interface Prism {
   readonly url: string;
   output(): string;
@@ -27,12 +26,12 @@ async function startPrism(args: readonly string[]): Promise<Prism> {
   };
 }
 
-/** Prism between a client and a server: what breaks the contract on either side becomes an error answer. */
+/** Starts Prism between a client and a server. A contract violation by either returns an error. */
 export function startPrismProxy(contract: string, upstream: string): Promise<Prism> {
   return startPrism(["proxy", contract, upstream, "--errors"]);
 }
 
-/** Prism in place of a server: it answers from the contract's examples and, unless told, refuses what breaks it. */
+/** Starts Prism as a server that returns the contract's examples and, by default, rejects contract violations. */
 export function startPrismMock(contract: string, flags: readonly string[] = ["--errors"]): Promise<Prism> {
   return startPrism(["mock", contract, ...flags]);
 }

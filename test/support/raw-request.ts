@@ -2,26 +2,25 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import type { JsonValue } from "../../src/json.ts";
 
-/** A request as it is put on the wire: nothing is normalised, nothing is added. */
+/** A request that is sent without normalization or additional headers. */
 export interface RawRequest {
   readonly method: string;
-  /** The request target, dots, percent signs and all. */
+  /** The request target, unchanged. */
   readonly path: string;
-  /** Names and values in turn, so that a name can come twice. */
+  /** Alternating names and values, so that a name can repeat. */
   readonly headers?: readonly string[];
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** What came back. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly text: string;
-  /** The text as JSON; null when it is none. */
+  /** The body as JSON; null if it is not JSON. */
   readonly json: JsonValue;
 }
 
-/** Sends a request over HTTP/1.1, on a connection of its own. */
+/** Sends a request over HTTP/1.1 on a new connection. */
 export async function sendRawRequest(url: string, raw: RawRequest): Promise<RawAnswer> {
   const { hostname, port, host } = new URL(url);
   const body = raw.body === undefined ? undefined : Buffer.from(raw.body);
@@ -32,7 +31,7 @@ export async function sendRawRequest(url: string, raw: RawRequest): Promise<RawA
     ...(body === undefined ? [] : ["content-length", String(body.byteLength)]),
   ];
   const sent = request({ hostname, port, method: raw.method, path: raw.path, headers, agent: false });
-  // The server may answer and close before it has read everything.
+  // The server may respond and close before it has read everything.
   sent.on("error", () => undefined);
   sent.end(body);
   const [response] = (await Promise.race([once(sent, "response"), failure(sent)])) as [IncomingMessage];

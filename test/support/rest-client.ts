@@ -5,7 +5,6 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../src/json.ts
 import type { Outcome } from "./outcome.ts";
 import { serverSentEvents } from "./server-sent-events.ts";
 
-/** Where a call goes over REST. */
 export interface RestTarget {
   readonly verb: string;
   readonly path: string;
@@ -13,10 +12,10 @@ export interface RestTarget {
   readonly body: JsonObject | undefined;
 }
 
-/** Turns input into a request by the method's google.api.http binding: path, query, the rest into the body. */
+/** Builds the request from the method's google.api.http binding: path, query, and the rest as body. */
 export function restTarget(method: DescMethod, input: JsonObject): RestTarget {
   const rule = getOption(method, http);
-  // Where there are several bindings, the one whose path parameters are all supplied.
+  // Of several bindings, selects the one whose path parameters are all supplied.
   const [chosen = rule] = [rule, ...rule.additionalBindings]
     .filter((each) => pathParameters(String(each.pattern.value)).every((name) => name in input))
     .toReversed();
@@ -43,7 +42,7 @@ function pathParameters(template: string): readonly string[] {
   return [...template.matchAll(/\{([^}]*)\}/g)].map((match) => match[1] ?? "");
 }
 
-/** Calls an operation over REST. Of a stream it takes the first event. */
+/** Calls an operation over REST. For a stream it returns the first event. */
 export async function callRest(url: string, method: DescMethod, input: JsonObject, headers: Headers): Promise<Outcome> {
   const { verb, path, query, body } = restTarget(method, input);
   if (body !== undefined) headers.set("content-type", "application/json");

@@ -4,7 +4,7 @@ import { ErrorInfoSchema } from "../../gen/proto/google/rpc/error_details_pb.ts"
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** Calls an operation through a Connect transport. Of a stream it takes the first message. */
+/** Calls an operation through a Connect transport. For a stream it returns the first message. */
 export async function callRpc(
   transport: Transport,
   method: DescMethod,
@@ -50,7 +50,7 @@ export function reasonOf(error: ConnectError): string {
   return found?.domain === "patchbay" ? found.reason : "";
 }
 
-/** A code's name as Connect writes it, such as `not_found`. */
+/** The Connect name of a code, such as `not_found`. */
 export function codeName(code: Code): string {
   return Code[code].replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase();
 }

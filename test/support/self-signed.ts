@@ -3,16 +3,15 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A certificate for `localhost` that it signed itself. */
+/** A self-signed certificate for `localhost`. */
 export interface SelfSigned {
   readonly cert: string;
   readonly key: string;
-  /** Where the certificate lies until it is removed; a process that is to believe it is told so. */
+  /** The path of the certificate, for NODE_EXTRA_CA_CERTS. */
   readonly certFile: string;
   remove(): void;
 }
 
-/** Makes a certificate with a key of its own. */
 export function createSelfSigned(): SelfSigned {
   const folder = mkdtempSync(join(tmpdir(), "tls-"));
   const [keyFile, certFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];

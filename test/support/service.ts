@@ -4,43 +4,42 @@ import { isJsonObject, type JsonObject, parseJson } from "../../src/json.ts";
 import { type Child, PROJECT_FOLDER, runChild, startChild } from "./child-process.ts";
 import { freePort } from "./free-port.ts";
 
-/** How the service is started. */
 export interface ServiceOptions {
-  /** PostgreSQL; without it the service starts its own in `DATA_DIR`, which `env` must then name. */
+  /** The PostgreSQL address. Without it the service starts its own in `DATA_DIR`, which `env` must contain. */
   readonly databaseUrl?: string;
-  /** The same for every replica on one database; random unless told. */
+  /** Shared by all replicas on one database. Default: random. */
   readonly masterKeys?: string;
-  /** Further settings, as the operator makes them. */
+  /** Further settings. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The real service as a process of its own. */
+/** The real service as a separate process. */
 export interface Service {
-  /** Where it listens; the same after a restart. */
+  /** Its address, which a restart keeps. */
   readonly url: string;
-  /** The environment it runs in, to run commands and replicas in the same. */
+  /** Its environment, for commands and replicas. */
   readonly env: Readonly<Record<string, string>>;
-  /** All it has written, over every restart. */
+  /** Its output since the first start. */
   output(): string;
-  /** What it wrote to standard output since it was last started. */
+  /** Its standard output since the last start. */
   stdout(): string;
   pid(): number;
-  /** SIGTERM; the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | NodeJS.Signals>;
-  /** SIGKILL: no chance to tidy up. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
   /** Starts it again after `stop` or `kill`. */
   start(): Promise<void>;
-  /** Runs a command beside it and gives the one JSON object that it prints. Fails when the command fails. */
+  /** Runs a command in its environment and returns the JSON object that it prints. Throws if the command fails. */
   command(...args: readonly string[]): Promise<JsonObject>;
 }
 
-/** A fresh master key of version 1. */
+/** A new master key of version 1. */
 export function createMasterKeys(): string {
   return `1:${randomBytes(32).toString("base64")}`;
 }
 
-/** What a script of package.json gives to Node, so that tests run what npm runs. */
+/** The Node options of a script in package.json, so that tests run what npm runs. */
 function entry(script: "start" | "patchbay"): readonly string[] {
   const manifest = JSON.parse(readFileSync(`${PROJECT_FOLDER}/package.json`, "utf8")) as {
     scripts: Record<string, string>;
@@ -50,7 +49,7 @@ function entry(script: "start" | "patchbay"): readonly string[] {
   return args;
 }
 
-/** Starts the service and waits for its line. */
+/** Starts the service and waits until it is ready. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -100,7 +99,7 @@ export async function runCommand(
     env,
     folder: PROJECT_FOLDER,
   });
-  if (code !== 0) throw new Error(`${args.join(" ")} ended with ${String(code)}: ${output}`);
+  if (code !== 0) throw new Error(`${args.join(" ")} failed with ${String(code)}: ${output}`);
   const answer = parseJson(stdout, { maxDepth: 32 });
   if (!isJsonObject(answer)) throw new Error(`${args.join(" ")} printed no JSON object: ${stdout}`);
   return answer;

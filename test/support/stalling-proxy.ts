@@ -1,16 +1,15 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** A network between the service and PostgreSQL that can lose what open connections send. */
+/** A proxy between the service and PostgreSQL that can drop the traffic of open connections. */
 export interface StallingProxy {
-  /** The database's address through it. */
+  /** The database's address through the proxy. */
   readonly url: string;
-  /** From now on open connections swallow everything in both directions and stay open; new ones work. */
+  /** From now on, open connections drop all traffic in both directions and stay open. New ones work. */
   stall(): void;
   close(): Promise<void>;
 }
 
-/** Starts one in front of the database. */
 export async function startStallingProxy(databaseUrl: string): Promise<StallingProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();

@@ -1,7 +1,9 @@
 import { writeFileSync } from "node:fs";
 import type { Reporter, TestModule } from "vitest/node";
 
-/** Writes to a file why tests were skipped, and as its last line how many passed, failed and were skipped. */
+/**
+ * Writes the reasons of skipped tests to a file, and as its last line the numbers of passed, failed and skipped tests.
+ */
 export class TestSummary implements Reporter {
   readonly #file: string;
 
@@ -21,7 +23,7 @@ export class TestSummary implements Reporter {
         const reason = result.note ?? "no reason given";
         skipped.set(reason, [...(skipped.get(reason) ?? []), `${module.relativeModuleId} > ${test.fullName}`]);
       }
-      // A file that does not load, or a hook that throws, fails without a failed test.
+      // A file that does not load, or a failing hook, fails without a failed test.
       if (module.state() === "failed" && counts.failed === failedBefore) counts.failed += 1;
     }
     const reasons = [...skipped].map(([reason, tests]) => `Skipped, ${reason}:\n  ${tests.join("\n  ")}\n`);

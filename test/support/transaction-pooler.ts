@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { createServer, Socket } from "node:net";
 import pg from "pg";
 
-/** A pooler in transaction mode that, as PgBouncer before 1.21, knows nothing of prepared statements. */
+/** A pooler in transaction mode without prepared statements, like PgBouncer before 1.21. */
 export interface TransactionPooler {
-  /** The database's address through it. */
+  /** The database's address through the pooler. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -15,10 +15,10 @@ const TERMINATE = 0x58;
 const READY_FOR_QUERY = 0x5a;
 const IDLE = 0x49;
 
-/** The answer to a start: logged in, ready, outside a transaction. */
+/** The response to a startup message: logged in, ready, outside a transaction. */
 const WELCOME = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, READY_FOR_QUERY, 0, 0, 0, 5, IDLE]);
 
-/** Cuts a stream of messages of the protocol (a type, a length, a body) into messages. */
+/** Splits a protocol stream into messages (type, length, body). */
 function createCutter(onMessage: (message: Buffer) => void): (bytes: Buffer) => void {
   let rest = Buffer.alloc(0);
   return (bytes) => {
@@ -38,7 +38,7 @@ function refusal(parameter: string): Buffer {
   return Buffer.concat([head, fields]);
 }
 
-/** Starts one. The session that was given back last serves next. */
+/** Starts the pooler. It reuses the session returned last. */
 export async function startTransactionPooler(databaseUrl: string): Promise<TransactionPooler> {
   const free: Socket[] = [];
   const sessions: pg.Client[] = [];

@@ -1,14 +1,13 @@
-/** How a wait is bounded. */
 export interface Patience {
-  /** How long at most, in milliseconds. */
+  /** The time limit, in milliseconds. */
   readonly withinMs?: number;
-  /** The pause between two looks, in milliseconds. */
+  /** The pause between two checks, in milliseconds. */
   readonly everyMs?: number;
-  /** What is waited for, for the message of the failure. */
+  /** The awaited state, for the error message. */
   readonly what?: string;
 }
 
-/** Looks again and again until `look` gives something else than undefined or false; fails after the bound with what it waited for. */
+/** Repeats `look` until it returns something other than undefined or false. Throws after the time limit. */
 export async function until<Result>(
   look: () => Promise<Result | undefined | false>,
   patience: Patience = {},
@@ -24,7 +23,7 @@ export async function until<Result>(
     } catch (error) {
       failure = error;
     }
-    if (Date.now() > end) throw new Error(`Waited ${withinMs} ms in vain for: ${what}`, { cause: failure });
+    if (Date.now() > end) throw new Error(`Timed out after ${withinMs} ms waiting for: ${what}`, { cause: failure });
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

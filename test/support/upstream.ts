@@ -2,24 +2,24 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../src/json.ts";
 
-/** A remote MCP server (Streamable HTTP, 2025-06-18, no sessions) whose behaviour a test decides. */
+/** A remote MCP server (Streamable HTTP, 2025-06-18, no sessions) that a test controls. */
 export interface Upstream {
-  /** `host:port`, as OUTBOUND_ALLOW wants it. */
+  /** `host:port`, for OUTBOUND_ALLOW. */
   readonly host: string;
   readonly url: string;
-  /** All tools it lists; may be changed at any time. */
+  /** The tools it lists. Can be changed at any time. */
   tools: JsonObject[];
-  /** The bearer token it wants; undefined means that it wants none. */
+  /** The required bearer token; undefined for none. */
   key: string | undefined;
-  /** Answers a call of a tool; echoes its arguments unless told. */
+  /** Handles a tool call. Default: echoes the arguments. */
   onCall: (name: string, args: JsonObject) => JsonValue;
-  /** Whether it says, before it answers a call, that its tools are others. */
+  /** Whether it sends a tool list notification before it answers a call. */
   tellsOfTools: boolean;
-  /** Every request waits for this before it is answered. */
+  /** Every response waits for this. */
   gate: Promise<void>;
-  /** What it was asked: the JSON-RPC methods in their order. */
+  /** The received JSON-RPC methods, in order. */
   readonly asked: string[];
-  /** The Authorization headers it was sent. */
+  /** The received Authorization headers. */
   readonly authorizations: string[];
   close(): Promise<void>;
 }
@@ -34,14 +34,13 @@ export function describeTool(name: string, more: JsonObject = {}): JsonObject {
   };
 }
 
-/** The tools an upstream has unless told: one reads, two write. */
+/** The default tools of an upstream: one reads, two write. */
 export const DEFAULT_TOOLS: readonly JsonObject[] = [
   describeTool("look_up", { annotations: { readOnlyHint: true } }),
   describeTool("change"),
   describeTool("remove", { annotations: { readOnlyHint: false } }),
 ];
 
-/** Starts an upstream. */
 export async function startUpstream(): Promise<Upstream> {
   const server = createServer((request, response) => void answer(request, response));
   server.listen(0, "127.0.0.1");
@@ -78,7 +77,7 @@ export async function startUpstream(): Promise<Upstream> {
     upstream.authorizations.push(authorization);
     await upstream.gate;
     if (upstream.key !== undefined && authorization !== `Bearer ${upstream.key}`) {
-      // What a careless third party does: it repeats what it was sent.
+      // A careless upstream: it repeats the request.
       response.writeHead(401, { "content-type": "text/plain" }).end(`wrong credentials: ${authorization} ${text}`);
     } else if (request.method !== "POST") {
       response.writeHead(405, { allow: "POST" }).end();

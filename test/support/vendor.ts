@@ -7,83 +7,88 @@ import { InvalidGrant } from "oidc-provider/lib/helpers/errors.js";
 import { Provider } from "oidc-provider/lib/provider.js";
 import type { JsonObject } from "../../src/json.ts";
 
-/** How a client comes to be known. */
+/** How a client is registered. */
 export type Registration = "dynamic" | "document" | "static";
 
-/** What is settled when a vendor's authorization server starts. */
+/** Fixed settings of a vendor's authorization server. */
 export interface VendorOptions {
-  /** Path of its issuer, such as `/tenant`: none unless told. */
+  /** The path of its issuer, such as `/tenant`. Default: none. */
   readonly issuerPath?: string;
-  /** By dynamic registration unless told; clients of `clients` are known besides. */
+  /** Default: dynamic registration. The clients in `clients` are known as well. */
   readonly registration?: readonly Registration[];
   readonly clients?: readonly ClientMetadata[];
-  /** Scopes that resources know: `tools.read` and `tools.admin` unless told. */
+  /** The scopes of resources. Default: `tools.read` and `tools.admin`. */
   readonly scopes?: readonly string[];
-  /** Paths of its endpoints, where they are not the provider's own. */
+  /** The paths of its endpoints, if they differ from the provider's. */
   readonly routes?: { readonly authorization: string; readonly token: string; readonly revocation?: string };
   /** How it reads Client ID Metadata Documents. */
   readonly fetchDocument?: (address: string) => Promise<Response>;
-  /** The resources that tokens are issued for (RFC 8707): any unless told. The first is the one when none is named. */
+  /**
+   * The resources that tokens are issued for (RFC 8707). Default: any. The first one applies if a request names none.
+   */
   readonly resources?: () => readonly string[];
 }
 
-/** A request that its token endpoint was sent. */
+/** A request to its token endpoint. */
 export interface TokenRequest {
   readonly grantType: string;
   readonly form: URLSearchParams;
   readonly authorization: string | undefined;
-  /** Of the answer; 0 while there is none. */
+  /** The status of the response; 0 before it. */
   status: number;
 }
 
-/** The authorization server of a third party: a real `oidc-provider` on loopback, whose behaviour a test decides. */
+/** A vendor's authorization server: a real `oidc-provider` on loopback that a test controls. */
 export interface Vendor {
-  /** `host:port`, as OUTBOUND_ALLOW wants it. */
+  /** `host:port`, for OUTBOUND_ALLOW. */
   readonly host: string;
   readonly origin: string;
   readonly issuer: string;
-  /** JSON served at well-known paths: what the provider says of itself, at RFC 8414's place, until a test changes it. A function answers itself. */
+  /**
+   * JSON served at well-known paths. Default: the provider's metadata at the path of RFC 8414. A function handles the
+   * request itself.
+   */
   readonly documents: Map<string, JsonObject | ((response: ServerResponse) => void)>;
-  /** What the provider says of itself. */
+  /** The provider's own metadata. */
   readonly metadata: JsonObject;
-  /** Seconds; may be changed at any time. */
+  /** The lifetime in seconds. Can be changed at any time. */
   readonly ttl: { accessToken: number; refreshToken: number };
-  /** Whether a refresh gives another refresh token, and one that is brought twice ends the grant. */
+  /** Whether refresh tokens rotate, and a reused one revokes the grant. */
   rotates: boolean;
-  /** Whether codes are redeemed for a refresh token too. */
+  /** Whether a code exchange also returns a refresh token. */
   givesRefreshTokens: boolean;
-  /** Answers a token request instead of the provider, where it returns true. */
+  /** Handles a token request instead of the provider if it returns true. */
   answerToken: ((request: TokenRequest, response: ServerResponse) => boolean) | undefined;
   /**
-   * Runs when the provider has made up its mind (rotated, stored), before the answer leaves: a wait stalls it, `drop` ends the
-   * connection in its place.
+   * Runs after the provider has processed a token request and before it responds. It can delay the response, or close
+   * the connection with `drop`.
    */
   beforeAnswer: ((request: TokenRequest) => Promise<"drop" | "send">) | undefined;
-  /** Answers what is no address of the provider's, for a product with its API at the same origin. */
+  /** Handles requests outside the provider's paths, for a vendor whose API has the same origin. */
   serve: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | undefined;
-  /** May change where a person is sent back to. */
+  /** Can change the redirect after consent. */
   onRedirect: ((address: URL) => void) | undefined;
   readonly tokenRequests: TokenRequest[];
   readonly revocations: { readonly form: URLSearchParams; status: number }[];
-  /** The authorization requests that people were sent with. */
+  /** The authorization requests received. */
   readonly authorizations: URLSearchParams[];
-  /** Bodies of the registrations. */
+  /** The bodies of client registrations. */
   readonly registrations: JsonObject[];
-  /** Every token, code and client secret that it gave: none of them may appear in what we say. */
+  /** Every token, code and client secret that it issued. None of them may appear in the service's output. */
   readonly secrets: Set<string>;
-  /** Makes a client known, for one whose address to come back to is known later than the vendor starts. */
+  /** Registers a client whose redirect address is known only after the vendor has started. */
   know(client: ClientMetadata): Promise<void>;
-  /** Refreshes that reached it. */
+  /** The number of refreshes received. */
   refreshes(): number;
-  /** Whose the token is and what it may; undefined for one that is not good (any longer) at the resource. */
+  /** The owner and scopes of a token; undefined if it is not valid at the resource. */
   inspect(token: string, resource: string): Promise<{ readonly subject: string; readonly scope: string } | undefined>;
-  /** Refuses every access token that was given so far; refresh tokens stay good. */
+  /** Invalidates all issued access tokens. Refresh tokens stay valid. */
   expireTokens(): void;
-  /** Ends every authorization: access tokens and refresh tokens alike. */
+  /** Revokes every authorization with its access and refresh tokens. */
   endGrants(): void;
   /**
-   * A person of the vendor's follows the address, logs in and consents (or refuses); no screen. Gives the address that the
-   * browser is sent back to, unopened. Throws with the page where it never comes to that.
+   * Opens the address, logs in and consents (or refuses) like a person. Returns the redirect to the client, without
+   * opening it. Throws with the page if there is none.
    */
   logIn(authorizationUrl: string, options?: { readonly name?: string; readonly consents?: boolean }): Promise<string>;
   close(): Promise<void>;
@@ -92,7 +97,7 @@ export interface Vendor {
 const INTERACTION = /^\/interaction\/([\w-]+)$/;
 const MAX_HOPS = 10;
 
-/** In memory, and exact where the package's own is not: of two that consume a token at once, one is refused. */
+/** An in-memory adapter that consumes tokens atomically, unlike the package's own. */
 function createMemory(): { adapter: (model: string) => Adapter; clear: (...models: string[]) => void } {
   const rows = new Map<string, AdapterPayload>();
   const ended = new Set<string>();
@@ -129,7 +134,6 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Starts one. */
 export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
   const { issuerPath = "", registration = ["dynamic"], scopes = ["tools.read", "tools.admin"] } = options;
   const server = createServer((request, response) => void answer(request, response));
@@ -278,7 +282,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     }
     if (INTERACTION.test(own)) return interact(request, response);
     const isAuthorization = own === routes.authorization && request.method === "GET";
-    // Who names no scope gets the first; the provider by itself would give nothing.
+    // A request without scopes gets the first scope; by default the provider would grant none.
     const given = isAuthorization && !searchParams.has("scope") ? `&scope=${scopes[0] ?? ""}` : "";
     const address = `${request.url ?? ""}${given}`;
     const mounted = Object.assign(request, { originalUrl: address, url: address.slice(issuerPath.length) });
@@ -317,7 +321,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     await handle(request, response);
   }
 
-  /** Hears what an answer gives away, and holds it back as long as it is told. */
+  /** Records issued secrets and delays responses as configured. */
   function keepSecrets(response: ServerResponse, hold?: () => Promise<"drop" | "send">): void {
     const end = response.end.bind(response);
     response.end = (chunk?: unknown) => {
@@ -347,7 +351,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     };
   }
 
-  /** The vendor's one page: who are you, and do you allow it? */
+  /** The vendor's only page: login and consent. */
   async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== "POST") {
       response.setHeader("content-type", "text/html");
@@ -384,10 +388,10 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
         cookies.set(key, value);
       }
       const next = answered.headers.get("location");
-      if (next === null) throw new Error(`the vendor answered ${answered.status}: ${await answered.text()}`);
+      if (next === null) throw new Error(`the vendor returned ${answered.status}: ${await answered.text()}`);
       address = new URL(next, address);
     }
-    throw new Error("the vendor's redirects never end");
+    throw new Error("too many redirects by the vendor");
   }
 
   const told = await fetch(`${issuer}/.well-known/openid-configuration`, { headers: { "x-of-itself": "yes" } });

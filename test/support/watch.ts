@@ -5,13 +5,13 @@ import type { JsonObject } from "../../src/json.ts";
 import { serverSentEvents } from "./server-sent-events.ts";
 import { until } from "./until.ts";
 
-/** A watch that runs beside a test. */
+/** A watch that runs during a test. */
 export interface Watch {
   /** All events so far. */
   readonly events: readonly JsonObject[];
-  /** Resolves when the stream ends: with undefined, or with what it failed with. */
+  /** Resolves when the stream ends, with undefined or its error. */
   readonly ended: Promise<unknown>;
-  /** Waits for an event that fits. */
+  /** Waits for a matching event. */
   event(fits: (event: JsonObject) => boolean, what: string): Promise<JsonObject>;
   close(): void;
 }
@@ -35,20 +35,19 @@ function watching(stream: (signal: AbortSignal) => AsyncIterable<JsonObject>): W
   };
 }
 
-/** Watches over server-sent events. A failed stream ends with an event `error`. */
+/** Watches over server-sent events. An error ends the stream with an event `error`. */
 export function watchRest(url: string, token: string, serverId?: string): Watch {
   return watching(async function* (signal) {
     const path = serverId === undefined ? "events" : `${serverId}/events`;
     const headers = { authorization: `Bearer ${token}` };
     const response = await fetch(`${url}/api/v1/mcp-servers/${path}`, { headers, signal });
-    if (response.status !== 200) throw new Error(`the watch answered ${String(response.status)}`);
+    if (response.status !== 200) throw new Error(`the watch returned ${String(response.status)}`);
     for await (const { event, data } of serverSentEvents(response)) {
       yield { event: event ?? "", ...(JSON.parse(data) as JsonObject) };
     }
   });
 }
 
-/** Watches over gRPC. */
 export function watchGrpc(url: string, token: string, serverId?: string): Watch {
   const method = ConnectionService.method.watchConnections;
   return watching(async function* (signal) {
@@ -66,7 +65,7 @@ async function* only<Item>(item: Item): AsyncGenerator<Item> {
   yield item;
 }
 
-/** Whether an event shows a connection in this state of verification. */
+/** Whether an event shows a connection with this verification state. */
 export function shows(status: string): (event: JsonObject) => boolean {
   return ({ connections }) => JSON.stringify(connections).includes(`"api_key_verification_status":"${status}"`);
 }
