@@ -1,16 +1,15 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 
-/** What the operator decides (DESIGN §7): parsed, typed, frozen. Nothing else in the project reads the environment. */
+/** The operator's settings (DESIGN §7), validated and frozen. No other module reads the environment. */
 export interface Config {
   readonly host: string;
-  /** 1–65535. */
   readonly port: number;
-  /** Issuer, audience and start of every address that is printed; without a trailing slash. */
+  /** Issuer, audience and base of every printed URL, without a trailing slash. */
   readonly publicUrl: string;
   /** Undefined means the embedded database. */
   readonly databaseUrl: string | undefined;
-  /** For LISTEN, where `databaseUrl` leads through a transaction pooler. */
+  /** The address for LISTEN if `databaseUrl` is a transaction pooler. */
   readonly databaseListenUrl: string | undefined;
   /** Absolute path of the embedded database and the generated keys. */
   readonly dataDir: string;
@@ -20,65 +19,63 @@ export interface Config {
   readonly outboundAllow: readonly string[];
   /** Base addresses by `server_type`, overriding the integration's own. */
   readonly integrationBaseUrls: ReadonlyMap<string, string>;
-  /** What the operator registered at third parties, by `server_type`: the secrets are never printed. */
+  /** The operator's OAuth clients at vendors, by `server_type`. Never print the secrets. */
   readonly integrationOAuthClients: ReadonlyMap<string, { readonly clientId: string; readonly clientSecret: string }>;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** Whether `X-Forwarded-*` is believed. */
+  /** Whether `X-Forwarded-*` headers are trusted. */
   readonly trustProxy: boolean;
   readonly corsOrigins: readonly string[];
   readonly logLevel: ServiceLogLevel;
-  /** Processes that serve. */
+  /** Number of worker processes. */
   readonly workers: number;
   readonly sessionIdleSeconds: number;
   readonly maxConnectionsPerAccount: number;
-  /** For whose redirects OAuth clients may register themselves; undefined for nobody's. */
+  /** Redirects with which OAuth clients may register themselves; undefined allows none. */
   readonly dynamicRegistration: RegistrationRule | undefined;
-  /** Days for which calls stay in the history. */
+  /** Retention of the call history in days. */
   readonly historyDays: number;
-  /** Undefined means that people log in with a password alone. */
+  /** Undefined means password login only. */
   readonly oidc: OidcConfig | undefined;
-  /** How often one caller may ask, a minute and replica. */
+  /** Requests per minute, caller and replica. */
   readonly rateLimits: Readonly<Partial<Record<RateName, number>>>;
-  /** Days after which another key signs access tokens. */
+  /** Days between rotations of the access token key. */
   readonly signingKeyDays: number;
 }
 
-/** The external OpenID provider that people may log in through. */
+/** The external OpenID provider for login. */
 export interface OidcConfig {
-  /** As its metadata says it; https, or http on this machine. */
+  /** The issuer in its metadata; https, or http on this host. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Whether people of the provider who were not here before get an account. */
+  /** Whether people without an account get one at their first login. */
   readonly createsAccounts: boolean;
 }
 
-/** Redirects of clients that may register themselves. */
 export interface RegistrationRule {
-  /** Hosts of https addresses, with their port unless it is https' own. */
+  /** Hosts of https redirects, with the port unless it is 443. */
   readonly hosts: ReadonlySet<string>;
-  /** Schemes of applications, with their colon. */
+  /** App schemes, including the colon. */
   readonly schemes: ReadonlySet<string>;
-  /** Whether programs on a person's own machine may. */
+  /** Whether programs on the user's machine may register. */
   readonly allowsLoopback: boolean;
 }
 
 const RATE_NAMES = ["account", "address", "token"] as const;
 
-/** What requests are counted by. */
+/** What requests are limited by. */
 export type RateName = (typeof RATE_NAMES)[number];
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
-/** pino's levels. */
 export type ServiceLogLevel = (typeof LOG_LEVELS)[number];
 
-/** A setting that cannot be understood; the message is one line for the operator. */
+/** An invalid setting; the message is one line for the operator. */
 export class ConfigError extends Error {}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the configuration from the environment. Throws ConfigError naming the variable, its value and what is expected. */
+/** Reads the configuration. Throws ConfigError with the variable, its value and the rule. */
 export function readConfig(environment: Environment = process.env): Config {
   const host = text(environment, "HOST") ?? "127.0.0.1";
   const port = integer(environment, "PORT", 8080, 1, 65_535);
@@ -157,7 +154,7 @@ function word<Word extends string>(
 function parsedUrl(name: string, value: string, schemes: readonly string[]): URL {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url !== undefined && schemes.includes(url.protocol)) return url;
-  // The value is not echoed: an address may hold a password.
+  // The value is not printed, since a URL may contain a password.
   throw new ConfigError(
     `${name} must be an address that starts with ${schemes.map((one) => `${one}//`).join(" or ")}.`,
   );
@@ -207,7 +204,7 @@ function outboundAllow(environment: Environment): readonly string[] {
   const items = list(environment, "OUTBOUND_ALLOW");
   const wrong = items.find((item) => !/^(\[[0-9a-fA-F:]+\]|[^:/@\s]+):\d{1,5}$/.test(item));
   if (wrong === undefined) return items;
-  throw new ConfigError(`OUTBOUND_ALLOW holds ${JSON.stringify(wrong)}; each item must be host:port.`);
+  throw new ConfigError(`OUTBOUND_ALLOW contains ${JSON.stringify(wrong)}; each item must be host:port.`);
 }
 
 function integrationBaseUrls(environment: Environment): ReadonlyMap<string, string> {
@@ -215,7 +212,9 @@ function integrationBaseUrls(environment: Environment): ReadonlyMap<string, stri
     list(environment, "INTEGRATION_BASE_URLS").map((item) => {
       const [, type, address] = /^([a-z0-9_-]+)=(.+)$/.exec(item) ?? [];
       if (type === undefined || address === undefined) {
-        throw new ConfigError(`INTEGRATION_BASE_URLS holds ${JSON.stringify(item)}; each item must be type=address.`);
+        throw new ConfigError(
+          `INTEGRATION_BASE_URLS contains ${JSON.stringify(item)}; each item must be type=address.`,
+        );
       }
       return [type, parsedUrl("INTEGRATION_BASE_URLS", address, ["http:", "https:"]).href.replace(/\/$/, "")];
     }),
@@ -227,7 +226,7 @@ function integrationOAuthClients(environment: Environment): Config["integrationO
     list(environment, "INTEGRATION_OAUTH_CLIENTS").map((item, index) => {
       const [, type, clientId, clientSecret] =
         /^([a-z0-9_-]+)=([\x21-\x39\x3b-\x7e]+):([\x21-\x7e]+)$/.exec(item) ?? [];
-      // Whatever is wrong with it, it holds a secret: it is named by its place.
+      // The item contains a secret, so the message names its position.
       if (type === undefined || clientId === undefined || clientSecret === undefined)
         throw new ConfigError(
           `Item ${index + 1} of INTEGRATION_OAUTH_CLIENTS is wrong; each must be type=client_id:client_secret, as in github=Iv1.8a61f9b3a7aba766:secret.`,
@@ -245,7 +244,7 @@ function rateLimits(environment: Environment): Config["rateLimits"] {
     for (const name of named) limits[name] = Number(number ?? 0);
     if (named.length > 0) continue;
     const names = RATE_NAMES.map((name) => `${name}=number`).join(", ");
-    throw new ConfigError(`RATE_LIMITS holds ${JSON.stringify(item)}; it is "off" or some of: ${names}.`);
+    throw new ConfigError(`RATE_LIMITS contains ${JSON.stringify(item)}; it is "off" or some of: ${names}.`);
   }
   return limits;
 }
@@ -255,7 +254,7 @@ function corsOrigins(environment: Environment): readonly string[] {
     const url = URL.canParse(item) ? new URL(item) : undefined;
     if (url?.origin === item) return item;
     throw new ConfigError(
-      `CORS_ORIGINS holds ${JSON.stringify(item)}; each item must be an origin such as https://app.example.com.`,
+      `CORS_ORIGINS contains ${JSON.stringify(item)}; each item must be an origin such as https://app.example.com.`,
     );
   });
 }
@@ -266,7 +265,7 @@ function registrationRule(environment: Environment): RegistrationRule | undefine
   const wrong = items.find((item) => !/^([a-z][a-z0-9+.-]*:|[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?)$/.test(item));
   if (wrong !== undefined || items.includes("https:") || items.includes("http:")) {
     throw new ConfigError(
-      `DYNAMIC_REGISTRATION holds ${JSON.stringify(wrong ?? "http")}; each item must be a host such as app.example.com, an application's scheme such as cursor:, or loopback.`,
+      `DYNAMIC_REGISTRATION contains ${JSON.stringify(wrong ?? "http")}; each item must be a host such as app.example.com, an application's scheme such as cursor:, or loopback.`,
     );
   }
   const isScheme = (item: string): boolean => item.endsWith(":");

@@ -1,17 +1,16 @@
 import { type ErrorKind, type ErrorReason, reasonOfKind } from "./error-reason.ts";
 
 /**
- * A failure with a public sentence and a private cause.
- *
- * `message` is written for the caller and must never hold a secret; `cause` is for the log alone.
+ * A failure with a public message and a private cause. `message` is for the caller and must never contain a secret;
+ * `cause` is for the log only.
  */
 export class DomainError extends Error {
   readonly kind: ErrorKind;
-  /** What programs tell the failure by; that of the kind unless told. */
+  /** A stable code for programs; by default the code of the kind. */
   readonly reason: ErrorReason;
-  /** Seconds after which trying again may help; becomes `Retry-After`. */
+  /** Seconds until a retry may succeed; sent as `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
-  /** The request field at fault, for kind `invalid`. */
+  /** The invalid request field, for kind `invalid`. */
   readonly field: string | undefined;
 
   constructor(
@@ -28,7 +27,7 @@ export class DomainError extends Error {
   }
 }
 
-/** Bad input: names the field, the rule and, where it is no secret, the value. */
+/** The message names the field, the rule and, unless secret, the value. */
 export function invalid(field: string, message: string): DomainError {
   return new DomainError("invalid", message, { field });
 }

@@ -1,4 +1,4 @@
-/** The closed list of ways in which a request can fail. `transport/` maps each to a Connect code and an HTTP status. */
+/** Kinds of failures. `transport/` maps each to a Connect code and an HTTP status. */
 export type ErrorKind =
   | "invalid"
   | "unauthenticated"
@@ -12,8 +12,8 @@ export type ErrorKind =
   | "internal";
 
 /**
- * Every reason that a failure is told with, stable for programs: `code` on REST, `google.rpc.ErrorInfo.reason` on the RPC
- * faces. What each means is said in `error_reason.proto`; a test holds the two and the OpenAPI document together.
+ * Stable failure codes for programs: `code` in REST, `google.rpc.ErrorInfo.reason` in RPC. `error_reason.proto`
+ * documents them; a test compares both with the OpenAPI document.
  */
 export const ERROR_REASONS = [
   "INVALID_ARGUMENT",
@@ -40,10 +40,9 @@ export const ERROR_REASONS = [
   "IDEMPOTENCY_KEY_REUSED",
 ] as const;
 
-/** One of the closed list of reasons. */
 export type ErrorReason = (typeof ERROR_REASONS)[number];
 
-/** The reason of a failure that names none of its own. What is exhausted and comes back with time was a rate, the rest a quota. */
+/** The default reason. An exhausted limit with a retry time is a rate limit, without one a quota. */
 export function reasonOfKind(kind: ErrorKind, retryAfterSeconds: number | undefined): ErrorReason {
   return kind === "exhausted" && retryAfterSeconds === undefined ? "QUOTA_EXCEEDED" : REASONS[kind];
 }

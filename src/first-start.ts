@@ -1,17 +1,16 @@
 import type { FirstAccount } from "./identity/accounts/first-account.ts";
 
-/** What the very first start prints, once: how to log in, how to get a token, what to try first. */
 export function describeFirstStart(publicUrl: string, account: FirstAccount): string {
   const { email, password, clientId, clientSecret } = account;
   return `
-First start: an administrator and a client were made for you. This is shown once.
+First start: an administrator and a client were created for you. This is shown once.
 
   account        ${email}
   password       ${password}
   client id      ${clientId}
   client secret  ${clientSecret}
 
-Log in, and choose a password of your own: ${publicUrl}/login
+Log in and change the password: ${publicUrl}/login
 
 Get a token, then list your connections:
 

@@ -22,22 +22,22 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
 
-/** Numbers a double may not hold exactly have a run of 16 digits or an exponent of three. */
+/** Numbers that a double may not represent exactly have 16 consecutive digits or a three-digit exponent. */
 const MAYBE_INEXACT = /\d{16}|[eE]\+?\d{3}/;
 
 const INTEGER = /^-?\d+$/;
 
-/** What `parseJson` refuses besides what is not JSON. */
+/** Limits of `parseJson` beyond JSON syntax. */
 export interface ParseLimits {
-  /** How deep arrays and objects may nest. The outermost counts as 1. */
+  /** The deepest nesting of arrays and objects. The outermost counts as 1. */
   readonly maxDepth: number;
-  /** Whether an object that carries a key twice is refused. Default: the last one wins. */
+  /** Whether duplicate keys are rejected. By default the last one wins. */
   readonly uniqueKeys?: boolean;
 }
 
 /**
- * Parses JSON without rounding: an integer beyond 2^53 becomes a `JSON.rawJSON` value, which `printJson` (and
- * `JSON.stringify`) prints digit by digit. Throws SyntaxError with a sentence that is fit for the caller.
+ * Parses JSON without rounding: an integer beyond 2^53 becomes a `JSON.rawJSON` value, which `printJson` and
+ * `JSON.stringify` print exactly. Throws SyntaxError with a message for the caller.
  */
 export function parseJson(text: string, limits: ParseLimits): JsonValue {
   const value = parseExactly(text);
@@ -45,12 +45,12 @@ export function parseJson(text: string, limits: ParseLimits): JsonValue {
   return value;
 }
 
-/** Prints what `parseJson` parsed, every digit kept. */
+/** Prints a value of `parseJson` with every digit. */
 export function printJson(value: JsonValue): string {
   return JSON.stringify(value);
 }
 
-/** Prints a value with the keys of its objects sorted: the same text for the same value, however it was written or stored. */
+/** Prints a value with sorted keys, so that equal values have equal text. */
 export function printInKeyOrder(value: JsonValue | object): string {
   return JSON.stringify(value, inKeyOrder);
 }
@@ -60,7 +60,7 @@ function inKeyOrder(_key: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The value with every exact number rounded to a double: what JSON Schema and protobuf can look at. Itself where there is none. */
+/** Rounds exact numbers to doubles, for JSON Schema and protobuf. Returns the same value if there are none. */
 export function roundNumbers<T extends JsonValue>(value: T): T;
 export function roundNumbers(value: JsonValue): JsonValue {
   if (typeof value !== "object" || value === null) return value;
@@ -88,7 +88,7 @@ function parseExactly(text: string): JsonValue {
   }
 }
 
-/** The named place where what `JSON.parse` says becomes a JsonValue. */
+/** The only cast of a `JSON.parse` result to JsonValue. */
 function toJsonValue(parsed: unknown): JsonValue {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return parsed as JsonValue;
@@ -100,7 +100,7 @@ function exactNumber(value: unknown, source: string | undefined): unknown {
   return rounded ? JSON.rawJSON(source) : value;
 }
 
-/** Walks text that is known to be JSON, for what `JSON.parse` does not tell: the depth and doubled keys. */
+/** Checks valid JSON text for nesting depth and duplicate keys, which `JSON.parse` does not report. */
 function scan(text: string, { maxDepth, uniqueKeys = false }: ParseLimits): void {
   const keysOfOpen: (Set<string> | undefined)[] = [];
   let expectKey = false;

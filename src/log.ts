@@ -1,7 +1,7 @@
 import { type Logger, pino } from "pino";
 import type { ServiceLogLevel } from "./config.ts";
 
-/** Names that must not reach a log even by mistake, wherever they stand in what is logged. */
+/** Fields that are redacted at any of the first three levels. */
 const SECRET_NAMES = [
   "authorization",
   "api_key",
@@ -18,7 +18,7 @@ export interface WarnLog {
   warn(fields: object, message: string): void;
 }
 
-/** The process's log: JSON lines on standard error, so that standard output stays for what the operator is told. */
+/** Logs JSON lines to standard error. Standard output is for messages to the operator. */
 export function createLog(level: ServiceLogLevel): Logger {
   const paths = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
   return pino({ level, redact: { paths, censor: "[redacted]" } }, pino.destination({ dest: 2, sync: false }));

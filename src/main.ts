@@ -18,7 +18,7 @@ try {
 async function serve(config: Config): Promise<number> {
   const log = createLog(config.logLevel);
   if (isPrimaryOf(config.workers)) return superviseWorkers(config.workers, log);
-  // Loaded here, because the primary of workers and the command line need none of it.
+  // Loaded here because the primary process and the command line do not need it.
   const { createApp } = await import("./app/app.ts");
   const app = await createApp(config, log);
   const stop = new Promise<void>((resolve) => {

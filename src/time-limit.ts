@@ -1,10 +1,10 @@
-/** Ends what takes too long. */
+/** Calls back when something takes too long. */
 export interface TimeLimit {
-  /** Calls `expire` unless the returned function is called before. */
+  /** Calls `expire` unless the returned function is called first. */
   start(expire: () => void): () => void;
 }
 
-/** Creates a limit that is the same for all, in milliseconds. It keeps no process alive. */
+/** Uses the same limit in milliseconds for every start. Its timers do not keep the process alive. */
 export function createTimeLimit(limitMs: number): TimeLimit {
   return {
     start(expire) {

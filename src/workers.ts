@@ -5,29 +5,29 @@ import type { Logger } from "pino";
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** A worker that served for this long dies of something new, so the next one starts without a pause. */
+/** A worker that served this long failed for a new reason, so its replacement starts without a pause. */
 const STEADY_MS = 30_000;
 
-/** Tells the operator, through the primary process where this one is a worker, that requests are answered. */
+/** Prints text to the operator once requests are served, through the primary process if this is a worker. */
 export function announceWorker(text: string): void {
   if (cluster.isWorker) process.send?.(text);
   else process.stdout.write(text);
 }
 
-/** Lets a worker end: without this its tie to the primary keeps it alive. */
+/** Closes the channel to the primary, which would keep the worker alive. */
 export function leavePrimary(): void {
   cluster.worker?.disconnect();
 }
 
-/** Whether this process is to start `count` others instead of serving by itself. */
+/** Whether this process starts `count` workers instead of serving. */
 export function isPrimaryOf(count: number): boolean {
   return count > 1 && cluster.isPrimary;
 }
 
 /**
- * Keeps `count` processes serving one port, each a replica of its own, and prints what the first one announces once all
- * do. One that dies is started again; when the first cannot start at all, its exit code is the whole's. SIGTERM and
- * SIGINT stop all; resolves with the exit code.
+ * Keeps `count` workers running on one port, each a replica, and prints the first one's announcement when all serve.
+ * Restarts a worker that exits. If the first worker cannot start, its exit code is returned. SIGTERM and SIGINT stop
+ * all workers.
  */
 export async function superviseWorkers(count: number, log: Logger): Promise<number> {
   const stopping = new AbortController();
@@ -37,7 +37,7 @@ export async function superviseWorkers(count: number, log: Logger): Promise<numb
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, stop);
 
-  // The first alone, so that the database is started, migrated and given its first account once.
+  // The first worker starts the database, migrates it and creates the first account before the others start.
   const first = await startWorker();
   if (first.text === undefined) return stopping.signal.aborted ? 0 : (first.worker.process.exitCode ?? 1);
   const missing = stopping.signal.aborted ? 0 : count - 1;
@@ -49,7 +49,7 @@ export async function superviseWorkers(count: number, log: Logger): Promise<numb
 
 interface Started {
   readonly worker: Worker;
-  /** What it announced; undefined when it ended before. */
+  /** The announcement; undefined if the worker exited before. */
   readonly text: string | undefined;
   readonly exited: Promise<unknown>;
 }
@@ -65,7 +65,7 @@ async function keepAlive(firstExit: Promise<unknown>, stopping: AbortSignal, log
   await firstExit;
   let pauseMs = FIRST_PAUSE_MS;
   while (!stopping.aborted) {
-    log.warn("a worker ended; starting another");
+    log.warn("a worker exited; starting a replacement");
     await sleep(pauseMs, undefined, { signal: stopping }).catch(() => undefined);
     const startedAt = Date.now();
     if (!isAborted(stopping)) await (await startWorker()).exited;

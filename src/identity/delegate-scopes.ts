@@ -5,8 +5,8 @@ import { mayCreateCredentials, type Principal } from "./principal.ts";
 import { satisfies, type Scope } from "./scopes.ts";
 
 /**
- * The scopes that a caller hands on to a client or a token. Fails with `invalid` for what is no scope or not for the
- * account, and with `forbidden` for a scope that the caller does not hold: nobody hands out more than they have.
+ * Checks the scopes that a caller gives to a client or token. Throws `invalid` for an unknown scope or one that the
+ * account cannot have, and `forbidden` for one that the caller does not have.
  */
 export function delegateScopes(principal: Principal, account: Account, asked: readonly string[]): readonly Scope[] {
   const odd = asked.find((word) => word === "" || word.includes(" "));
@@ -16,13 +16,16 @@ export function delegateScopes(principal: Principal, account: Account, asked: re
   return scopes;
 }
 
-/** Fails with `forbidden` unless the caller holds every scope: who gets a secret that opens them would hold them too. */
+/** Throws `forbidden` unless the caller has every scope, because a secret gives its holder the scopes. */
 export function requireScopes(principal: Principal, scopes: readonly Scope[]): void {
   if (!mayCreateCredentials(principal)) {
-    throw new DomainError("forbidden", "A client that acts under a grant cannot make or change credentials.");
+    throw new DomainError("forbidden", "A client that acts under a grant cannot create or change credentials.");
   }
   const beyond = scopes.find((scope) => !satisfies(principal.scopes, [scope]));
   if (beyond !== undefined) {
-    throw new DomainError("forbidden", `Your token does not have the scope ${beyond}, so it cannot hand it out.`);
+    throw new DomainError(
+      "forbidden",
+      `Your token does not have the scope ${beyond}, so it cannot give it to a credential.`,
+    );
   }
 }

@@ -2,7 +2,10 @@ import { invalid } from "../domain-error.ts";
 import type { Account } from "./account.ts";
 import { isScope, SCOPES, type Scope } from "./scopes.ts";
 
-/** Parses a space-separated list of scopes, from the field of that name, and checks that the account's clients may be given each; keeps our order. */
+/**
+ * Parses a space-separated list of scopes and returns it in canonical order. Throws `invalid` naming `field` for a
+ * scope that the account's clients cannot have.
+ */
 export function grantableScopes(account: Account, words: string, field = "scope"): readonly Scope[] {
   const asked = words.split(" ").filter((word) => word !== "");
   if (asked.length === 0) throw invalid(field, `Name at least one scope of: ${SCOPES.join(" ")}.`);
@@ -11,7 +14,7 @@ export function grantableScopes(account: Account, words: string, field = "scope"
       throw invalid(field, `"${word.slice(0, 64)}" is not a scope; the scopes are: ${SCOPES.join(" ")}.`);
   }
   if (asked.includes("mgmt.admin") && !account.isAdmin) {
-    throw invalid(field, `mgmt.admin is for accounts made with --admin; ${account.email} is not one.`);
+    throw invalid(field, `mgmt.admin requires an account created with --admin; ${account.email} is not one.`);
   }
   return SCOPES.filter((scope) => asked.includes(scope));
 }

@@ -1,18 +1,18 @@
 import type { Scope } from "./scopes.ts";
 
-/** Who acts, as a verified token says. */
+/** The caller, as its verified token states. */
 export interface Principal {
-  /** The owner: the token's `sub`. */
+  /** The token's `sub`. */
   readonly accountId: string;
   /** The OAuth client, or `pat_…` for a personal access token. */
   readonly clientId: string;
-  /** What the token allows. */
+  /** The token's scopes. */
   readonly scopes: ReadonlySet<Scope>;
-  /** The one connection that a bound token sees (`mcp_server_id`). */
+  /** The only connection that a bound token accesses (`mcp_server_id`). */
   readonly connectionId: number | undefined;
-  /** The grant that the token came from; undefined for tokens that no consent led to. */
+  /** The token's grant; undefined for tokens issued without consent. */
   readonly grantId: string | undefined;
-  /** The connections that the grant's consent chose. Undefined for all of the account. */
+  /** The connections of the grant. Undefined for all of the account. */
   readonly connectionIds: ReadonlySet<number> | undefined;
   /** The token's `jti`. */
   readonly tokenId: string;
@@ -20,23 +20,26 @@ export interface Principal {
   readonly audience: string;
   /** When the token was issued, Unix seconds. */
   readonly issuedAt: number;
-  /** When the token ends, Unix seconds. Undefined for a personal access token without an end. */
+  /** Expiry in Unix seconds. Undefined for a personal access token that never expires. */
   readonly expiresAt: number | undefined;
 }
 
-/** Whether a principal sees a connection, if it is one of its account: DESIGN §6 «bound tokens», and the grant's choice. */
+/** Whether a principal can access a connection of its account (DESIGN §6 «bound tokens», and the grant's choice). */
 export function reaches({ connectionId, connectionIds }: Principal, id: number): boolean {
   return (connectionId === undefined || connectionId === id) && (connectionIds === undefined || connectionIds.has(id));
 }
 
-/** Whether a principal sees all connections of its account, those to come as well; who does not makes no new ones. */
+/**
+ * Whether a principal can access all connections of its account, including future ones. Only then may it create
+ * connections.
+ */
 export function reachesAll({ connectionId, connectionIds }: Principal): boolean {
   return connectionId === undefined && connectionIds === undefined;
 }
 
 /**
- * Whether a principal may make and change credentials: no client that acts under a grant, since what it made would outlive
- * the grant and reach beyond it. Credentials are made by people, and by what they made for themselves.
+ * Whether a principal may create and change credentials. A client under a grant may not, since its credentials would
+ * outlive the grant and exceed it.
  */
 export function mayCreateCredentials({ grantId }: Principal): boolean {
   return grantId === undefined;

@@ -1,11 +1,11 @@
 import { type Principal, reaches, reachesAll } from "./principal.ts";
 
-/** Whether a principal sees what is bound to a connection; what is bound to none is seen by who sees all connections. */
+/** Whether a principal can access an object that is bound to a connection, or, if undefined, to none. */
 export function reachesBound(principal: Principal, connectionId: number | undefined): boolean {
   return reachesAll(principal) || (connectionId !== undefined && reaches(principal, connectionId));
 }
 
-/** The connections that a principal is limited to; undefined when it sees all of its account. */
+/** Returns undefined for a principal that can access all connections. */
 export function reachableConnections(principal: Principal): readonly number[] | undefined {
   if (reachesAll(principal)) return undefined;
   const { connectionId, connectionIds } = principal;

@@ -1,14 +1,13 @@
-/** How much work waits in a queue. */
 export interface QueueStatus {
   readonly name: string;
-  /** Jobs that wait or are tried again later. */
+  /** Jobs that wait for their first run or a retry. */
   readonly waiting: number;
   readonly active: number;
-  /** Jobs that were given up and are still kept. */
+  /** Jobs without further retries that are still stored. */
   readonly failed: number;
 }
 
-/** How the installation stands, as its database tells. */
+/** Counts and versions that the database knows. */
 export interface InstallationStatus {
   readonly migrations: readonly string[];
   readonly accounts: number;
@@ -17,16 +16,16 @@ export interface InstallationStatus {
   readonly verifiedConnections: number;
   readonly failedConnections: number;
   readonly mcpSessions: number;
-  /** By name; those without a job are left out. */
+  /** Queues with jobs, by name. */
   readonly queues: readonly QueueStatus[];
 }
 
-/** The same with what the answering replica knows of itself. */
+/** Adds what this replica knows. */
 export interface SystemStatus extends InstallationStatus {
   readonly version: string;
-  /** Whether notifications from the database reach this replica. */
+  /** Whether this replica receives database notifications. */
   readonly isListenerHealthy: boolean;
 }
 
-/** Reads how the installation stands. Counts whole tables: for people, now and then. */
+/** Counts whole tables, so it is meant for rare use by people. */
 export type ReadSystemStatus = () => Promise<SystemStatus>;

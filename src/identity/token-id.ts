@@ -1,17 +1,16 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * Moments here are microseconds since 1970, on the database's clock.
+ * An instant in microseconds since 1970 on the database's clock.
  *
- * A token's identifier is a UUIDv7 (RFC 9562, method 3: the 12 bits after the version hold the fraction of the
- * millisecond), because `iat` counts whole seconds and a revocation must tell apart what was issued before it from what
- * was issued after it within the same second.
+ * A token id is a UUIDv7 (RFC 9562, method 3: the 12 bits after the version contain the fraction of the millisecond).
+ * `iat` has whole seconds only, and a revocation must distinguish tokens issued before and after it within one second.
  */
 export type Micros = number;
 
 const HEX_UUID = /^[0-9a-f]{32}$/;
 
-/** A UUIDv7, without dashes, of the given moment. */
+/** Returns a UUIDv7 of the instant without dashes. */
 function uuidHex(moment: Micros): string {
   const millis = Math.floor(moment / 1_000);
   const fraction = Math.ceil(((moment % 1_000) * 4_096) / 1_000);
@@ -22,17 +21,17 @@ function uuidHex(moment: Micros): string {
   return bytes.toString("hex");
 }
 
-/** The `jti` of an OAuth access token that counts as issued at the given moment. */
+/** The `jti` of an OAuth access token. */
 export function accessTokenId(moment: Micros): string {
   return uuidHex(moment).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** The `jti` of a personal access token, `pat_<token_identifier>`. */
+/** The `jti` of a personal access token, `pat_<uuid>`. */
 export function personalAccessTokenId(moment: Micros): string {
   return `pat_${uuidHex(moment)}`;
 }
 
-/** The moment that a token's identifier carries; for an identifier of another form the start of its `iat` second. */
+/** The instant in a token id, or the start of the `iat` second for another id format. */
 export function issuedAtMicros(tokenId: string, iatSeconds: number): Micros {
   const hex = (tokenId.startsWith("pat_") ? tokenId.slice(4) : tokenId).replaceAll("-", "");
   if (!HEX_UUID.test(hex) || hex[12] !== "7") return iatSeconds * 1_000_000;
@@ -41,7 +40,7 @@ export function issuedAtMicros(tokenId: string, iatSeconds: number): Micros {
   );
 }
 
-/** Parses PostgreSQL's or JavaScript's ISO 8601 text, keeping the microseconds that `Date` would drop. */
+/** Parses an ISO 8601 timestamp with the microseconds that `Date` drops. */
 export function parseMicros(iso: string): Micros {
   const micros = /\.\d{3}(\d{3})/.exec(iso)?.[1];
   return Date.parse(iso) * 1_000 + (micros === undefined ? 0 : Number(micros));

@@ -1,10 +1,11 @@
 import { BlockList, isIP } from "node:net";
 
-/** Ranges that are no public destination, by what a person would call them (IANA special-purpose registries). */
+/** Address ranges that are not public (IANA special-purpose registries), by a readable name. */
 const RANGES: readonly (readonly [kind: string, subnets: readonly string[]])[] = [
   ["an unspecified address", ["0.0.0.0/8", "::/128"]],
   ["a loopback address", ["127.0.0.0/8", "::1/128"]],
-  // 168.63.129.16 is Azure's host agent, 100.100.100.200 Alibaba's and 192.0.0.192 Oracle's: public or shared by number, not by nature.
+  // Host agents of Azure (168.63.129.16), Alibaba (100.100.100.200) and Oracle (192.0.0.192) have public or shared
+  // addresses.
   [
     "a cloud metadata address",
     ["169.254.169.254/32", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::/32"],
@@ -35,13 +36,13 @@ const LISTS = RANGES.map(([kind, subnets]) => ({ kind, list: blockList(subnets) 
 const GLOBAL_UNICAST = blockList(["2000::/3"]);
 
 /**
- * Why an address is no public destination, or undefined when it is one.
+ * Returns why an address is not a public destination, or undefined if it is.
  *
- * An IPv4 address inside an IPv6 one (mapped, NAT64) is judged as the IPv4 address; other transition forms and everything
- * outside global unicast are refused.
+ * An IPv4 address inside an IPv6 one (mapped, NAT64) is checked as IPv4. Other transition forms and addresses outside
+ * global unicast are rejected.
  */
 export function addressRefusal(address: string): string | undefined {
-  // A zone only makes sense for link-local destinations.
+  // Only link-local addresses have a zone.
   if (address.includes("%")) return "a link-local address";
   const family = isIP(address);
   if (family === 0) return "not an address";
@@ -52,7 +53,7 @@ export function addressRefusal(address: string): string | undefined {
   return GLOBAL_UNICAST.check(address, "ipv6") ? undefined : "a reserved address";
 }
 
-/** One spelling for each address, so that lists can be compared: dotted decimal, or compressed lower-case IPv6 without brackets. */
+/** Returns the canonical spelling for comparison: dotted decimal, or compressed lower-case IPv6 without brackets. */
 export function canonicalAddress(address: string): string {
   if (isIP(address) !== 6 || address.includes("%")) return address;
   return compressed(address).startsWith(MAPPED) ? (embeddedV4(address) ?? address) : compressed(address);
@@ -67,7 +68,7 @@ function embeddedV4(address: string): string | undefined {
   const prefix = [MAPPED, NAT64].find((candidate) => text.startsWith(candidate));
   if (prefix === undefined) return undefined;
   const groups = text.slice(prefix.length).split(":");
-  // `::ffff:1` is no mapped address: there the ffff is the second group from the end.
+  // `::ffff:1` is not a mapped address: its ffff is the second group from the end.
   if (groups.length > 2 || (prefix === MAPPED && groups.length < 2)) return undefined;
   const number = groups.reduce((sum, group) => sum * 65_536 + Number.parseInt(group === "" ? "0" : group, 16), 0);
   return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");

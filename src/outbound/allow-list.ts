@@ -1,6 +1,6 @@
 import { parseHost, type Host } from "./host.ts";
 
-/** The destinations that the operator permits although they are private or unencrypted. */
+/** Private or unencrypted destinations that the operator allows. */
 export interface AllowList {
   permits(host: Host, port: number): boolean;
 }
@@ -8,9 +8,8 @@ export interface AllowList {
 const LOOPBACKS = ["127.0.0.1", "::1"] as const;
 
 /**
- * Reads the entries of `OUTBOUND_ALLOW`: `host:port`, IPv6 in brackets. `localhost` and the loopback addresses mean each other.
- *
- * Throws an Error that names the entry which is none.
+ * Parses `OUTBOUND_ALLOW`: `host:port`, IPv6 in brackets. `localhost` and the loopback addresses are equivalent.
+ * Throws an Error naming an invalid entry.
  */
 export function parseAllowList(entries: readonly string[]): AllowList {
   const keys = new Set<string>();

@@ -2,17 +2,15 @@ import { OutboundRefused } from "../integrations/outbound-refused.ts";
 import { parseAllowList } from "./allow-list.ts";
 import { requirePermittedDestination } from "./destination.ts";
 
-/** The longest address taken, in characters. */
 const MAX_URL_LENGTH = 2_048;
 
 /**
- * Why an address must not become a destination, in a public sentence, or undefined when nothing speaks against it yet.
- *
- * Syntactic only: names are not looked up here, the dispatcher does that at every connection.
+ * Returns the rule that a URL breaks, or undefined. Names are not resolved here; the dispatcher checks their addresses
+ * on every connection.
  */
 export function checkDestination(url: string, allow: readonly string[]): string | undefined {
   if (url.length > MAX_URL_LENGTH) return `must have at most ${MAX_URL_LENGTH} characters`;
-  // The URL parser drops these silently, and what is stored would not be what is called.
+  // The URL parser removes these silently, so the stored URL would differ from the called one.
   // eslint-disable-next-line no-control-regex
   if (/[\u0000-\u0020\u007f\\]/.test(url)) return "must not contain spaces, control characters or backslashes";
   const parsed = URL.parse(url);

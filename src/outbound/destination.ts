@@ -3,7 +3,7 @@ import { addressRefusal } from "./address.ts";
 import type { AllowList } from "./allow-list.ts";
 import { parseHost, type Host } from "./host.ts";
 
-/** Where a connection is about to go, in one spelling. `permitted` marks what the operator's list names. */
+/** The destination of an outbound connection. `permitted` marks entries of the operator's list. */
 export interface Destination {
   readonly host: Host;
   readonly port: number;
@@ -11,9 +11,8 @@ export interface Destination {
 }
 
 /**
- * Decides from scheme, host and port alone, before anything is looked up.
- *
- * Plain http goes only to hosts on the operator's list: elsewhere a key would travel in clear. Throws OutboundRefused.
+ * Checks scheme, host and port before name resolution. Plain http is allowed only for hosts on the operator's list,
+ * because it would expose a key. Throws OutboundRefused.
  */
 export function requirePermittedDestination(
   protocol: string,
@@ -32,14 +31,14 @@ export function requirePermittedDestination(
   const destination = { host, port, permitted: allow.permits(host, port) };
   if (destination.permitted) return destination;
   if (host.kind === "address") requirePermittedAddress(host.text, destination, allow);
-  // Names under .localhost are loopback by RFC 6761, whatever a resolver says.
+  // RFC 6761: names under .localhost are always loopback.
   if (host.text === "localhost" || host.text.endsWith(".localhost"))
     throw refusal(destination, "it is a loopback address");
   if (protocol === "http:") throw refusal(destination, "a key would travel unencrypted over http; use https");
   return destination;
 }
 
-/** Decides about one address that a destination turned out to be. Throws OutboundRefused. */
+/** Checks one resolved address of a destination. Throws OutboundRefused. */
 export function requirePermittedAddress(address: string, destination: Destination, allow: AllowList): void {
   if (destination.permitted) return;
   const reason = addressRefusal(address);

@@ -7,7 +7,6 @@ import { OutboundRefused } from "../integrations/outbound-refused.ts";
 import type { AllowList } from "./allow-list.ts";
 import { requirePermittedAddress, requirePermittedDestination, type Destination } from "./destination.ts";
 
-/** What the connector needs: the operator's list, a limit in milliseconds, and how names are looked up. */
 export interface GuardedConnectorOptions {
   readonly allow: AllowList;
   readonly connectTimeoutMs: number;
@@ -15,17 +14,17 @@ export interface GuardedConnectorOptions {
 }
 
 /**
- * Opens sockets only to destinations that are public or permitted.
+ * Opens sockets only to public or allowed destinations.
  *
- * The literal is judged first, then every address that the name leads to, and at last the peer that answered: checking
- * only once is bypassed by literals, by a second look-up (rebinding), or by a name with one good and one bad address.
+ * Checks the host, then every resolved address, then the connected peer. A single check could be bypassed by an IP
+ * literal, by DNS rebinding, or by a name with one public and one private address.
  */
 export function createGuardedConnector({
   allow,
   connectTimeoutMs,
   lookup = systemLookup,
 }: GuardedConnectorOptions): buildConnector.connector {
-  // A look-up hears the name alone; whether an address is permitted depends on the port. So each port has its connector.
+  // DNS lookup receives only the hostname, but the allow list depends on the port, so each port has its own connector.
   const connectors = new LRUCache<string, buildConnector.connector>(atMost(100));
 
   const connectorFor = (destination: Destination): buildConnector.connector => {

@@ -3,30 +3,28 @@ import { Agent, type Dispatcher } from "undici";
 import { parseAllowList } from "./allow-list.ts";
 import { createGuardedConnector } from "./guarded-connector.ts";
 
-/** What may be called beyond public https, and the limits on all outbound calls together. */
+/** Allowed destinations besides public https, and limits for all outbound requests. */
 export interface GuardedDispatcherOptions {
   /** Entries of `OUTBOUND_ALLOW`, `host:port`. */
   readonly allow: readonly string[];
   readonly connectTimeoutMs?: number;
-  /** Until the answer's headers are complete. */
+  /** Time until the response headers are complete. */
   readonly headersTimeoutMs?: number;
-  /** Between two pieces of a body. */
+  /** Time between two chunks of a body. */
   readonly bodyIdleMs?: number;
-  /** Sockets to one origin. */
+  /** Sockets per origin. */
   readonly connectionsPerOrigin?: number;
-  /** Origins with an open or opening socket. */
+  /** Origins with an open or connecting socket. */
   readonly maxOrigins?: number;
-  /** The largest answer of all, in bytes; callers set a tighter limit of their own. */
+  /** The largest response in bytes; callers set lower limits. */
   readonly maxResponseBytes?: number;
-  /** How names are looked up; the system's resolver unless told. */
+  /** Defaults to the system's resolver. */
   readonly lookup?: LookupFunction;
 }
 
 /**
- * The one way out of the service: every call to a third party goes through this dispatcher.
- *
- * It never follows redirects (undici does not unless asked), ignores proxy variables, always verifies TLS, and fails with
- * OutboundRefused before a byte is sent to a place that is neither public nor permitted. Throws for a malformed entry.
+ * Sends every request to an upstream. Never follows redirects, ignores proxy variables, always verifies TLS, and
+ * throws OutboundRefused before it sends a byte to a forbidden destination. Throws for an invalid allow-list entry.
  */
 export function createGuardedDispatcher(options: GuardedDispatcherOptions): Dispatcher {
   return new Agent({
@@ -42,7 +40,7 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
     headersTimeout: options.headersTimeoutMs ?? 30_000,
     bodyTimeout: options.bodyIdleMs ?? 30_000,
     maxResponseSize: options.maxResponseBytes ?? 32 * 1024 * 1024,
-    // Below the 5 s after which common servers hang up without saying so; a server's own hint may lengthen it.
+    // Many servers close idle sockets after 5 s without notice; a server's own hint may extend it.
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 60_000,
   });

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { sendToUpstream, type ExchangeLimits } from "../integrations/upstream-exchange.ts";
 
-/** What a library gives to the `fetch` that it is told to use. Redirects are never followed. */
+/** The options that libraries pass to `fetch`. Redirects are never followed. */
 export interface GuardedFetchOptions {
   readonly method?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | Headers | undefined;
@@ -9,10 +9,10 @@ export interface GuardedFetchOptions {
   readonly signal?: AbortSignal | null | undefined;
 }
 
-/** `fetch` for libraries that bring requests of their own. Throws for a place that the guard refuses, and past a limit. */
+/** A `fetch` for libraries. Throws for a forbidden destination or an exceeded limit. */
 export type GuardedFetch = (url: string, options: GuardedFetchOptions) => Promise<Response>;
 
-/** Statuses for which a `Response` may not have a body. */
+/** Statuses without a body in the Fetch standard. */
 const WITHOUT_BODY = [101, 204, 205, 304];
 
 function bodyOf(body: unknown): string | Buffer | undefined {
@@ -23,7 +23,7 @@ function bodyOf(body: unknown): string | Buffer | undefined {
   throw new TypeError("a guarded request has a body of text, a form or bytes");
 }
 
-/** A `fetch` whose every request goes through the guarded dispatcher, and whose answers are bounded. */
+/** Sends requests through the guarded dispatcher and limits their responses. */
 export function createGuardedFetch(dispatcher: Dispatcher, limits: ExchangeLimits): GuardedFetch {
   return async (url, { method = "GET", headers = {}, body, signal }) => {
     const { origin, pathname, search } = new URL(url);

@@ -1,19 +1,19 @@
 import { isIP } from "node:net";
 import { canonicalAddress } from "./address.ts";
 
-/** A host in one spelling: an address, or a name that has yet to be looked up. */
+/** A canonical IP address, or a name to resolve. */
 export interface Host {
   readonly kind: "address" | "name";
   readonly text: string;
 }
 
 /**
- * Reads a host in any of its textual forms: brackets, a trailing dot, capitals, and the decimal, octal, hex and short IPv4
- * forms that a resolver would take. Undefined for what is no host at all.
+ * Parses a host in any textual form: brackets, a trailing dot, capitals, and the decimal, octal, hex and short IPv4
+ * forms that a resolver accepts. Returns undefined for an invalid host.
  */
 export function parseHost(text: string): Host | undefined {
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text;
-  // Kept, so that the check of addresses can refuse it with its reason; the URL parser knows no zones.
+  // Kept for the address check, which rejects it with a reason; the URL parser does not support zones.
   if (bare.includes("%")) return isIP(bare) === 6 ? { kind: "address", text: bare } : undefined;
   if (isIP(bare) !== 0) return { kind: "address", text: canonicalAddress(bare) };
   let hostname: string;

@@ -4,29 +4,27 @@ import { OPERATOR } from "../actor.ts";
 import { hashPassword } from "./password.ts";
 import { randomId, randomPassword } from "../random.ts";
 
-/** A new account; the password is in no other place and cannot be shown again. */
+/** A new account. The password is stored as a hash only, so it cannot be shown again. */
 export interface CreatedAccount {
   readonly accountId: string;
   readonly email: string;
   readonly password: string;
 }
 
-/** The use cases of accounts. */
 export interface Accounts {
-  /** Fails with `invalid` for what is no e-mail address, `conflict` when it is taken. */
+  /** Throws `invalid` for an invalid e-mail address and `conflict` if it is taken. */
   create(request: { email: string; isAdmin: boolean }): Promise<CreatedAccount>;
-  /** An account by id or e-mail address; `not_found` when there is none. */
+  /** Throws `not_found` if there is no such account. */
   find(idOrEmail: string): Promise<Account>;
-  /** Ends the account's use: none of its tokens is honoured from now on. */
+  /** Rejects all tokens of the account from now on. */
   disable(idOrEmail: string): Promise<Account>;
-  /** A new password for who has lost theirs; whoever was logged in has to log in again. */
+  /** Generates a new password and ends every login session. */
   resetPassword(idOrEmail: string): Promise<CreatedAccount>;
 }
 
-/** What passes for an e-mail address: it need only be told apart from others, and be free of controls. */
+/** Accepts any address that identifies an account and has no control characters. */
 export const EMAIL = /^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,189}$/u;
 
-/** The use cases of accounts over a store. */
 export function createAccounts({ store }: { store: AccountStore }): Accounts {
   async function find(idOrEmail: string): Promise<Account> {
     const found = idOrEmail.includes("@") ? await store.findByEmail(idOrEmail) : await store.findById(idOrEmail);
@@ -40,7 +38,7 @@ export function createAccounts({ store }: { store: AccountStore }): Accounts {
       const id = randomId("acc_");
       const password = randomPassword();
       const isNew = await store.insert({ id, email, passwordHash: await hashPassword(password), isAdmin }, OPERATOR);
-      if (!isNew) throw new DomainError("conflict", `There already is an account with the address ${email}.`);
+      if (!isNew) throw new DomainError("conflict", `An account with the address ${email} already exists.`);
       return { accountId: id, email, password };
     },
     async resetPassword(idOrEmail) {

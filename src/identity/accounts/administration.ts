@@ -5,28 +5,27 @@ import { type Actor, type Caller, toActor } from "../actor.ts";
 import { hashPassword } from "./password.ts";
 import { randomId, randomPassword } from "../random.ts";
 
-/** An account as an administrator sees it: that it is there, and never what is in it. */
+/** An account as an administrator sees it, without its content. */
 export interface AdministeredAccount {
   readonly id: string;
   readonly email: string;
   readonly isAdmin: boolean;
   readonly connectionCount: number;
   readonly createdAt: Date;
-  /** Undefined while the account is in use. */
+  /** Undefined for an active account. */
   readonly disabledAt: Date | undefined;
 }
 
-/** Which accounts to list. */
 export interface AccountSelection {
-  /** Part of the e-mail address, in any case, or a whole id. */
+  /** Part of the e-mail address, ignoring case, or a whole id. */
   readonly query: string | undefined;
   readonly isDisabled: boolean | undefined;
 }
 
-/** How a purge ended: `active` accounts are not purged, and with much history a purge takes several goes. */
+/** `active` accounts cannot be purged; `unfinished` means that more history remains to be deleted by another call. */
 export type PurgeOutcome = "purged" | "active" | "missing" | "unfinished";
 
-/** Accounts at rest, for administrators. What changes one writes down who did it. */
+/** Stores accounts for administrators. Every change writes its audit event in the same transaction. */
 export interface AdministrationStore {
   list(
     selection: AccountSelection,
@@ -34,22 +33,22 @@ export interface AdministrationStore {
     offset: number,
   ): Promise<{ readonly accounts: readonly AdministeredAccount[]; readonly totalCount: number }>;
   find(id: string): Promise<AdministeredAccount | undefined>;
-  /** False when the e-mail address is taken, in whatever case it is written. */
+  /** Returns false if the e-mail address is taken, ignoring case. */
   insert(
     account: { id: string; email: string; passwordHash: string; isAdmin: boolean },
     actor: Actor,
   ): Promise<boolean>;
-  /** Marks the account and revokes all its tokens, in one transaction. False when there is no such account. */
+  /** Disables the account and revokes all its tokens in one transaction. Returns false if there is no such account. */
   disable(id: string, actor: Actor): Promise<boolean>;
-  /** Honours the account's tokens again, those for access from before excepted. False when there is no such account. */
+  /** Enables the account; access tokens issued before stay revoked. Returns false if there is no such account. */
   enable(id: string, actor: Actor): Promise<boolean>;
-  /** Ends logins, MCP sessions, access tokens and refresh tokens. False when there is no such account. */
+  /** Ends logins and MCP sessions, and revokes access and refresh tokens. Returns false if there is no such account. */
   endSessions(id: string, actor: Actor): Promise<boolean>;
-  /** Deletes a disabled account for good, with its audit log. */
+  /** Deletes a disabled account permanently, with its audit log. */
   purge(id: string, actor: Actor): Promise<PurgeOutcome>;
 }
 
-/** What administrators can do with accounts. Throws `not_found` for an account that there is not. */
+/** Use cases of administrators. Throws `not_found` for an unknown account. */
 export interface Administration {
   list(query: PageQuery & { readonly query?: string | undefined; readonly status?: string | undefined }): Promise<{
     readonly accounts: readonly AdministeredAccount[];
@@ -57,7 +56,10 @@ export interface Administration {
     readonly hasMore: boolean;
   }>;
   get(id: string): Promise<AdministeredAccount>;
-  /** The password is in no other place. Throws `invalid` for what is no e-mail address, `conflict` when it is taken. */
+  /**
+   * Returns the password, which is stored as a hash only. Throws `invalid` for an invalid e-mail address and
+   * `conflict` if it is taken.
+   */
   create(
     caller: Caller,
     request: { readonly email: string; readonly isAdmin: boolean },
@@ -68,7 +70,7 @@ export interface Administration {
   purge(caller: Caller, id: string): Promise<void>;
 }
 
-/** Makes the use cases of administration. `onEnd` is called when an account's tokens are refused from now on. */
+/** `onRevoked` is called when all tokens of an account become invalid. */
 export function createAdministration(deps: {
   readonly store: AdministrationStore;
   readonly onRevoked: (accountId: string) => void;
@@ -76,15 +78,15 @@ export function createAdministration(deps: {
   const { store } = deps;
 
   async function get(id: string): Promise<AdministeredAccount> {
-    // PostgreSQL holds no NUL, and no id of ours is long.
+    // PostgreSQL text cannot contain NUL, so invalid ids are rejected before the query.
     const account = /^[A-Za-z0-9_-]{1,128}$/.test(id) ? await store.find(id) : undefined;
     if (account === undefined) throw accountNotFound(id);
     return account;
   }
 
   function rejectOwnAccount(caller: Caller, id: string): void {
-    // Who locks themselves out may be the last who could let them in again.
-    if (caller.accountId === id) throw new DomainError("conflict", "You cannot do this to your own account.");
+    // The last administrator must not lock themselves out.
+    if (caller.accountId === id) throw new DomainError("conflict", "You cannot disable or purge your own account.");
   }
 
   return {
@@ -104,7 +106,7 @@ export function createAdministration(deps: {
       const password = randomPassword();
       const fresh = { id, email, passwordHash: await hashPassword(password), isAdmin };
       if (!(await store.insert(fresh, toActor(caller))))
-        throw new DomainError("conflict", `There already is an account with the address ${email}.`);
+        throw new DomainError("conflict", `An account with the address ${email} already exists.`);
       return { account: await get(id), password };
     },
 
@@ -147,7 +149,7 @@ function parseStatus(text: string | undefined): boolean | undefined {
   throw invalid("status", "status must be active or disabled.");
 }
 
-/** Echoes at most 64 printable characters of what was asked for. */
+/** Echoes at most 64 printable characters of the id. */
 function accountNotFound(id: string): DomainError {
   return new DomainError("not_found", `Account ${id.slice(0, 64).replace(/[^\x20-\x7e]/g, "?")} not found`);
 }

@@ -3,7 +3,6 @@ import type { AccountStore } from "../account.ts";
 import type { Accounts } from "./accounts.ts";
 import type { OAuthClients } from "../clients/clients.ts";
 
-/** What the very first start prints, once. */
 export interface FirstAccount {
   readonly email: string;
   readonly password: string;
@@ -14,8 +13,8 @@ export interface FirstAccount {
 const FIRST_EMAIL = "admin@localhost";
 
 /**
- * Makes an administrator and a client for everyday use when there is no account yet; undefined otherwise, also for all
- * but one of several replicas that start together.
+ * Creates an administrator and a client if there is no account yet. Returns undefined if there is one, or if another
+ * replica that starts at the same time creates it.
  */
 export async function ensureFirstAccount(deps: {
   readonly accountStore: Pick<AccountStore, "isEmpty">;

@@ -1,6 +1,6 @@
 import type { Actor } from "../actor.ts";
 
-/** The closed list of what the audit log tells of: an object, a dot, what was done to it. */
+/** Audited actions: an object type, a dot, the operation. */
 export const AUDIT_ACTIONS = [
   "account.create",
   "account.disable",
@@ -33,10 +33,8 @@ export const AUDIT_ACTIONS = [
   "master_key.rewrap",
 ] as const;
 
-/** One of them. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** The kinds of objects that the audit log tells of. */
 export const AUDIT_OBJECTS = [
   "account",
   "connection",
@@ -48,41 +46,38 @@ export const AUDIT_OBJECTS = [
   "master_key",
 ] as const;
 
-/** One of them. */
 export type AuditObject = (typeof AUDIT_OBJECTS)[number];
 
-/** Whether it was done. Refusals are kept of sign-ins alone: elsewhere nothing happened. */
+/** Only refused logins are recorded; other refusals change nothing. */
 export const AUDIT_OUTCOMES = ["ok", "refused"] as const;
 
-/** One of them. */
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
 
-/** The log of what concerns the installation and no account: its keys, and sign-ins that named nobody. */
+/** The log of events without an account: key operations, and logins that match no account. */
 export const INSTALLATION_LOG = "installation";
 
-/** Something that happened, to be written down. Never holds a secret, nor what a person typed into a field of a login form. */
+/** An event before it is stored. Never contains a secret or text from a login form. */
 export interface NewAuditEvent {
-  /** Whose log it is: the owner of the object, or `INSTALLATION_LOG`. */
+  /** The owner of the object, or `INSTALLATION_LOG`. */
   readonly accountId: string;
   readonly action: AuditAction;
   readonly outcome: AuditOutcome;
   readonly actor: Actor;
   readonly objectType: AuditObject;
   readonly objectId: string;
-  /** What people call the object; empty where it has no name. */
+  /** The object's display name, possibly empty. */
   readonly objectName: string;
-  /** The names of the fields that changed, never their values. */
+  /** Names of changed fields, never their values. */
   readonly changed: readonly string[];
 }
 
-/** An event at rest. */
 export interface AuditEvent extends NewAuditEvent {
-  /** Unique; of two events the later has the higher one. */
+  /** Unique and increasing. */
   readonly id: number;
   readonly occurredAt: Date;
 }
 
-/** Which events are meant. What is undefined narrows nothing. */
+/** Undefined fields match all events. */
 export interface AuditFilter {
   readonly action: AuditAction | undefined;
   readonly outcome: AuditOutcome | undefined;
@@ -90,28 +85,28 @@ export interface AuditFilter {
   readonly objectId: string | undefined;
   /** An account id or a client id. */
   readonly actor: string | undefined;
-  /** Only what happened to one of these connections. */
+  /** Only events of these connections. */
   readonly connectionIds: readonly number[] | undefined;
-  /** The first moment that counts. */
+  /** Inclusive. */
   readonly from: Date | undefined;
-  /** The first moment that counts no more. */
+  /** Exclusive. */
   readonly to: Date | undefined;
 }
 
-/** Where in the log a page ended. */
+/** The last event of a page. */
 export interface AuditPosition {
   readonly occurredAt: Date;
   readonly id: number;
 }
 
-/** Writes down what is not a change of a row of ours. Changes are written with the row, by its store. */
+/** Records events that change no row; stores write the event of a change in its transaction. */
 export interface AuditRecorder {
   record(event: NewAuditEvent): Promise<void>;
 }
 
-/** The audit log to read. Throws DomainError `unavailable` when the database cannot be reached. */
+/** Throws DomainError `unavailable` if the database cannot be reached. */
 export interface AuditReader {
-  /** Events before a position, or the newest, newest first; of every account when none is named. */
+  /** Returns events before a position, newest first; of all accounts if `accountId` is undefined. */
   page(
     accountId: string | undefined,
     filter: AuditFilter,

@@ -12,7 +12,7 @@ import {
   type AuditReader,
 } from "./audit-event.ts";
 
-/** Which events are meant, as the request says it. */
+/** The filter as the request has it. */
 export interface AuditQuery {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -25,24 +25,23 @@ export interface AuditQuery {
   readonly cursor?: string | undefined;
 }
 
-/** A page of events, newest first, and where the next one begins. */
+/** Newest first. */
 export interface AuditPage {
   readonly events: readonly AuditEvent[];
   readonly nextCursor: string | undefined;
 }
 
-/** The audit log to read. Throws `invalid` naming the parameter at fault. */
+/** Use cases for reading the audit log. Throws `invalid` naming the parameter. */
 export interface AuditLog {
-  /** The log of the principal's account; a token that sees some connections alone reads of those alone. */
+  /** Lists the account's events; a token limited to some connections sees only their events. */
   list(principal: Principal, query: AuditQuery): Promise<AuditPage>;
-  /** The logs of all accounts and of the installation, or one of them. For administrators. */
+  /** Lists the events of one account, or of all accounts and the installation. For administrators. */
   listAll(accountId: string | undefined, query: AuditQuery): Promise<AuditPage>;
 }
 
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 500;
 
-/** Makes the use cases of the audit log. */
 export function createAuditLog({ reader }: { readonly reader: AuditReader }): AuditLog {
   async function page(accountId: string | undefined, query: AuditQuery, filter: AuditFilter): Promise<AuditPage> {
     const { limit = DEFAULT_PAGE } = query;
@@ -93,5 +92,5 @@ function formatCursor({ occurredAt, id }: AuditPosition): string {
 function parseCursor(cursor: string): AuditPosition {
   const [, occurredAt, id] = CURSOR.exec(Buffer.from(cursor.slice(0, 64), "base64url").toString("latin1")) ?? [];
   if (occurredAt !== undefined && id !== undefined) return { occurredAt: new Date(Number(occurredAt)), id: Number(id) };
-  throw invalid("cursor", "cursor must be the next_cursor of an earlier answer.");
+  throw invalid("cursor", "cursor must be the next_cursor of an earlier response.");
 }

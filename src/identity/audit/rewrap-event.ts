@@ -2,7 +2,7 @@ import { OPERATOR } from "../actor.ts";
 import type { RewrapReport } from "../keys/rewrap-secrets.ts";
 import { INSTALLATION_LOG, type NewAuditEvent } from "./audit-event.ts";
 
-/** What the audit log says of moving the secrets to the newest master key: which columns it touched. */
+/** The audit event of a rewrap, with the columns that changed. */
 export function rewrapEvent({ masterKeyVersion, rewrapped, failed }: RewrapReport): NewAuditEvent {
   return {
     accountId: INSTALLATION_LOG,

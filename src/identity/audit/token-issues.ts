@@ -3,24 +3,23 @@ import { atMost } from "../../at-most.ts";
 import type { Origin } from "../actor.ts";
 import type { AuditOutcome, AuditRecorder } from "./audit-event.ts";
 
-/** A token that a client asked for. */
 export interface TokenIssue extends Origin {
   readonly accountId: string;
   readonly clientId: string;
   readonly outcome: AuditOutcome;
 }
 
-/** Writes down who gets tokens from where. Never waits, never fails. */
+/** Records a token request. Returns at once and never throws. */
 export type RecordTokenIssue = (issue: TokenIssue) => void;
 
 const HOUR_MS = 3_600_000;
 
-/** More clients and addresses than this in an hour are written down more often than hourly. */
+/** Above this number of clients and addresses per hour, events may repeat within the hour. */
 const REMEMBERED = 10_000;
 
 /**
- * Programs get tokens over and over, so a client's tokens from one address are one event an hour and replica, as are its
- * failures; a new address shows at once.
+ * Records at most one event per hour, outcome, client and address on each replica, because programs request tokens
+ * often.
  */
 export function createTokenIssues(deps: {
   readonly recorder: AuditRecorder;

@@ -1,6 +1,6 @@
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** Schemes that are not an application's own: a browser would run, read or fetch what they name. */
+/** Schemes that a browser runs, reads or fetches, so they cannot belong to an application. */
 const NEVER = new Set(
   ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about", "view-source", "chrome"]
     .concat("ws", "wss", "ftp", "intent", "mailto", "tel", "sms")
@@ -9,12 +9,16 @@ const NEVER = new Set(
 
 const MAX_LENGTH = 2_048;
 
-/** Where an authorization response may go: a site, a program on the person's own machine, or an application by its scheme. */
+/**
+ * The receiver of an authorization response: a website, a program on the user's machine, or an app with its own
+ * scheme.
+ */
 export type RedirectKind = "web" | "loopback" | "application";
 
 /**
- * What kind of redirect an address is; undefined for one that nobody may register: https to any host, http to the machine
- * itself alone (RFC 8252 §7.3), schemes of applications (§7.1); no fragment (RFC 6749 §3.1.2), no password, no control character.
+ * Classifies a redirect URI, or returns undefined if it cannot be registered. Allowed: https to any other host, http
+ * to the loopback host only (RFC 8252 §7.3), app schemes (§7.1); no fragment (RFC 6749 §3.1.2), password or control
+ * character.
  */
 export function redirectKind(uri: string): RedirectKind | undefined {
   if (uri.length > MAX_LENGTH || !/^[\x21-\x7e]+$/.test(uri) || uri.includes("#") || uri.includes("\\"))
@@ -26,29 +30,28 @@ export function redirectKind(uri: string): RedirectKind | undefined {
   return "application";
 }
 
-/** What a person is shown of an address: the host of a site, the scheme of an application. */
+/** The part of the URI to show to a person: a website's host or an app's scheme. */
 export function redirectHost(uri: string): string {
   const url = new URL(uri);
   return url.protocol === "https:" || url.protocol === "http:" ? url.host : url.protocol;
 }
 
-/** The address as a source of a content security policy: what a form that ends there must be allowed. */
+/** The URI as a Content-Security-Policy source, so that a form may redirect to it. */
 export function redirectSource(uri: string): string {
   const url = new URL(uri);
   return url.protocol === "https:" || url.protocol === "http:" ? url.origin : url.protocol;
 }
 
-/** The hosts whose clients may register themselves. */
+/** The redirects with which clients may register themselves. */
 export interface RedirectRule {
-  /** Exact hosts, with their port unless it is https' own. */
+  /** Exact hosts, with the port unless it is 443. */
   readonly hosts: ReadonlySet<string>;
-  /** Schemes with their colon. */
+  /** Schemes including the colon. */
   readonly schemes: ReadonlySet<string>;
-  /** Whether programs on the person's own machine may. */
+  /** Whether programs on the user's machine may register. */
   readonly allowsLoopback: boolean;
 }
 
-/** Whether a rule allows an address. */
 export function isAllowedBy(rule: RedirectRule, uri: string): boolean {
   const url = new URL(uri);
   switch (redirectKind(uri)) {

@@ -5,11 +5,10 @@ import { CLIENT_AUTH_METHODS, type ClientAuthMethod } from "./oauth-client.ts";
 import { type ClientRegistration, GRANT_TYPES, type GrantType } from "./oauth-client.ts";
 import { checkRedirectUris } from "./redirect-uri.ts";
 
-/** What a caller supplies for a new client, besides its scopes. */
 export interface ClientDraft {
   readonly name?: string | undefined;
   readonly redirectUris: readonly string[];
-  /** Empty: client credentials, or the code flow when there is somewhere to send people back to. */
+  /** Empty means the code flow if there are redirect URIs, client credentials otherwise. */
   readonly grantTypes: readonly string[];
   readonly tokenEndpointAuthMethod?: string | undefined;
   readonly jwks?: JsonObject | undefined;
@@ -21,17 +20,17 @@ const MAX_KEYS = 10;
 const MAX_ADDRESS = 2_000;
 const MAX_JWKS_CHARACTERS = 16_384;
 
-/** The members of a key that nobody but its holder may know (RFC 7518 §6). */
+/** Private members of a JWK (RFC 7518 §6). */
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/** A name of at most 255 characters, none of which controls anything; throws `invalid`. Empty is no name. */
+/** Throws `invalid` for more than 255 characters or control characters. An empty name is allowed. */
 export function checkClientName(name: string): string {
   if (isLongerThan(name, MAX_NAME)) throw invalid("name", `name must have at most ${MAX_NAME} characters.`);
   if (/\p{Cc}/u.test(name)) throw invalid("name", "name must not contain control characters.");
   return name;
 }
 
-/** Checks a draft by the rules of RFC 7591 that make sense here; throws `invalid` naming the field. Pure. */
+/** Checks a draft by RFC 7591. Throws `invalid` naming the field. */
 export function checkClientDraft(draft: ClientDraft): Omit<ClientRegistration, "scopes"> {
   const redirectUris = checkRedirectUris(draft.redirectUris);
   const tokenEndpointAuthMethod = parseAuthMethod(draft.tokenEndpointAuthMethod ?? "client_secret_basic");
@@ -62,7 +61,7 @@ function parseGrantTypes(words: readonly string[], hasRedirects: boolean): reado
   return GRANT_TYPES.filter((known) => words.includes(known));
 }
 
-/** Checks that the redirects, the grants and the way to authenticate go together; throws `invalid`. */
+/** Checks that redirect URIs, grant types and authentication method are compatible. Throws `invalid`. */
 export function checkTogether(
   redirectUris: readonly string[],
   grantTypes: readonly GrantType[],
@@ -74,7 +73,7 @@ export function checkTogether(
       "redirect_uris",
       usesCode
         ? "redirect_uris must have an entry for the grant type authorization_code."
-        : "redirect_uris are for the grant type authorization_code alone.",
+        : "redirect_uris are allowed only with the grant type authorization_code.",
     );
   }
   if (grantTypes.includes("refresh_token") && !usesCode)
@@ -89,11 +88,11 @@ function checkKeys(
 ): Pick<ClientRegistration, "jwks" | "jwksUri"> {
   if (method !== "private_key_jwt") {
     const given = jwks === undefined ? jwksUri && "jwks_uri" : "jwks";
-    if (given) throw invalid(given, `${given} is for token_endpoint_auth_method private_key_jwt alone.`);
+    if (given) throw invalid(given, `${given} is allowed only with token_endpoint_auth_method private_key_jwt.`);
     return { jwks: undefined, jwksUri: undefined };
   }
   if ((jwks === undefined) === (jwksUri === undefined))
-    throw invalid("jwks", "private_key_jwt needs jwks or jwks_uri, and not both.");
+    throw invalid("jwks", "private_key_jwt needs either jwks or jwks_uri.");
   if (jwksUri !== undefined) {
     const isAddress = jwksUri.length <= MAX_ADDRESS && URL.canParse(jwksUri) && new URL(jwksUri).protocol === "https:";
     if (!isAddress)
@@ -110,8 +109,8 @@ function checkJwks(jwks: JsonObject): void {
     throw invalid("jwks", `jwks must be a JWK set of 1 to ${MAX_KEYS} public keys, as {"keys": [...]}.`);
   for (const key of keys) {
     if (PRIVATE_MEMBERS.some((member) => Object.hasOwn(key, member)))
-      throw invalid("jwks", "jwks must hold public keys alone. Treat the private key that was sent as lost.");
+      throw invalid("jwks", "jwks must contain public keys only. Replace this key pair: its private key was sent.");
     if (key["kty"] !== "EC" && key["kty"] !== "RSA" && key["kty"] !== "OKP")
-      throw invalid("jwks", "jwks must hold keys of the types EC, RSA or OKP.");
+      throw invalid("jwks", "jwks must contain keys of type EC, RSA or OKP.");
   }
 }

@@ -9,55 +9,54 @@ import { randomId, randomSecret } from "../random.ts";
 import type { Scope } from "../scopes.ts";
 import type { Micros } from "../token-id.ts";
 
-/** A client as the token endpoint needs it, read in one go so that its scopes and its moment belong together. */
+/** A client as the token endpoint needs it, read by one query so that scopes and `issuedAt` are consistent. */
 export interface TokenClient {
   readonly accountId: string;
   readonly clientId: string;
-  /** The one connection its tokens are bound to, for a connection's own client. */
+  /** The only connection of its tokens, for a connection's own client. */
   readonly connectionId: number | undefined;
-  /** Undefined while a connection's own client has been given no secret, and for clients that need none. */
+  /** Undefined for a connection's client before it has a secret, and for clients without one. */
   readonly secretHash: Uint8Array | undefined;
-  /** The secret before the last rotation, while it still holds. */
+  /** The secret before the last rotation, during its grace time. */
   readonly previousSecretHash: Uint8Array | undefined;
   readonly scopes: readonly Scope[];
-  /** What people are shown. Empty when nobody named it. */
+  /** The display name, possibly empty. */
   readonly name: string;
   readonly redirectUris: readonly string[];
   readonly grantTypes: readonly string[];
   readonly tokenEndpointAuthMethod: ClientAuthMethod;
-  /** The public keys of a client that signs its assertions, here or at an address. */
+  /** Public keys of a client that signs assertions, inline or by address. */
   readonly jwks: JsonObject | undefined;
   readonly jwksUri: string | undefined;
-  /** The moment at which a token with these scopes counts as issued: after every revocation that this reading has seen. */
+  /** The issue instant of a token with these scopes: later than every revocation that this query has seen. */
   readonly issuedAt: Micros;
 }
 
-/** Where OAuth clients are kept, as tokens and the operator need them; what their owners need is `OAuthClientStore`. */
+/** Reads clients for the token endpoint and the operator; `OAuthClientStore` is for their owners. */
 export interface ClientStore {
-  /** A client whose tokens would be honoured: neither it nor its account is revoked or disabled. */
+  /** Returns a client unless it is revoked or its account is disabled. */
   findForToken(clientId: string): Promise<TokenClient | undefined>;
-  /** Whose client it is: for the operator, who names no account. Undefined when no client in use has the id. */
+  /** Returns the account id of an active client, for the operator. */
   findOwner(clientId: string): Promise<string | undefined>;
 }
 
-/** The most clients in use of an account, those of its connections aside. */
+/** The most active clients of an account, excluding those of its connections. */
 export const MAX_CLIENTS = 1_000;
 
-/** A new client; the secret is in no other place and cannot be shown again. */
+/** A new client. The secret is stored as a hash only, so it cannot be shown again. */
 export interface CreatedClient {
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** The operator's use cases of OAuth clients. */
+/** The operator's use cases; those of owners are in `own-clients.ts`. */
 export interface OAuthClients {
-  /** Fails with `invalid` for scopes that the account's clients cannot be given. */
+  /** Throws `invalid` for scopes that the account's clients cannot have. */
   create(account: Account, scope: string): Promise<CreatedClient>;
-  /** Ends a client: it gets no more tokens and those it has are refused. `not_found` when there is none. */
+  /** Revokes the client and all its tokens. Throws `not_found` if it does not exist. */
   revoke(clientId: string): Promise<void>;
 }
 
-/** The operator's use cases of OAuth clients; what their owners can do is in `own-clients.ts`. */
 export function createOAuthClients({
   store,
   pepper,
@@ -87,7 +86,7 @@ export function createOAuthClients({
     async revoke(clientId) {
       const accountId = await store.findOwner(clientId);
       if (accountId === undefined || !(await store.revoke(accountId, clientId, OPERATOR)))
-        throw new DomainError("not_found", `There is no client ${clientId} in use.`);
+        throw new DomainError("not_found", `There is no active client ${clientId}.`);
     },
   };
 }

@@ -2,63 +2,58 @@ import type { JsonObject } from "../../json.ts";
 import type { Actor } from "../actor.ts";
 import type { Scope } from "../scopes.ts";
 
-/** How a client shows that it is itself at the token endpoint (RFC 7591's words). */
+/** Authentication methods at the token endpoint, as RFC 7591 names them. */
 export const CLIENT_AUTH_METHODS = ["client_secret_basic", "private_key_jwt", "none"] as const;
 
-/** One of them. */
 export type ClientAuthMethod = (typeof CLIENT_AUTH_METHODS)[number];
 
-/** The ways of getting a token that a client may use (RFC 7591's words). */
+/** Grant types, as RFC 7591 names them. */
 export const GRANT_TYPES = ["client_credentials", "authorization_code", "refresh_token"] as const;
 
-/** One of them. */
 export type GrantType = (typeof GRANT_TYPES)[number];
 
-/** What a client is registered with; none of it is secret. */
+/** A client's public registration, without secrets. */
 export interface ClientRegistration {
-  /** What people call it. Empty when nobody named it. */
+  /** Possibly empty. */
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly redirectUris: readonly string[];
   readonly grantTypes: readonly GrantType[];
   readonly tokenEndpointAuthMethod: ClientAuthMethod;
-  /** The public keys of a client that signs its assertions, here or at an address. */
+  /** Public keys of a client that signs assertions, inline or by address. */
   readonly jwks: JsonObject | undefined;
   readonly jwksUri: string | undefined;
 }
 
-/** A client as its owner sees it. */
 export interface OAuthClient extends ClientRegistration {
   readonly accountId: string;
   readonly id: string;
-  /** The one connection whose own client it is. It is made, changed and deleted with the connection. */
+  /** The connection that owns the client and is created, changed and deleted together with it. */
   readonly connectionId: number | undefined;
   readonly hasSecret: boolean;
   readonly createdAt: Date;
   readonly secretRotatedAt: Date | undefined;
-  /** Until when the secret before the last rotation holds; undefined when none does. */
+  /** When the previous secret expires; undefined if there is none. */
   readonly previousSecretUntil: Date | undefined;
   readonly revokedAt: Date | undefined;
 }
 
-/** A client about to be stored. */
 export interface NewOAuthClient extends ClientRegistration {
   readonly accountId: string;
   readonly id: string;
-  /** Undefined for clients that authenticate otherwise or not at all. */
+  /** Undefined for clients without a secret. */
   readonly secretHash: Uint8Array | undefined;
 }
 
-/** Which clients of an account to list. */
 export interface ClientSelection {
-  /** Only the own clients of these connections. Undefined means all clients. */
+  /** Only the clients that these connections own. Undefined means all clients. */
   readonly connectionIds: readonly number[] | undefined;
   readonly includesRevoked: boolean;
 }
 
-/** Clients at rest, for their owners. What changes one writes down who did it. */
+/** Stores clients for their owners. Every change writes its audit event in the same transaction. */
 export interface OAuthClientStore {
-  /** Throws `exhausted` when the account has `limit` clients in use that belong to no connection. */
+  /** Throws `exhausted` if the account has `limit` active clients that belong to no connection. */
   insert(client: NewOAuthClient, limit: number, actor: Actor): Promise<OAuthClient>;
   find(accountId: string, id: string): Promise<OAuthClient | undefined>;
   /** Oldest first. */
@@ -68,7 +63,7 @@ export interface OAuthClientStore {
     limit: number,
     offset: number,
   ): Promise<{ readonly clients: readonly OAuthClient[]; readonly totalCount: number }>;
-  /** Undefined when the account has no such client in use. `changed` names the fields that differ. */
+  /** Returns undefined if the account has no such active client. `changed` names the fields that differ. */
   update(
     accountId: string,
     id: string,
@@ -76,7 +71,10 @@ export interface OAuthClientStore {
     changed: readonly string[],
     actor: Actor,
   ): Promise<OAuthClient | undefined>;
-  /** The old secret holds for `graceSeconds`; with 0 everything that was got with it ends. Undefined as for `update`. */
+  /**
+   * Keeps the old secret valid for `graceSeconds`; 0 revokes everything issued with it. Returns undefined as `update`
+   * does.
+   */
   rotateSecret(
     accountId: string,
     id: string,
@@ -84,6 +82,6 @@ export interface OAuthClientStore {
     graceSeconds: number,
     actor: Actor,
   ): Promise<OAuthClient | undefined>;
-  /** Ends the client, its tokens and its sessions. False when the account has no such client in use. */
+  /** Revokes the client, its tokens and its sessions. Returns false if the account has no such active client. */
   revoke(accountId: string, id: string, actor: Actor): Promise<boolean>;
 }

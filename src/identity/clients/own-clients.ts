@@ -13,27 +13,26 @@ import { randomId, randomSecret } from "../random.ts";
 import { reachableConnections, reachesBound } from "../reach.ts";
 import { checkRedirectUris } from "./redirect-uri.ts";
 
-/** What a new client is to be. */
 export interface NewClientDraft extends ClientDraft {
   readonly scopes: readonly string[];
 }
 
-/** What an update may bring; absent fields keep their values. */
+/** Absent fields keep their values. */
 export interface ClientChange {
   readonly name?: string | undefined;
   readonly redirectUris?: readonly string[] | undefined;
 }
 
-/** A client with its new secret, which is in no other place. Undefined for clients without one. */
+/** The secret is stored as a hash only. Undefined for clients without one. */
 export interface ClientWithSecret {
   readonly client: OAuthClient;
   readonly clientSecret: string | undefined;
 }
 
 /**
- * What a caller can do with the clients of its account. Throws `not_found` for a client that is missing, revoked, somebody
- * else's or out of the token's reach, `conflict` for changing a connection's own client, and `forbidden` for handing out
- * scopes that the caller does not hold.
+ * Use cases for the clients of the caller's account. Throws `not_found` for a client that is missing, revoked, of
+ * another account or not visible to the token, `conflict` for changing a connection's own client, and `forbidden` for
+ * giving scopes that the caller does not have.
  */
 export interface OwnClients {
   create(caller: Caller, draft: NewClientDraft): Promise<ClientWithSecret>;
@@ -47,7 +46,6 @@ export interface OwnClients {
   revoke(caller: Caller, id: string): Promise<void>;
 }
 
-/** Makes the use cases of an account's clients. */
 export function createOwnClients(deps: {
   readonly store: OAuthClientStore;
   readonly accounts: Pick<AccountStore, "findById">;
@@ -112,7 +110,7 @@ export function createOwnClients(deps: {
 
     async update(caller, id, change) {
       const before = await getChangeable(caller, id);
-      // Who decides where people are sent back to decides who gets their codes.
+      // Redirect URIs decide who receives authorization codes, so changing them needs the client's scopes.
       if (change.redirectUris !== undefined) requireScopes(caller, before.scopes);
       const after = {
         name: change.name === undefined ? before.name : checkClientName(change.name),
@@ -163,7 +161,7 @@ function changedFields(
   return [...(before.name === after.name ? [] : ["name"]), ...(hasNewUris ? ["redirect_uris"] : [])];
 }
 
-/** Echoes at most 64 printable characters of what was asked for. */
+/** Echoes at most 64 printable characters of the id. */
 function clientNotFound(id: string): DomainError {
   const shown = id.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
   return new DomainError("not_found", `OAuth client ${shown} not found or not accessible`);

@@ -1,17 +1,15 @@
 import { invalid } from "../../domain-error.ts";
 
-/** The most redirect URIs a client may have. */
 const MAX_URIS = 20;
 
-/** The longest redirect URI, in characters. */
 const MAX_LENGTH = 2_000;
 
 const LOOPBACK = new Set(["127.0.0.1", "[::1]", "localhost"]);
 
-/** A scheme of a program's own holds a dot (RFC 8252 §7.1), which keeps out `javascript`, `data` and their like. */
+/** App schemes contain a dot (RFC 8252 §7.1), which excludes `javascript`, `data` and similar schemes. */
 const OWN_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/;
 
-/** What is wrong with a redirect URI, in words that go on after "must"; undefined when nothing is. */
+/** The rule that a redirect URI breaks, to follow "must"; undefined if it is valid. */
 function problemOf(uri: string): string | undefined {
   if (uri.length > MAX_LENGTH) return `have at most ${MAX_LENGTH} characters`;
   if (!URL.canParse(uri) || /[\s\p{Cc}\\]/u.test(uri)) return "be absolute addresses";
@@ -23,7 +21,7 @@ function problemOf(uri: string): string | undefined {
   return "be https, http on this machine (127.0.0.1, [::1] or localhost), or of a program's own scheme such as com.example.app:/done";
 }
 
-/** Checks where a client may have people sent back to (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1); throws `invalid`. */
+/** Checks redirect URIs (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1). Throws `invalid`. */
 export function checkRedirectUris(uris: readonly string[]): readonly string[] {
   if (uris.length > MAX_URIS) throw invalid("redirect_uris", `redirect_uris must have at most ${MAX_URIS} entries.`);
   for (const uri of uris) {

@@ -6,70 +6,69 @@ import type { Scope } from "../scopes.ts";
 import type { Micros } from "../token-id.ts";
 
 /**
- * What a person allowed a client to do: which scopes, at which resource, on which connections. Every token of the code flow
- * comes from one and names it. What it allows never changes; a person who chooses otherwise makes another grant.
+ * What a person allowed a client to do: scopes, resource and connections. Each token of the code flow names its grant.
+ * A grant never changes; a different choice creates another grant.
  */
 export interface OAuthGrant {
   readonly accountId: string;
-  /** `grant_<random>`, the token's `grant_id`. */
+  /** The token's `grant_id`, `grant_<random>`. */
   readonly id: string;
   readonly clientId: string;
-  /** The client's name as the person saw it. */
+  /** The client's name at the time of consent. */
   readonly clientName: string;
-  /** Where the client was sent back to when it was approved. */
+  /** The redirect URI at the time of consent. */
   readonly redirectUri: string;
   readonly scopes: readonly Scope[];
-  /** The `aud` of its tokens. */
   readonly resource: string;
-  /** The connections that were chosen, by id; undefined for all of the account, also those to come. */
+  /** The chosen connections by id; undefined for all of the account, including future ones. */
   readonly connectionIds: readonly number[] | undefined;
   readonly createdAt: Date;
-  /** When a token was last got with it; undefined before the first. */
+  /** When a token was last issued; undefined before the first one. */
   readonly lastUsedAt: Date | undefined;
 }
 
-/** A grant about to be stored. */
 export type NewOAuthGrant = Omit<OAuthGrant, "createdAt" | "lastUsedAt">;
 
-/** What a new token of a grant is made from. */
+/** A grant with what a new token needs. */
 export interface TokenGrant extends OAuthGrant {
-  /** The moment at which its token counts as issued: after every revocation that this reading has seen. */
+  /** The issue instant of the token: later than every revocation that this query has seen. */
   readonly issuedAt: Micros;
-  /** Whether the account administers the installation at present. */
+  /** Whether the account is an administrator now. */
   readonly isAdmin: boolean;
 }
 
-/** Where grants are kept. A revoked one, and one of a disabled account, is as good as none. */
+/** Stores grants. Revoked grants and those of disabled accounts are not returned. */
 export interface OAuthGrantStore {
-  /** False when the account is gone or disabled, or has 1,000 grants in use. */
+  /** Returns false if the account is deleted or disabled, or has 1,000 active grants. */
   insert(grant: NewOAuthGrant, actor: Actor): Promise<boolean>;
-  /** Newest first. */
   list(accountId: string): Promise<readonly OAuthGrant[]>;
   listOfClient(accountId: string, clientId: string): Promise<readonly OAuthGrant[]>;
-  /** Whether anybody allows the client anything. */
+  /** Whether the client has a grant of any account. */
   hasClient(clientId: string): Promise<boolean>;
-  /** By id alone: for the token endpoint, where what the client presents names the grant, and the grant the account. */
+  /** Finds a grant by id only, because the token endpoint learns the account from the grant. */
   findForToken(id: string): Promise<TokenGrant | undefined>;
-  /** The connections that a grant's tokens see; undefined when it is not in use. */
+  /** The connections of a grant's tokens; undefined if the grant is not active. */
   findReach(
     accountId: string,
     id: string,
   ): Promise<{ readonly connectionIds: ReadonlySet<number> | undefined } | undefined>;
-  /** Notes that a token was got with it. */
+  /** Records that a token was issued. */
   touch(accountId: string, id: string): Promise<void>;
-  /** Marks the grant, revokes its access tokens and drops its refresh tokens, in one transaction. False when none is in use. */
+  /**
+   * Revokes the grant and its access tokens and deletes its refresh tokens, in one transaction. Returns false if it is
+   * not active.
+   */
   revoke(accountId: string, id: string, actor: Actor): Promise<boolean>;
 }
 
-/** The use cases of grants. */
 export interface Grants {
-  /** What the account allows at present, newest first. */
+  /** Newest first. */
   list(accountId: string): Promise<readonly OAuthGrant[]>;
-  /** Ends a grant: every token of it is refused. `not_found` when the account has none in use with the id. */
+  /** Revokes the grant and every token of it. Throws `not_found` if the account has no such active grant. */
   revoke(accountId: string, id: string, actor: Actor): Promise<void>;
 }
 
-/** A store whose revocations this replica applies at once, ahead of their notification. */
+/** Wraps a store so that this replica applies revocations before their notification arrives. */
 export function revokeImmediately(store: OAuthGrantStore, revocations: Pick<Revocations, "add">): OAuthGrantStore {
   return {
     ...store,
@@ -81,19 +80,17 @@ export function revokeImmediately(store: OAuthGrantStore, revocations: Pick<Revo
   };
 }
 
-/** A name for a new grant. */
 export function newGrantId(): string {
   return randomId("grant_");
 }
 
-/** The use cases of grants over a store. */
 export function createGrants({ store }: { store: Pick<OAuthGrantStore, "list" | "revoke"> }): Grants {
   return {
     list: (accountId) => store.list(accountId),
     async revoke(accountId, id, actor) {
       const isPossibleId = /^grant_[A-Za-z0-9_-]{22}$/.test(id);
       if (!isPossibleId || !(await store.revoke(accountId, id, actor))) {
-        throw new DomainError("not_found", "There is no such grant in use.");
+        throw new DomainError("not_found", "There is no active grant with this id.");
       }
     },
   };

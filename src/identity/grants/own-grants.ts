@@ -4,16 +4,14 @@ import type { OAuthGrant, OAuthGrantStore } from "./grants.ts";
 import { type Principal, reachesAll } from "../principal.ts";
 
 /**
- * What a caller can do with what its account allowed. A token that came from a grant, or that sees some connections alone,
- * sees its own grant and no other. Throws `not_found` for a grant that is missing, taken back, or not for the caller.
+ * Use cases for the grants of the caller's account. A token of a grant, or one limited to some connections, sees only
+ * its own grant. Throws `not_found` for a grant that is missing, revoked or not visible to the caller.
  */
 export interface OwnGrants {
-  /** Newest first. */
   list(principal: Principal): Promise<readonly OAuthGrant[]>;
   revoke(caller: Caller, id: string): Promise<void>;
 }
 
-/** Makes the use cases of an account's grants. */
 export function createOwnGrants({ store }: { readonly store: Pick<OAuthGrantStore, "list" | "revoke"> }): OwnGrants {
   return {
     list: async (principal) => (await store.list(principal.accountId)).filter(({ id }) => sees(principal, id)),

@@ -12,60 +12,59 @@ import {
   type StoredSigningKey,
 } from "./signing-keys.ts";
 
-/** A signing key without its private half, for who runs the installation. */
+/** A signing key without its key material. */
 export type SigningKeySummary = Omit<StoredSigningKey, "publicJwk" | "privateJwk">;
 
-/** When a rotation is to happen. */
 export interface RotationTerms {
-  /** Also when the next key has not been published for long enough: who cached the published keys may refuse new tokens. */
+  /** Rotates even if the next key is not published long enough; verifiers with cached keys may reject new tokens. */
   readonly isForced: boolean;
-  /** Only when the current key has signed for longer. */
+  /** Rotates only if the current key has signed for longer. */
   readonly ifOlderThanSeconds?: number | undefined;
-  /** How long the new next key is to be published before it may sign. */
+  /** How long the new next key must be published before it may sign. */
   readonly readyInSeconds: number;
 }
 
-/** How a rotation ended. */
 export type RotationOutcome =
   | { readonly kind: "rotated" }
-  /** The current key is not old enough; somebody else may just have rotated. */
+  /** The current key is not old enough, possibly because another replica rotated. */
   | { readonly kind: "not_due" }
   | { readonly kind: "not_ready"; readonly readyAt: Date };
 
-/** The store of keys, as far as rotation changes it. */
 export interface KeyRotationStore extends SigningKeyStore {
   /**
-   * In one transaction, one at a time in the whole installation: current retires and loses its private half, next begins
-   * to sign, `fresh` becomes next.
+   * Retires the current key, deletes its private half, makes the next key current and stores `fresh` as the next one.
+   * Rotations run one at a time in the installation, each in one transaction.
    */
   rotate(purpose: KeyPurpose, fresh: NewSigningKey, terms: RotationTerms, actor: Actor): Promise<RotationOutcome>;
-  /** Drops what retired longer ago, but no key of a personal access token that may still be in use. The ids dropped. */
+  /**
+   * Deletes keys that retired longer ago, except keys of personal access tokens that may still be active. Returns the
+   * deleted ids.
+   */
   dropRetired(retiredForSeconds: number): Promise<readonly string[]>;
 }
 
-/** The use cases of signing keys. */
 export interface KeyRotation {
-  /** Newest first within a purpose: next, current, then those retired. */
+  /** Sorted by purpose, then next, current and retired, then newest first. */
   list(): Promise<readonly SigningKeySummary[]>;
   /**
-   * Signs with the next key from now on; what the old one signed stays valid. Gives all keys of the purpose.
-   * Fails with `conflict` while the next key has not been published for long enough, unless it is forced.
+   * Makes the next key current; tokens signed with the old one stay valid. Returns all keys of the purpose. Throws
+   * `conflict` if the next key is not published long enough, unless forced.
    */
   rotate(
     request: { readonly purpose: KeyPurpose; readonly isForced: boolean },
     actor: Actor,
   ): Promise<readonly SigningKeySummary[]>;
-  /** What is due by itself: a missing next key, the rotation of an old key for access tokens, the end of retired ones. */
+  /** Creates missing next keys, rotates old access token keys and deletes retired keys. */
   maintain(): Promise<void>;
 }
 
-/** Seconds that an access token lives (SPEC «Limits»). */
+/** Lifetime of an access token in seconds (SPEC «Limits»). */
 const ACCESS_TOKEN_SECONDS = 3_600;
 
-/** A replica without a listener may go on signing with the key that was current; it reads the keys again every minute. */
+/** A replica without notifications may sign with the previous key for this long; it reloads keys every minute. */
 const RELOAD_LAG_SECONDS = 600;
 
-/** How long a retired key still verifies, in seconds: until the last token it signed has ended, and caches have passed. */
+/** Seconds for which a retired key verifies: until its last token expired and caches are refreshed. */
 export const RETIRED_SECONDS = ACCESS_TOKEN_SECONDS + KEYS_CACHE_SECONDS + RELOAD_LAG_SECONDS;
 
 const ORDER: readonly StoredSigningKey["state"][] = ["next", "current", "retired"];
@@ -89,7 +88,7 @@ function summarize(keys: readonly StoredSigningKey[]): readonly SigningKeySummar
     );
 }
 
-/** Rotates the keys of an installation; those for access tokens by themselves after `rotateAfterDays`. */
+/** Rotates access token keys automatically after `rotateAfterDays`. */
 export function createKeyRotation(deps: {
   readonly store: KeyRotationStore;
   readonly keys: Pick<SigningKeys, "list" | "reload">;

@@ -1,17 +1,15 @@
-/** What moving the secrets to the newest master key came to. */
 export interface RewrapReport {
-  /** The version that everything was moved to. */
+  /** The version of the newest master key. */
   readonly masterKeyVersion: number;
-  /** Secrets moved, by `table.column`; a second run moves none. */
+  /** Secrets that were rewrapped, by `table.column`; a second run rewraps none. */
   readonly rewrapped: Readonly<Record<string, number>>;
-  /** Secrets that could not be opened and were left as they are, by `table.column`; they count as remaining too. */
+  /** Secrets that could not be decrypted and stay unchanged, by `table.column`. They also count as remaining. */
   readonly failed: Readonly<Record<string, number>>;
-  /** Secrets that still are under another key. At 0 the older master keys may be taken away. */
+  /** Secrets under older keys. At 0 the older master keys can be removed. */
   readonly remaining: number;
 }
 
 /**
- * Wraps every secret anew with the newest master key, in batches, beside a service at work. It may be stopped at any time
- * and run again. Once nothing is sealed under an older key the installation no longer asks for it.
+ * Rewraps every secret with the newest master key in batches while the service runs. It may be stopped and run again.
  */
 export type RewrapSecrets = () => Promise<RewrapReport>;

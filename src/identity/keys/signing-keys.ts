@@ -2,101 +2,92 @@ import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 
 import { DomainError } from "../../domain-error.ts";
 import { randomId } from "../random.ts";
 
-/** What a signing key is for. A PAT need not end, so its key stays while any does: the two purposes share no key. */
+/** The purposes have separate keys because a personal access token may never expire, and its key must stay as long. */
 export type KeyPurpose = "access_token" | "personal_access_token";
 
-/** Every purpose; an installation has a current and a next key for each. */
+/** Each purpose has a current and a next key. */
 export const KEY_PURPOSES: readonly KeyPurpose[] = ["access_token", "personal_access_token"];
 
-/** A new key pair that is not stored yet. */
+/** A key pair before it is stored. */
 export interface NewSigningKey {
-  /** The `kid`. */
   readonly id: string;
   readonly purpose: KeyPurpose;
   readonly publicJwk: JWK;
   readonly privateJwk: JWK;
 }
 
-/** A stored signing key, with its private half opened. */
+/** A stored signing key with its decrypted private half. */
 export interface StoredSigningKey {
-  /** The `kid`. */
   readonly id: string;
   readonly purpose: KeyPurpose;
   /** `next` is published but does not sign yet; `retired` still verifies. */
   readonly state: "next" | "current" | "retired";
   readonly publicJwk: JWK;
-  /** Undefined once the key is retired: what no longer signs need not be able to. */
+  /** Undefined for a retired key, which only verifies. */
   readonly privateJwk: JWK | undefined;
   readonly createdAt: Date;
-  /** From when it may sign: everybody who caches the published keys has it by then. */
+  /** The earliest instant at which it may sign: caches of the published keys include it then. */
   readonly readyAt: Date;
-  /** When it began to sign; undefined for `next`. */
+  /** When it became current; undefined for `next`. */
   readonly currentSince: Date | undefined;
-  /** When it ended to sign; undefined but for `retired`. */
+  /** When it retired; undefined otherwise. */
   readonly retiredAt: Date | undefined;
 }
 
-/** Where signing keys are kept, sealed. Every change is announced on `SIGNING_KEY_CHANNEL` inside its transaction. */
+/** Stores encrypted signing keys and notifies `SIGNING_KEY_CHANNEL` of every change in its transaction. */
 export interface SigningKeyStore {
   list(): Promise<readonly StoredSigningKey[]>;
-  /** Adds a current and a next key unless the purpose has one, so that replicas that start together agree. */
+  /** Adds a current and a next key unless the purpose has one, for replicas that start at the same time. */
   insertFirst(current: NewSigningKey, next: NewSigningKey): Promise<void>;
-  /** Adds a next key, ready after the given time, unless the purpose has one. */
+  /** Adds a next key that may sign after the given time, unless the purpose has one. */
   insertNext(next: NewSigningKey, readyInSeconds: number): Promise<void>;
 }
 
-/** A key that verifies tokens of one purpose. */
 export interface VerificationKey {
   readonly purpose: KeyPurpose;
   readonly publicKey: CryptoKey | Uint8Array;
 }
 
-/** The part of a database listener that the keys need. */
 export interface SigningKeyListener {
   listen(channel: string, hear: (payload: string) => void): Promise<void>;
   onReconnect(resume: () => Promise<void>): void;
 }
 
-/** The installation's keys, in memory. They change while the service runs: ask again each time, keep none. */
+/** The installation's keys in memory. They change while the service runs, so callers must not keep them. */
 export interface SigningKeys {
-  /** The key that signs for a purpose. */
   current(purpose: KeyPurpose): NewSigningKey;
-  /** The key of a `kid`; undefined for keys that are not ours. */
+  /** Returns undefined for an unknown `kid`. */
   verificationKey(kid: string): VerificationKey | undefined;
   /**
-   * Like `verificationKey`, but reads the keys again before it says that one is not ours: once a second at most, however
-   * many ask. Fails with `unavailable` when the keys cannot be read.
+   * Like `verificationKey`, but reloads the keys for an unknown `kid`, at most once a second. Throws `unavailable` if
+   * the keys cannot be read.
    */
   findVerificationKey(kid: string): Promise<VerificationKey | undefined>;
-  /** The document at `/.well-known/jwks.json`. */
   publicKeys(): { readonly keys: readonly JWK[] };
-  /** All of them, as last read. */
   list(): readonly StoredSigningKey[];
-  /** Reads them again. */
   reload(): Promise<void>;
-  /** Reads them again whenever one changes, and on every connect of the listener. */
+  /** Reloads the keys on every change and every reconnect of the listener. */
   follow(listener: SigningKeyListener): Promise<void>;
 }
 
-/** The channel on which every change of a key is announced inside its transaction. */
+/** Notified of every key change inside its transaction. */
 export const SIGNING_KEY_CHANNEL = "patchbay_signing_key";
 
-/** How long the published keys may be cached, in seconds: the `max-age` of `/.well-known/jwks.json`. */
+/** The `max-age` of `/.well-known/jwks.json`, in seconds. */
 export const KEYS_CACHE_SECONDS = 600;
 
-/** How long a key is published before it signs, in seconds: the cache time and a minute for slow replicas and clocks. */
+/** Seconds for which a key is published before it signs: the cache time plus a minute for slow replicas and clocks. */
 export const PUBLISHED_AHEAD_SECONDS = KEYS_CACHE_SECONDS + 60;
 
-/** At most one reading for a `kid` that nobody knows in this time, in milliseconds. */
+/** The shortest time between two reloads for an unknown `kid`, in milliseconds. */
 const UNKNOWN_KID_RELOAD_MS = 1_000;
 
-/** A `kid` as we make them; for any other nothing need be read. */
+/** The format of this service's `kid`; others need no reload. */
 const KID_PATTERN = /^(at|pat)_[A-Za-z0-9_-]{22}$/;
 
-/** Pauses before the reading that a change asks for is tried again, in milliseconds. */
+/** Pauses before a failed reload after a change is retried, in milliseconds. */
 const RETRY_MS = [100, 500, 2_000];
 
-/** Makes a key pair for ES256. */
 export async function generateSigningKey(purpose: KeyPurpose): Promise<NewSigningKey> {
   const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
   const id = randomId(purpose === "access_token" ? "at_" : "pat_");
@@ -109,7 +100,7 @@ export async function generateSigningKey(purpose: KeyPurpose): Promise<NewSignin
   };
 }
 
-/** Makes what a purpose lacks: both keys on the very first start, a next one after an upgrade. */
+/** Creates missing keys: both on the first start, a next one after an upgrade. Returns whether it created any. */
 export async function ensureSigningKeys(
   store: Pick<SigningKeyStore, "insertFirst" | "insertNext">,
   stored: readonly StoredSigningKey[],
@@ -126,7 +117,6 @@ export async function ensureSigningKeys(
   return isChanged;
 }
 
-/** What one reading brought. */
 interface KeySet {
   readonly stored: readonly StoredSigningKey[];
   readonly verifying: ReadonlyMap<string, VerificationKey>;
@@ -143,7 +133,7 @@ async function toKeySet(stored: readonly StoredSigningKey[]): Promise<KeySet> {
   return { stored, verifying, signing };
 }
 
-/** Reads the keys, making what is missing of them. */
+/** Reads the keys and creates missing ones. */
 export async function loadSigningKeys(store: SigningKeyStore): Promise<SigningKeys> {
   let keys = await toKeySet(await store.list());
   if (await ensureSigningKeys(store, keys.stored)) keys = await toKeySet(await store.list());
@@ -152,7 +142,7 @@ export async function loadSigningKeys(store: SigningKeyStore): Promise<SigningKe
   let lookedAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | undefined;
 
-  /** Of readings that overlap, the one that began last counts. */
+  /** If reloads overlap, the one that started last wins. */
   async function reload(): Promise<void> {
     const mine = ++newestReading;
     const fresh = await toKeySet(await store.list());
@@ -161,7 +151,7 @@ export async function loadSigningKeys(store: SigningKeyStore): Promise<SigningKe
     keys = fresh;
   }
 
-  /** For as long as the database is away nothing is read here: the listener is then lost as well, and its return reads. */
+  /** Stops after the last retry: the listener is then disconnected as well, and its reconnect reloads. */
   function reloadWithRetries(tries = 0): void {
     reload().catch(() => {
       const delay = RETRY_MS[tries];

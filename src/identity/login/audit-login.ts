@@ -5,7 +5,7 @@ import type { LoginEvent, RecordLogin } from "./login-events.ts";
 const OF_SESSION = { login: "session.login", logout: "session.logout" } as const;
 const OF_ACCOUNT = { password_change: "account.change_password", identity_link: "account.link_identity" } as const;
 
-/** What the audit log says of a login event. A login that names no account of ours is the installation's to know of. */
+/** A login that matches no account goes to the installation's log. */
 export function toAuditEvent(event: LoginEvent): NewAuditEvent {
   const { action, accountId, sessionId, address, userAgent } = event;
   const isOfSession = action === "login" || action === "logout";
@@ -21,7 +21,7 @@ export function toAuditEvent(event: LoginEvent): NewAuditEvent {
   };
 }
 
-/** Writes login events into the audit log. One that cannot be written is the operator's to hear of, and stops nobody. */
+/** Reports an event that cannot be written to `onError` and lets the login continue. */
 export function createRecordLogin(recorder: AuditRecorder, onError: (error: unknown) => void): RecordLogin {
   return (event) => recorder.record(toAuditEvent(event)).catch(onError);
 }

@@ -1,12 +1,12 @@
 import { DomainError } from "../../domain-error.ts";
 
-/** Runs work that is dear in memory and threads, a few at a time. */
+/** Limits concurrent work that is expensive in memory and threads. */
 export interface BoundedWork {
-  /** The work's own result. Fails with `unavailable` when too many wait already. */
+  /** Returns the work's result. Throws `unavailable` if too many callers wait. */
   run<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** A queue in order of arrival. */
+/** Waiting callers run in order of arrival. */
 export function createBoundedWork(limits: { readonly maxRunning: number; readonly maxWaiting: number }): BoundedWork {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -19,7 +19,7 @@ export function createBoundedWork(limits: { readonly maxRunning: number; readonl
             retryAfterSeconds: 2,
           });
         }
-        // Whoever leaves hands its place on, so that nobody who comes later takes it.
+        // The finishing caller passes its slot on, so that a later caller cannot take it.
         await new Promise<void>((resolve) => waiting.push(resolve));
       } else {
         running += 1;

@@ -5,22 +5,20 @@ import type { CredentialStore } from "./credentials.ts";
 import type { LoginLimits } from "./login-limits.ts";
 import type { LoginSession } from "./login-session.ts";
 
-/** Lengths of a password that people choose, in characters. Length is what counts; no kinds of characters are asked for. */
+/** In characters. Only the length is restricted, as NIST SP 800-63B recommends. */
 export const PASSWORD_LENGTH = { min: 12, max: 256 } as const;
 
-/** What was typed into the form. */
 export interface PasswordChange {
   readonly current: string;
   readonly next: string;
   readonly repeated: string;
-  /** The caller's address, for the limit of tries. */
+  /** The client's IP address, for the limit of attempts. */
   readonly address: string;
 }
 
 /**
- * Changes the password of who is logged in and ends all their other sessions.
- * Fails with `invalid` (naming the field) for a password that cannot be, `forbidden` when the current one is wrong,
- * `exhausted` after too many tries.
+ * Changes the password and ends all other login sessions. Throws `invalid` naming the field for an unacceptable
+ * password, `forbidden` if the current one is wrong, and `exhausted` after too many attempts.
  */
 export type ChangePassword = (session: LoginSession, change: PasswordChange) => Promise<void>;
 
@@ -34,7 +32,6 @@ function checkNew({ email }: LoginSession, { current, next, repeated }: Password
   if (next.toLowerCase() === email.toLowerCase()) throw invalid("next", "The new password is your e-mail address.");
 }
 
-/** Changing a password. */
 export function createChangePassword(deps: {
   readonly credentials: Pick<CredentialStore, "findByAccount" | "replacePassword">;
   readonly limits: LoginLimits;

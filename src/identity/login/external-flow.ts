@@ -3,31 +3,31 @@ import { hashSecret } from "../hash-secret.ts";
 import { randomSecret } from "../random.ts";
 import type { ExternalChecks } from "./external-provider.ts";
 
-/** A login that is under way at the external provider. */
+/** A login in progress at the external provider. */
 export interface ExternalFlow {
   readonly checks: ExternalChecks;
-  /** The checked path that it leads to. */
+  /** The validated path to open after the login. */
   readonly returnTo: string;
-  /** The login session whose account the identity is for; undefined when the flow is to log in. */
+  /** The login session to link the identity to; undefined for a login. */
   readonly linkSessionId: string | undefined;
 }
 
-/** Flows under way, each known to the browser alone that keeps its text. */
+/** Flows in progress, stored only in the user's browser. */
 export interface ExternalFlows {
-  /** Begins a flow; `text` is for the browser to keep for `EXTERNAL_FLOW_SECONDS`. */
+  /** Starts a flow. The browser stores `text` for `EXTERNAL_FLOW_SECONDS`. */
   start(flow: Pick<ExternalFlow, "returnTo" | "linkSessionId">): ExternalFlow & { readonly text: string };
-  /** The flow of the text that a browser kept. Fails with `forbidden` when it kept none, or for too long. */
+  /** Parses the text that a browser stored. Throws `forbidden` for a missing or expired one. */
   complete(text: string | undefined): ExternalFlow;
 }
 
-/** How long a login at the provider may take. */
+/** The longest duration of a login at the provider, in seconds. */
 export const EXTERNAL_FLOW_SECONDS = 900;
 
 const TEXT = /^([0-9a-z]{6,10})\.([A-Za-z0-9_-]{43})\.((?:session_[A-Za-z0-9_-]{22})?)\.([A-Za-z0-9_-]*)$/;
 
 /**
- * A flow lives in its text; state, nonce and PKCE verifier are keyed hashes of all of it. So nothing of it is stored,
- * another browser cannot finish it, and a text that was changed fits no answer of the provider.
+ * State, nonce and PKCE verifier are keyed hashes of the text. So the server stores nothing, another browser cannot
+ * complete the flow, and a modified text matches no response of the provider.
  */
 export function createExternalFlows({ pepper }: { readonly pepper: Uint8Array }): ExternalFlows {
   function checksOf(text: string): ExternalChecks {
@@ -45,7 +45,7 @@ export function createExternalFlows({ pepper }: { readonly pepper: Uint8Array })
     complete(text = "") {
       const [, startedAt = "", , linkSessionId = "", path = ""] = TEXT.exec(text) ?? [];
       if (startedAt === "" || Number.parseInt(startedAt, 36) + EXTERNAL_FLOW_SECONDS < Date.now() / 1_000) {
-        throw new DomainError("forbidden", "That login took too long or was begun in another window. Log in again.");
+        throw new DomainError("forbidden", "That login took too long or was started in another window. Log in again.");
       }
       return {
         checks: checksOf(text),

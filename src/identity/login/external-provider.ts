@@ -2,47 +2,45 @@ import type { Configuration, CustomFetch } from "openid-client";
 import { DomainError } from "../../domain-error.ts";
 import type { ExternalIdentity } from "./external-identity.ts";
 
-/** Who the provider says has logged in. */
 export interface ExternalPerson extends ExternalIdentity {
-  /** The e-mail address, if the provider has verified it. */
+  /** Undefined unless the provider has verified the address. */
   readonly verifiedEmail: string | undefined;
 }
 
-/** What ties the provider's answer to the browser and the moment that asked. */
+/** Values that bind the provider's response to this browser and login. */
 export interface ExternalChecks {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
 }
 
-/** The operator's OpenID provider. Each call fails with `unavailable` when it cannot be reached. */
+/** The operator's OpenID provider. Methods throw `unavailable` if it cannot be reached. */
 export interface ExternalProvider {
-  /** As an address in its normal form. */
+  /** A normalized URL. */
   readonly issuer: string;
-  /** What people are shown: the provider's host. */
+  /** The display name: the provider's host. */
   readonly name: string;
-  /** Where the browser goes to log in. */
+  /** The URL that the browser opens to log in. */
   authorizationUrl(checks: ExternalChecks): Promise<string>;
-  /** Redeems the answer in the address that the browser came back to. Fails with `forbidden` when it proves nothing. */
+  /** Redeems the code in the callback URL. Throws `forbidden` if the login is not proven. */
   redeem(currentUrl: URL, checks: ExternalChecks): Promise<ExternalPerson>;
 }
 
-/** How the provider is reached. */
 export interface ExternalProviderOptions {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The address that the provider sends the browser back to. */
+  /** The callback URL. */
   readonly redirectUri: string;
-  /** Every request to the provider goes through it. */
+  /** Used for every request to the provider. */
   readonly fetch: CustomFetch;
 }
 
-/** The provider's metadata is read again after this time. */
+/** Cache time of the provider's metadata. */
 const METADATA_MS = 3_600_000;
 const TIMEOUT_SECONDS = 10;
 
-/** The provider through openid-client, which is loaded when somebody first needs it. */
+/** Loads openid-client on the first use. */
 export function createExternalProvider(options: ExternalProviderOptions): ExternalProvider {
   const { issuer, clientId, clientSecret, redirectUri } = options;
   const name = new URL(issuer).host;
@@ -50,7 +48,7 @@ export function createExternalProvider(options: ExternalProviderOptions): Extern
 
   async function discover(): Promise<Configuration> {
     const client = await import("openid-client");
-    // The configuration sees to it that only this machine is asked in clear; marked as deprecated so that it stands out.
+    // The configuration allows http only for a provider on this host.
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- the one place, for the reason above.
     const inClear = issuer.startsWith("http:") ? [client.allowInsecureRequests] : [];
     return client.discovery(new URL(issuer), clientId, undefined, client.ClientSecretBasic(clientSecret), {

@@ -4,14 +4,15 @@ import type { ExternalIdentityStore } from "./external-identity.ts";
 import type { ExternalPerson } from "./external-provider.ts";
 
 /**
- * The account of somebody whom the provider has logged in. Fails with `forbidden` when there is none and none may be made.
+ * Finds or creates the account of a person whom the provider authenticated. Throws `forbidden` if there is none and
+ * none may be created.
  *
- * Known by issuer and subject alone. A new account takes the address, when the provider has verified it and nobody has it;
- * an account that exists is never taken over by its address.
+ * Accounts are found by issuer and subject only. A new account gets the verified address if it is free; an existing
+ * account is never found by its address.
  */
 export type LogInExternally = (person: ExternalPerson) => Promise<{ readonly accountId: string }>;
 
-/** Logging in through the provider; `createsAccounts` lets its people in who were not here before. */
+/** `createsAccounts` creates accounts for people who have none. */
 export function createLogInExternally(deps: {
   readonly identities: Pick<ExternalIdentityStore, "findAccount" | "insertAccount">;
   readonly createsAccounts: boolean;
@@ -22,7 +23,7 @@ export function createLogInExternally(deps: {
     if (!deps.createsAccounts) {
       throw new DomainError(
         "forbidden",
-        "There is no account for you here yet. Ask the operator for one, log in to it, and connect this login to it.",
+        "You have no account here yet. Ask the operator for one, log in to it, and connect this login to it.",
       );
     }
     const { verifiedEmail: email } = person;
@@ -31,12 +32,12 @@ export function createLogInExternally(deps: {
     }
     const accountId = randomId("acc_");
     if (await deps.identities.insertAccount({ id: accountId, email }, person)) return { accountId };
-    // Somebody else with this address, or this very login a moment ago in another window.
+    // The address is taken, or another window created the account at the same time.
     const raced = await deps.identities.findAccount(person);
     if (raced !== undefined) return raced;
     throw new DomainError(
       "forbidden",
-      "There already is an account with your e-mail address. Log in to it with its password, and connect this login to it.",
+      "An account with your e-mail address already exists. Log in to it with its password, and connect this login to it.",
     );
   };
 }

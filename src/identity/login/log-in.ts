@@ -5,22 +5,20 @@ import type { CredentialStore } from "./credentials.ts";
 import type { LoginLimits, LoginTry } from "./login-limits.ts";
 import type { Authenticated } from "./login-session.ts";
 
-/** What was typed into the login form. */
 export interface PasswordLogin extends LoginTry {
   readonly password: string;
 }
 
 /**
- * Judges an e-mail address and a password; gives the account and the hash that was right, or for the record alone the
- * account that was meant. Whoever answers must not tell an unknown address, a wrong password, a disabled account and one
- * without a password apart; each took the same work. Fails with `exhausted` after too many tries.
+ * Checks an e-mail address and a password. Returns the account and the matching hash, or, for the audit log only, the
+ * account that was meant. Responses must not distinguish an unknown address, a wrong password, a disabled account and
+ * one without a password; each costs the same work. Throws `exhausted` after too many attempts.
  */
 export type LogIn = (login: PasswordLogin) => Promise<Authenticated | { readonly refused: string | undefined }>;
 
-/** Nothing longer is an address or a password of ours; a longer text is not worth hashing. */
+/** Longer texts are never valid, so they are not hashed. */
 const MAX_LENGTH = 1_024;
 
-/** Logging in with a password. */
 export function createLogIn(deps: {
   readonly credentials: Pick<CredentialStore, "findByEmail">;
   readonly limits: LoginLimits;
@@ -32,7 +30,7 @@ export function createLogIn(deps: {
       throw new DomainError("invalid", "Enter your e-mail address and your password.");
     }
     await deps.limits.take(login);
-    // PostgreSQL holds no NUL.
+    // PostgreSQL text cannot contain NUL.
     const isPossible = email.length <= MAX_LENGTH && password.length <= MAX_LENGTH && !email.includes("\0");
     const found = isPossible ? await deps.credentials.findByEmail(email) : undefined;
     const stored = found === undefined || found.passwordHash === "" ? NO_PASSWORD_HASH : found.passwordHash;

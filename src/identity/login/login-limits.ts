@@ -2,23 +2,22 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { DomainError } from "../../domain-error.ts";
 import { hashSecret } from "../hash-secret.ts";
 
-/** Counts tries under a key, over all replicas. */
+/** Counts attempts per key over all replicas. */
 export interface TryCounter {
-  /** Counts one; the seconds until the next is allowed, or 0 when this one is. */
+  /** Counts one attempt. Returns 0 if it is allowed, otherwise the seconds until the next one is. */
   count(key: string): Promise<number>;
-  /** Forgets what was counted. */
+  /** Resets the count. */
   forget(key: string): Promise<void>;
 }
 
-/** How many tries a window allows. */
 export interface TryLimit {
   readonly tries: number;
   readonly windowSeconds: number;
 }
 
 /**
- * Tries to log in. Guesses from one address at one account end first, so that an attacker cannot lock out the owner, who
- * has another address; the account's limit over all addresses stops a guess by many machines.
+ * The limit for one account from one address is the lowest, so that an attacker cannot lock out the owner, who has
+ * another address. The limit per account stops guessing from many addresses.
  */
 export const LOGIN_LIMITS = {
   address: { tries: 60, windowSeconds: 900 },
@@ -26,25 +25,24 @@ export const LOGIN_LIMITS = {
   account: { tries: 100, windowSeconds: 3_600 },
 } as const satisfies Readonly<Record<string, TryLimit>>;
 
-/** Who tries. */
 export interface LoginTry {
-  /** As it was typed. */
+  /** As entered. */
   readonly email: string;
-  /** The caller's, as `clientAddress` gives it. */
+  /** The client's IP address, as `clientAddress` returns it. */
   readonly address: string;
 }
 
-/** Slows down who guesses at passwords. */
+/** Limits password guessing. */
 export interface LoginLimits {
-  /** Counts a try before it is judged, so that many at once count as well. Fails with `exhausted`. */
+  /** Counts an attempt before checking it, so that concurrent attempts count. Throws `exhausted`. */
   take(attempt: LoginTry): Promise<void>;
-  /** The try was right: what led to it is forgiven. */
+  /** Resets the counts after a successful attempt. */
   forgive(attempt: LoginTry): Promise<void>;
 }
 
 /**
- * The address is counted in this replica's memory, so that a flood of guesses writes nothing. The account is counted in the
- * database, over all replicas, under a keyed hash: whether it exists makes no difference and its name is not kept.
+ * Counts per address are in this replica's memory, so that a flood of guesses writes nothing. Counts per account are
+ * in the database under a keyed hash, whether or not the account exists.
  */
 export function createLoginLimits(deps: {
   readonly accountFromAddress: TryCounter;
@@ -80,7 +78,7 @@ export function createLoginLimits(deps: {
     async take(attempt) {
       const keys = keysOf(attempt);
       refuse(await countAddress(attempt.address));
-      // One after the other: an address that is out of tries must not use up those of the account's owner.
+      // Sequential, so that an address over its limit does not use up the owner's attempts.
       refuse(await deps.accountFromAddress.count(keys.accountFromAddress));
       refuse(await deps.account.count(keys.account));
     },

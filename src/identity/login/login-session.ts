@@ -1,28 +1,30 @@
 import type { Micros } from "../token-id.ts";
 
-/** A person who is logged in, in one browser. */
+/** A login in one browser. */
 export interface LoginSession {
   readonly accountId: string;
-  /** `session_<random>`: names the session and opens nothing; the `client_id` of the access tokens made for it. */
+  /** `session_<random>`, not a secret; the `client_id` of the session's access tokens. */
   readonly id: string;
   readonly email: string;
   readonly isAdmin: boolean;
-  /** When the password was entered, or the external provider's answer came. */
+  /** When the password or the external login was verified. */
   readonly authenticatedAt: Date;
-  /** When the session ends, however much it is used. */
+  /** The absolute end of the session. */
   readonly expiresAt: Date;
 }
 
-/** Who has shown who they are, and with what. */
 export interface Authenticated {
   readonly accountId: string;
-  /** The hash that the password matched: a session begins only while it still is the account's. */
+  /** The hash that the password matched. A session starts only if the account still has it. */
   readonly passwordHash?: string;
 }
 
-/** Where login sessions are kept. A session is found by the hash of its cookie; the cookie is in no other place. */
+/** Stores login sessions by the hash of their cookie. */
 export interface LoginSessionStore {
-  /** Begins a session; undefined when the account is disabled, gone, or has another password by now. Beyond `limit` the longest idle of the account end. */
+  /**
+   * Starts a session and ends the longest idle ones above `limit`. Returns undefined if the account is disabled,
+   * deleted or has another password.
+   */
   insert(
     session: Authenticated & {
       readonly id: string;
@@ -31,21 +33,21 @@ export interface LoginSessionStore {
     },
     limit: number,
   ): Promise<LoginSession | undefined>;
-  /** The session, unless it has ended, has been idle for too long, or its account is disabled. */
+  /** Returns undefined if the session ended, is idle for too long, or its account is disabled. */
   find(
     accountId: string,
     secretHash: Uint8Array,
     idleSeconds: number,
   ): Promise<{ readonly session: LoginSession; readonly idleMs: number } | undefined>;
-  /** Notes that the session is in use. */
+  /** Records a use of the session. */
   touch(accountId: string, id: string): Promise<void>;
   /**
-   * The moment at which an access token of the session counts as issued: after every revocation that this reading has
-   * seen. Undefined when the session has ended.
+   * Returns the issue instant of a new access token: later than every revocation that this query has seen. Undefined
+   * if the session ended.
    */
   issueTimestamp(accountId: string, id: string): Promise<Micros | undefined>;
-  /** Ends the session and revokes its access tokens, in one transaction. False when there was none. */
+  /** Ends the session and revokes its access tokens in one transaction. Returns false if there was none. */
   end(accountId: string, id: string): Promise<boolean>;
-  /** Ends all sessions of the account but one, likewise. */
+  /** Ends all other sessions of the account in the same way. */
   endOthers(accountId: string, keptId: string | undefined): Promise<void>;
 }

@@ -2,31 +2,30 @@ import { hashSecret } from "../hash-secret.ts";
 import { randomId, randomSecret } from "../random.ts";
 import type { Authenticated, LoginSession, LoginSessionStore } from "./login-session.ts";
 
-/** How long a session lives. */
 export const LOGIN_SESSION_LIMITS = { idleSeconds: 12 * 3_600, lifetimeSeconds: 7 * 86_400, perAccount: 100 } as const;
 
-/** A session's last use is written at most this often. */
+/** The shortest time between two writes of a session's last use. */
 const TOUCH_MS = 5 * 60_000;
 
 const TOKEN = /^(acc_[A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{43})$/;
 
-/** Who is logged in. A session's token is what its browser keeps: the account and a secret. */
+/** Login sessions by token. A token contains the account id and a secret; the browser stores it. */
 export interface LoginSessions {
-  /** The session that a token opens; undefined when it opens none. One read by key; nothing is kept in memory. */
+  /** Reads the session from the database; nothing is cached. Returns undefined for an invalid token. */
   find(token: string | undefined): Promise<LoginSession | undefined>;
   /**
-   * Begins a session under a new token and ends the one that the browser had. Undefined when the account is disabled, gone,
-   * or has another password by now.
+   * Starts a session with a new token and ends the browser's previous one. Returns undefined if the account is
+   * disabled, deleted or has another password.
    */
   begin(
     who: Authenticated,
     previousToken: string | undefined,
   ): Promise<{ readonly session: LoginSession; readonly token: string } | undefined>;
-  /** Ends the session that a token opens, if there is one, and everything that was got with it. */
+  /** Ends the session, if there is one, and revokes its access tokens. */
   end(token: string | undefined): Promise<void>;
 }
 
-/** Login sessions over a store, which keeps of a token's secret a keyed hash alone. */
+/** The store gets only a keyed hash of the secret. */
 export function createLoginSessions(deps: {
   readonly store: LoginSessionStore;
   readonly pepper: Uint8Array;

@@ -5,21 +5,20 @@ import type { SigningKeys } from "../keys/signing-keys.ts";
 import { accessTokenId, type Micros } from "../token-id.ts";
 import type { LoginSession } from "./login-session.ts";
 
-/** Seconds that an access token for a login session lives: the console gets a new one as long as the session does. */
+/** Lifetime in seconds; the console requests a new token while the session lasts. */
 const SESSION_TOKEN_SECONDS = 600;
 
-/** An access token of who is logged in, for pages of ours that call the API. */
+/** An access token for this service's own pages, which call the API. */
 export interface SessionToken {
   readonly access_token: string;
   readonly token_type: "Bearer";
-  /** Seconds. */
   readonly expires_in: number;
   readonly scope: string;
 }
 
 /**
- * Signs an access token for the session: its client is the session, so that the session's end revokes it on every replica.
- * `scope` asks for less than everything, space-separated; fails with `invalid` for one that the account cannot have.
+ * Issues an access token whose client is the session, so that ending the session revokes it. `scope` is
+ * space-separated and empty for all scopes. Throws `invalid` for a scope that the account cannot have.
  */
 export type IssueSessionToken = (session: LoginSession, scope?: string) => Promise<SessionToken>;
 
@@ -32,11 +31,11 @@ function grantedScopes({ isAdmin }: LoginSession, scope: string | undefined): re
   return own.filter((candidate) => words.includes(candidate));
 }
 
-/** Issues tokens whose audience is the whole service at `issuer`, `PUBLIC_URL`. */
+/** `issuer` is `PUBLIC_URL` and also the audience. */
 export function createIssueSessionToken(deps: {
   readonly issuer: string;
   readonly keys: SigningKeys;
-  /** The moment at which a token of the session counts as issued; undefined when the session has ended. */
+  /** Returns the issue instant of a token; undefined if the session ended. */
   readonly issueTimestamp: (accountId: string, sessionId: string) => Promise<Micros | undefined>;
 }): IssueSessionToken {
   return async (session, scope) => {

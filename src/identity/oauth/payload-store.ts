@@ -1,21 +1,19 @@
 import type { JsonObject } from "../../json.ts";
 
-/** What is remembered between requests under an id of its own kind. */
 export type PayloadModel = "AuthorizationCode" | "RefreshToken" | "ReplayDetection" | "Client";
 
-/** A payload about to be stored. */
 export interface NewPayload {
   readonly model: PayloadModel;
-  /** For what is presented as a secret its keyed hash. */
+  /** A keyed hash for values that are secrets. */
   readonly id: string;
-  /** Nothing secret and nothing personal. */
+  /** Contains no secrets and no personal data. */
   readonly payload: JsonObject;
   readonly grantId: string | undefined;
-  /** Undefined for what does not end. */
+  /** Undefined for a payload that never expires. */
   readonly expiresAt: Date | undefined;
 }
 
-/** A payload at rest that has not expired. */
+/** A payload that has not expired. */
 export interface StoredPayload {
   readonly payload: JsonObject;
   readonly grantId: string | undefined;
@@ -23,13 +21,13 @@ export interface StoredPayload {
   readonly expiresAt: Date | undefined;
 }
 
-/** Where the authorization server remembers codes, refresh tokens, assertions and clients that registered themselves. */
+/** Stores the authorization server's codes, refresh tokens, assertion ids and registered clients. */
 export interface PayloadStore {
-  /** False when the id is taken: of many that bring the same, one succeeds. */
+  /** Returns false if the id is taken: only one of several concurrent inserts succeeds. */
   insert(payload: NewPayload): Promise<boolean>;
   find(model: PayloadModel, id: string): Promise<StoredPayload | undefined>;
-  /** Uses up a payload that nobody has used: of many at once, one succeeds. */
+  /** Marks a payload as used. Only one of several concurrent calls succeeds. */
   consume(model: PayloadModel, id: string): Promise<boolean>;
-  /** Takes the end away from a payload that has one. */
+  /** Removes the expiry of a payload. */
   keep(model: PayloadModel, id: string): Promise<void>;
 }

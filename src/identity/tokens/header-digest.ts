@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 
-/** The SHA-256 of an Authorization header, base64url. `connection` is the object that stands for what it came over. */
+/** Returns the SHA-256 of an Authorization header as base64url. `connection` identifies the network connection. */
 export type HeaderDigest = (header: string, connection: object | undefined) => string;
 
 /**
- * Digests headers and remembers each connection's last one: a client says the same every time, and hashing it again is the
- * dearest step of a call. The text of a header is kept no longer than the connection that brought it.
+ * Caches the last digest of each network connection, since a client repeats its header and hashing it is the most
+ * expensive step of a call. The header text is kept only as long as its connection.
  */
 export function createHeaderDigest(): HeaderDigest {
   const lastOf = new WeakMap<object, { readonly header: string; readonly digest: string }>();

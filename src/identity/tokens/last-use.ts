@@ -1,19 +1,19 @@
 import type { PersonalAccessTokenStore } from "./personal-access-token.ts";
 
-/** Remembers which tokens were used and writes it down now and then, off the request path. */
+/** Collects token uses and writes them in batches, outside the request path. */
 export interface LastUse {
   note(accountId: string, id: string): void;
-  /** Writes what is still to be written. */
+  /** Writes the uses that are still pending. */
   close(): Promise<void>;
 }
 
-/** How long a use waits to be written together with others. */
+/** The batching delay in milliseconds. */
 const FLUSH_MS = 5_000;
 
-/** More than this at once are not remembered: a last use is good to know, and no more. */
+/** Drops uses above this number in one batch, since losing a last-use date is harmless. */
 const MAX_NOTED = 10_000;
 
-/** Last uses over a store, which leaves those alone that it noted within five minutes. */
+/** The store skips tokens whose last use was written within five minutes. */
 export function createLastUse(deps: {
   readonly store: Pick<PersonalAccessTokenStore, "touch">;
   readonly onError: (error: unknown) => void;

@@ -16,27 +16,26 @@ import { signPersonalAccessToken } from "./sign-personal-access-token.ts";
 import type { SigningKeys } from "../keys/signing-keys.ts";
 import { personalAccessTokenId } from "../token-id.ts";
 
-/** What a new token is to be. */
 export interface TokenDraft {
   readonly name?: string | undefined;
   readonly scopes: readonly string[];
-  /** The one connection it is to see, in decimal. */
+  /** The only connection it can access, in decimal. */
   readonly serverId?: string | undefined;
-  /** When it ends, as a moment or in days from now; neither for a token without an end. */
+  /** The expiry as a timestamp or in days from now; neither for a token that never expires. */
   readonly expiresAt?: string | undefined;
   readonly expiresInDays?: number | undefined;
 }
 
-/** A token with its text, which is in no other place. */
+/** A token with its text, which is not stored. */
 export interface TokenWithText {
   readonly token: PersonalAccessToken;
   readonly text: string;
 }
 
 /**
- * What a caller can do with the personal access tokens of its account. Throws `not_found` for a token that is missing,
- * somebody else's or out of reach, and `forbidden` for handing out scopes that the caller does not hold. A token that sees
- * some connections alone makes and sees tokens bound to one of them alone.
+ * Use cases for the personal access tokens of the caller's account. Throws `not_found` for a token that is missing, of
+ * another account or not visible, and `forbidden` for giving scopes that the caller does not have. A caller limited to
+ * some connections sees and creates only tokens bound to one of them.
  */
 export interface OwnTokens {
   create(caller: Caller, draft: TokenDraft): Promise<TokenWithText>;
@@ -49,17 +48,17 @@ export interface OwnTokens {
     readonly hasMore: boolean;
   }>;
   get(principal: Principal, id: string): Promise<PersonalAccessToken>;
-  /** A new token like this one, which lives as long again; this one holds for the grace time. */
+  /** Creates a copy with the same lifetime; the old token stays valid for the grace time. */
   rotate(caller: Caller, id: string, graceSeconds: number | undefined): Promise<TokenWithText>;
   revoke(caller: Caller, id: string): Promise<void>;
 }
 
 const DAY_MS = 86_400_000;
 
-/** A hundred years: past that a token may as well have no end. */
+/** A hundred years. */
 const MAX_DAYS = 36_500;
 
-/** Makes the use cases of an account's personal access tokens; `issuer` is `PUBLIC_URL`. */
+/** `issuer` is `PUBLIC_URL`. */
 export function createOwnTokens(deps: {
   readonly store: PersonalAccessTokenStore;
   readonly accounts: Pick<AccountStore, "findById">;
@@ -75,7 +74,7 @@ export function createOwnTokens(deps: {
     return token;
   }
 
-  /** The connection a new token is bound to: the one that is named, or the only one that a bound caller sees. */
+  /** Returns undefined for a token that accesses all connections. */
   function boundConnectionId(caller: Caller, serverId: string | undefined): number | undefined {
     if (serverId !== undefined) {
       const id = reachableId(caller, serverId);
@@ -85,7 +84,7 @@ export function createOwnTokens(deps: {
     if (reachesAll(caller)) return undefined;
     throw new DomainError(
       "forbidden",
-      "Your token does not see all connections, so it can only make tokens for one of them: name it in server_id.",
+      "Your token does not access all connections, so it can create tokens only for one of them: name it in server_id.",
     );
   }
 
@@ -164,7 +163,7 @@ function newToken(
 
 function expiryOf({ expiresAt, expiresInDays }: TokenDraft, now: number): Date | undefined {
   if (expiresAt !== undefined && expiresInDays !== undefined)
-    throw invalid("expires_at", "Give expires_at or expires_in_days, and not both.");
+    throw invalid("expires_at", "Supply either expires_at or expires_in_days.");
   if (expiresInDays !== undefined) {
     if (expiresInDays < 1 || expiresInDays > MAX_DAYS)
       throw invalid("expires_in_days", `expires_in_days must be from 1 to ${MAX_DAYS}.`);
@@ -173,12 +172,12 @@ function expiryOf({ expiresAt, expiresInDays }: TokenDraft, now: number): Date |
   if (expiresAt === undefined) return undefined;
   const end = parseTimestamp("expires_at", expiresAt);
   if (end.getTime() <= now || end.getTime() > now + MAX_DAYS * DAY_MS)
-    throw invalid("expires_at", "expires_at must lie ahead, by at most a hundred years.");
-  // A token's claim counts whole seconds.
+    throw invalid("expires_at", "expires_at must be in the future, at most 100 years from now.");
+  // The `exp` claim has whole seconds.
   return new Date(Math.floor(end.getTime() / 1_000) * 1_000);
 }
 
-/** Echoes at most 64 printable characters of what was asked for. */
+/** Echoes at most 64 printable characters of the id. */
 function tokenNotFound(id: string): DomainError {
   const shown = id.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
   return new DomainError("not_found", `Personal access token ${shown} not found or not accessible`);

@@ -9,33 +9,32 @@ import type { SigningKeys } from "../keys/signing-keys.ts";
 import { personalAccessTokenId } from "../token-id.ts";
 
 import type { PersonalAccessToken, PersonalAccessTokenStore } from "./personal-access-token.ts";
-/** The most tokens in use of an account. */
+/** The most active tokens of an account. */
 export const MAX_PERSONAL_ACCESS_TOKENS = 1_000;
 
-/** What a new token is to be. */
 export interface PersonalAccessTokenRequest {
   readonly scope: string;
   readonly name: string;
   readonly connectionId: number | undefined;
-  /** Undefined for a token without an end. */
+  /** Undefined for a token that never expires. */
   readonly expiresInDays: number | undefined;
 }
 
-/** The operator's use cases of personal access tokens; what their owners can do is in `own-tokens.ts`. */
+/** The operator's use cases; those of owners are in `own-tokens.ts`. */
 export interface PersonalAccessTokens {
-  /** The token's text is in no other place and cannot be shown again. */
+  /** Returns the token's text, which is not stored. */
   create(
     account: Account,
     request: PersonalAccessTokenRequest,
   ): Promise<{ readonly id: string; readonly token: string }>;
   list(account: Account): Promise<readonly PersonalAccessToken[]>;
-  /** `not_found` when there is none in use. */
+  /** Throws `not_found` for a token that is not active. */
   revoke(id: string): Promise<void>;
 }
 
 const DAY_SECONDS = 86_400;
 
-/** The operator's use cases of personal access tokens; `issuer` is `PUBLIC_URL` and their audience too. */
+/** `issuer` is `PUBLIC_URL` and also the audience. */
 export function createPersonalAccessTokens(deps: {
   readonly store: PersonalAccessTokenStore;
   readonly keys: SigningKeys;
@@ -45,7 +44,7 @@ export function createPersonalAccessTokens(deps: {
     async create(account, { scope, name, connectionId, expiresInDays }) {
       if (account.disabledAt !== undefined)
         throw new DomainError("conflict", `The account ${account.email} is disabled.`);
-      if (isLongerThan(name, 255)) throw invalid("name", "A name has at most 255 characters.");
+      if (isLongerThan(name, 255)) throw invalid("name", "name must have at most 255 characters.");
       const now = Date.now();
       const token: PersonalAccessToken = {
         accountId: account.id,
@@ -69,7 +68,7 @@ export function createPersonalAccessTokens(deps: {
     async revoke(id) {
       const accountId = await deps.store.findOwner(id);
       if (accountId === undefined || !(await deps.store.revoke(accountId, id, OPERATOR))) {
-        throw new DomainError("not_found", `There is no personal access token ${id} in use.`);
+        throw new DomainError("not_found", `There is no active personal access token ${id}.`);
       }
     },
   };

@@ -2,7 +2,7 @@ import { importJWK, SignJWT } from "jose";
 import type { PersonalAccessToken } from "./personal-access-token.ts";
 import type { SigningKeys } from "../keys/signing-keys.ts";
 
-/** The text of a token: the claims of SPEC «Personal access token», signed. `issuer` is `PUBLIC_URL` and the audience too. */
+/** Signs the claims of SPEC «Personal access token». `issuer` is `PUBLIC_URL` and also the audience. */
 export async function signPersonalAccessToken(
   token: PersonalAccessToken,
   { keys, issuer }: { readonly keys: Pick<SigningKeys, "current">; readonly issuer: string },

@@ -10,12 +10,11 @@ import type { Revocations } from "../revocations/revocations.ts";
 import { isScope } from "../scopes.ts";
 import type { KeyPurpose, SigningKeys } from "../keys/signing-keys.ts";
 
-/** Turns an `Authorization` header into who acts. */
 export interface TokenVerifier {
   /**
-   * Synchronous for a token seen before, while notifications can be trusted.
-   * Fails with `unauthenticated`, or with `unavailable` when a revocation can be neither confirmed nor ruled out.
-   * `connection` is the object that stands for what the header came over, where there is one.
+   * Returns no promise for a cached token while revocation notifications arrive. Throws `unauthenticated`, or
+   * `unavailable` if a revocation can be neither confirmed nor excluded. `connection` identifies the network
+   * connection, if there is one.
    */
   verify(
     authorization: string | undefined,
@@ -27,13 +26,13 @@ export interface TokenVerifier {
 /** "Bearer " and a token of at most 8 KiB. */
 const MAX_HEADER_LENGTH = 7 + 8_192;
 
-/** A compact JWS and nothing after it: jose would read past padding that another spelling of the same token adds. */
+/** A compact JWS only: jose ignores trailing padding, which would allow several spellings of one token. */
 const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i;
 
-/** How far ahead the clock of the replica that issued a token may be. */
+/** The accepted clock difference to the replica that issued the token. */
 const CLOCK_SKEW_SECONDS = 5;
 
-/** A personal access token is looked up again after this time, so that no lost notification can keep it alive for long. */
+/** A personal access token is read again after this time, so that a lost notification cannot keep it valid. */
 const PERSONAL_ACCESS_TOKEN_CACHE_MS = 60_000;
 
 const CACHED_TOKENS = 10_000;
@@ -52,7 +51,7 @@ function isConnectionId(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1;
 }
 
-/** The principal of a payload whose signature holds, or undefined when a claim is not as we issue it. */
+/** Returns undefined if a claim is not as this service issues it. */
 function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number): Principal | undefined {
   const {
     sub,
@@ -89,10 +88,10 @@ function toPrincipal(claims: JWTPayload, purpose: KeyPurpose, nowSeconds: number
 }
 
 /**
- * Verifies bearer tokens: deny by default, own keys only, every claim checked.
+ * Verifies bearer tokens with this installation's keys only and checks every claim.
  *
- * A verified token is remembered by the SHA-256 of its header; its end, its audience and its revocation are checked on
- * every request all the same. `issuer` is `PUBLIC_URL`; `now` is in milliseconds.
+ * Verified tokens are cached by the SHA-256 of their header; expiry, audience and revocation are checked on every
+ * request. `issuer` is `PUBLIC_URL`; `now` is in milliseconds.
  */
 export function createTokenVerifier(deps: {
   readonly issuer: string;
@@ -110,7 +109,7 @@ export function createTokenVerifier(deps: {
     try {
       const { kid } = decodeProtectedHeader(token);
       const key = kid === undefined ? undefined : await deps.keys.findVerificationKey(kid);
-      if (key === undefined) throw new Error("the token is not signed with a key of ours");
+      if (key === undefined) throw new Error("the token is not signed with a key of this installation");
       const options = {
         algorithms: ["ES256"],
         typ: "at+jwt",
@@ -120,7 +119,7 @@ export function createTokenVerifier(deps: {
       };
       const { payload } = await jwtVerify(token, key.publicKey, options);
       const principal = toPrincipal(payload, key.purpose, Math.floor(now() / 1_000));
-      if (principal === undefined) throw new Error("a claim of the token is not as we issue it");
+      if (principal === undefined) throw new Error("a claim of the token has an unexpected value");
       return { principal, purpose: key.purpose };
     } catch (cause) {
       if (cause instanceof DomainError) throw cause;
@@ -136,7 +135,7 @@ export function createTokenVerifier(deps: {
       const { accountId, tokenId, clientId } = principal;
       const use = await deps.personalAccessTokens.findUse(accountId, tokenId, clientId);
       if (use === undefined) throw refused();
-      // A token that was replaced ends before it says so itself.
+      // A replaced token expires earlier than its claim states.
       const ending = use.expiresAt === undefined ? undefined : Math.floor(use.expiresAt.getTime() / 1_000);
       const known = { ...principal, expiresAt: ending };
       cache.set(cacheKey, known, { ttl: PERSONAL_ACCESS_TOKEN_CACHE_MS });
@@ -147,7 +146,7 @@ export function createTokenVerifier(deps: {
     return admit(reaching, audiences);
   }
 
-  /** What a grant reaches is looked up when its token is first seen, since it never changes. */
+  /** Reads the grant's connections once per token, since a grant never changes. */
   async function reachOf(principal: Principal): Promise<Principal> {
     if (principal.grantId === undefined) return principal;
     const reach = await deps.grants.findReach(principal.accountId, principal.grantId);

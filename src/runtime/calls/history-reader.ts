@@ -173,5 +173,5 @@ function formatCursor({ startedAt, id }: CallPosition): string {
 function parseCursor(cursor: string): CallPosition {
   const [, startedAt, id] = CURSOR.exec(Buffer.from(cursor.slice(0, 64), "base64url").toString("latin1")) ?? [];
   if (startedAt !== undefined && id !== undefined) return { startedAt: new Date(Number(startedAt)), id: Number(id) };
-  throw invalid("cursor", "cursor must be the next_cursor of an earlier answer.");
+  throw invalid("cursor", "cursor must be the next_cursor of an earlier response.");
 }

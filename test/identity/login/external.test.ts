@@ -153,7 +153,7 @@ describe("an e-mail address is what a provider says, not who it is", () => {
     const answer = await logIn(closed, "stranger");
     expect([answer.status, answer.text]).toEqual([
       403,
-      expect.stringContaining("There is no account for you here yet"),
+      expect.stringContaining("You have no account here yet"),
     ]);
     expect(await closed.query("select 1 from account where email = 'stranger@example.com'")).toEqual([]);
   });

@@ -212,6 +212,6 @@ describe("RATE_LIMITS", () => {
   });
 
   test.each(["600", "account", "account=", "account=-1", "account=1e3", "user=5", "off=1"])("refuses %s", (value) => {
-    expect(() => readConfig({ RATE_LIMITS: value })).toThrow(/^RATE_LIMITS holds /);
+    expect(() => readConfig({ RATE_LIMITS: value })).toThrow(/^RATE_LIMITS contains /);
   });
 });
