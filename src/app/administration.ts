@@ -25,9 +25,9 @@ export function composeAdministration(deps: {
   readonly callerOf: CallerOf;
 }): AdministrationHandlers {
   const { foundation, revocations, version, isListenerHealthy, callerOf } = deps;
-  const { pool } = foundation.database;
+  const { orm } = foundation.database;
   const administration = createAdministration({
-    store: createAdministrationStore(pool, foundation.accountStore, createEnqueueRevocation(deps.jobs)),
+    store: createAdministrationStore(orm, foundation.accountStore, createEnqueueRevocation(deps.jobs)),
     onRevoked: (accountId) => {
       revocations.add({ kind: "account", subject: accountId, before: undefined });
     },
@@ -43,6 +43,6 @@ export function composeAdministration(deps: {
       }),
       callerOf,
     }),
-    audit: createAuditHandlers(createAuditLog({ reader: createAuditReader(pool) })),
+    audit: createAuditHandlers(createAuditLog({ reader: createAuditReader(orm) })),
   };
 }

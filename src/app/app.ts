@@ -85,7 +85,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const foundation = await openFoundation(config, log, POOL_SIZE);
   building.defer(() => foundation.close());
   const { database } = foundation;
-  const { pool } = database;
+  const { orm, pool } = database;
   const listener = createListener({ url: foundation.listenUrl, log });
   building.defer(() => listener.close());
   const jobs = createJobs({ pool, maintenance: database.maintenance, log, listener });
@@ -108,7 +108,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => validator.close());
 
   const view = createCachedView({ store, feed });
-  const toolDefinitions = composeToolDefinitions({ pool, connections: store, log });
+  const toolDefinitions = composeToolDefinitions({ orm, connections: store, log });
   const tools = createToolLists({
     catalog,
     view,
@@ -145,7 +145,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const connections = createConnections({ catalog, validator, store, view, tools, addresses, onChange });
   const { currentTools } = toolDefinitions;
   const review = createToolChangeReview({ catalog, connections, store, tools, currentTools, onChange });
-  const discovery = await composeToolDiscovery({ pool, listener, connections: view, tools });
+  const discovery = await composeToolDiscovery({ orm, listener, connections: view, tools });
   const { historyDays } = config;
   const history = composeHistory({
     pool,

@@ -25,25 +25,25 @@ export function composeAuthorizationServer(
   { verifier, revocations }: { readonly verifier: TokenVerifier; readonly revocations: Revocations },
   log: Logger,
 ): readonly Route[] {
-  const { pool } = foundation.database;
+  const { orm, pool } = foundation.database;
   return createOAuthRoutes({
     issuer: config.publicUrl,
     pepper: foundation.pepper,
     clients: foundation.clientStore,
     grants: revokeImmediately(foundation.grantStore, revocations),
-    payloads: createPayloadStore(pool),
+    payloads: createPayloadStore(orm),
     keys: foundation.keys,
     verifier,
     sessions,
     csrf,
-    connections: createOwnConnections(pool),
+    connections: createOwnConnections(orm),
     dispatcher: createGuardedDispatcher({ allow: config.outboundAllow, ...DOCUMENT_LIMITS }),
     revokeAccessToken: async (accountId, tokenId) => {
       await revoke(pool, { accountId, kind: "token", subject: tokenId });
       revocations.add({ kind: "token", subject: tokenId, before: undefined });
     },
     recordIssue: createTokenIssues({
-      recorder: createAuditRecorder(pool),
+      recorder: createAuditRecorder(orm),
       onError: (error) => {
         log.error({ err: error }, "a token that was issued could not be written into the audit log");
       },

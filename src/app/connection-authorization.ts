@@ -36,7 +36,7 @@ export interface ConnectionAuthorization {
 /** Builds it. */
 export function composeConnectionAuthorization(
   config: Config,
-  { database: { pool }, sealer, pepper }: Foundation,
+  { database: { orm }, sealer, pepper }: Foundation,
   login: Login,
   deps: {
     readonly catalog: Catalog;
@@ -50,10 +50,10 @@ export function composeConnectionAuthorization(
   const { catalog, connections, view, onChange, log } = deps;
   const { publicUrl, trustProxy } = config;
   const secrets = createAuthorizationSecrets({ publicUrl, hashSecret: (secret) => hashSecret(pepper, secret) });
-  const authorizations = createAuthorizationStore({ pool, sealer });
+  const authorizations = createAuthorizationStore({ orm, sealer });
   const addresses = createAuthorizationAddresses({ authorizations, secrets });
   const grants = createConnectionGrants({
-    pool,
+    orm,
     sealer,
     enqueueVerification,
     enqueueRevocation: createEnqueueRevocation(deps.jobs),
@@ -66,7 +66,7 @@ export function composeConnectionAuthorization(
     secrets,
     grants,
     publicUrl,
-    clients: createUpstreamClientStore({ pool, sealer }),
+    clients: createUpstreamClientStore({ orm, sealer }),
     onChange,
   });
   const pages = [

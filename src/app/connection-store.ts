@@ -4,6 +4,7 @@ import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import { createConnectionStore } from "../storage/stores/connections/connection.ts";
 import { enqueueVerification } from "../storage/stores/connections/verification-queue.ts";
+import { runnerOf } from "../storage/stores/run-statement.ts";
 import { PURGE_QUEUE } from "./background.ts";
 import type { Foundation } from "./foundation.ts";
 import { createEndAuthorization } from "./granted-tokens.ts";
@@ -12,6 +13,7 @@ import { createEndAuthorization } from "./granted-tokens.ts";
 export function composeConnectionStore(config: Config, foundation: Foundation, jobs: Jobs): ConnectionStore {
   const { database, sealer, pepper } = foundation;
   return createConnectionStore({
+    orm: database.orm,
     pool: database.pool,
     reads: database.reads,
     sealer,
@@ -19,7 +21,7 @@ export function composeConnectionStore(config: Config, foundation: Foundation, j
     maxConnections: config.maxConnectionsPerAccount,
     enqueueVerification,
     endAuthorization: createEndAuthorization(jobs),
-    enqueuePurge: (client, accountId, connectionId, what) =>
-      jobs.send(PURGE_QUEUE, { accountId, connectionId, what }, {}, client),
+    enqueuePurge: (em, accountId, connectionId, what) =>
+      jobs.send(PURGE_QUEUE, { accountId, connectionId, what }, {}, runnerOf(em)),
   });
 }

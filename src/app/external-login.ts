@@ -1,4 +1,4 @@
-import type pg from "pg";
+import type { Orm } from "../storage/orm.ts";
 import type { Cookies } from "../transport/http/cookies.ts";
 import type { Csrf } from "../transport/pages/csrf.ts";
 import { createExternalFlows } from "../identity/login/external-flow.ts";
@@ -26,7 +26,7 @@ const LIMITS = { maxBytes: 1024 * 1024, timeoutMs: 10_000 };
 export function composeExternalLogin(
   { oidc, publicUrl, outboundAllow, trustProxy }: Config,
   deps: {
-    readonly pool: pg.Pool;
+    readonly orm: Orm;
     readonly pepper: Uint8Array;
     readonly sessions: BrowserSessions;
     readonly csrf: Csrf;
@@ -43,7 +43,7 @@ export function composeExternalLogin(
     redirectUri: publicUrl + EXTERNAL_CALLBACK_PATH,
     fetch: createGuardedFetch(dispatcher, LIMITS),
   });
-  const identities = createExternalIdentityStore(deps.pool);
+  const identities = createExternalIdentityStore(deps.orm);
   return {
     name: provider.name,
     isLinked: (accountId) => identities.isLinked(accountId, provider.issuer),

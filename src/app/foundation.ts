@@ -18,7 +18,7 @@ import { rewrapSecrets } from "../storage/rewrap.ts";
 import { DIRECT } from "../storage/server-traits.ts";
 import { createSealer, type Sealer } from "../storage/sealing.ts";
 import { createAccountStore } from "../storage/stores/identity/account.ts";
-import { recordEvent } from "../storage/stores/identity/audit-event.ts";
+import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";
 import { createClientStore } from "../storage/stores/identity/client.ts";
 import { createGrantStore } from "../storage/stores/identity/grant.ts";
 import { createPersonalAccessTokenStore } from "../storage/stores/identity/personal-access-token.ts";
@@ -67,12 +67,12 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
         : parseMasterKeys(config.masterKeys);
     const sealer = createSealer(masterKeys);
     const { pepper } = await openInstallation(database, sealer);
-    const keyStore = createSigningKeyStore(database.pool, sealer);
+    const keyStore = createSigningKeyStore(database.orm, sealer);
     const keys = await loadSigningKeys(keyStore);
-    const accountStore = createAccountStore(database.pool);
-    const clientStore = createClientStore(database.pool);
-    const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
-    const grantStore = createGrantStore(database.pool);
+    const accountStore = createAccountStore(database.orm);
+    const clientStore = createClientStore(database);
+    const personalAccessTokenStore = createPersonalAccessTokenStore(database);
+    const grantStore = createGrantStore(database);
     return {
       database,
       migrations,
@@ -83,7 +83,7 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
       keyRotation: createKeyRotation({ store: keyStore, keys, rotateAfterDays: config.signingKeyDays }),
       rewrapSecrets: async () => {
         const report = await rewrapSecrets(database.maintenance, sealer);
-        await recordEvent(database.pool, rewrapEvent(report));
+        await createAuditRecorder(database.orm).record(rewrapEvent(report));
         return report;
       },
       accountStore,

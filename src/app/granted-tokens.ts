@@ -9,6 +9,7 @@ import { createGrantedTokens, type GrantedTokens } from "../integrations/oauth/g
 import { refreshTokens } from "../integrations/oauth/refresh-tokens.ts";
 import { createRenewalSlots } from "../integrations/oauth/renewal-slots.ts";
 import type { Jobs } from "../storage/jobs.ts";
+import { runnerOf } from "../storage/stores/run-statement.ts";
 import { createGrantStore } from "../storage/stores/connections/connection-grant.ts";
 import {
   createEndedGrants,
@@ -40,7 +41,7 @@ export function composeGrantedTokens(
 ): UpstreamTokens {
   const own = database.openPool({ poolSize: RENEWALS.total, statementMs: RENEWAL_STATEMENT_MS });
   const store = createGrantStore({ reads: database.reads, pool: own, sealer });
-  const clients = createUpstreamClientStore({ pool: database.pool, sealer });
+  const clients = createUpstreamClientStore({ orm: database.orm, sealer });
   const slots = createRenewalSlots(RENEWALS);
   return {
     through: (dispatcher) =>
@@ -60,20 +61,20 @@ export function composeGrantedTokens(
 
 /** Puts the revocation of what a connection uses no longer in the queue, within a transaction. */
 export function createEnqueueRevocation(jobs: Jobs): EnqueueRevocation {
-  return (client, accountId, connectionId) => jobs.send(REVOKE_QUEUE, { accountId, connectionId }, {}, client);
+  return (em, accountId, connectionId) => jobs.send(REVOKE_QUEUE, { accountId, connectionId }, {}, runnerOf(em));
 }
 
 /** Has whatever authorises a connection revoked at its third party once this transaction has taken it away. */
 export function createEndAuthorization(jobs: Jobs): EnqueueRevocation {
   const enqueue = createEnqueueRevocation(jobs);
-  return (client, accountId, connectionId) => revokeGrants(client, accountId, connectionId, enqueue);
+  return (em, accountId, connectionId) => revokeGrants(em, accountId, connectionId, enqueue);
 }
 
 /** Builds what the queue of revocations does. */
 export function composeRevocation(
-  { database: { pool }, sealer }: Pick<Foundation, "database" | "sealer">,
+  { database: { orm }, sealer }: Pick<Foundation, "database" | "sealer">,
   catalog: Catalog,
   log: Logger,
 ): RevokeGrants {
-  return createRevokeGrants({ catalog, grants: createEndedGrants({ pool, sealer }), log });
+  return createRevokeGrants({ catalog, grants: createEndedGrants({ orm, sealer }), log });
 }

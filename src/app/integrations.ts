@@ -31,7 +31,7 @@ export interface Integrations {
  */
 export async function composeIntegrations(
   config: Config,
-  { database: { pool }, sealer }: Pick<Foundation, "database" | "sealer">,
+  { database: { orm }, sealer }: Pick<Foundation, "database" | "sealer">,
   feed: ChangeFeed,
   log: Logger,
   additional: readonly Integration[],
@@ -40,7 +40,7 @@ export async function composeIntegrations(
   const dispatcher = createGuardedDispatcher({ allow: config.outboundAllow });
   const check = (url: string): string | undefined => checkDestination(url, config.outboundAllow);
   const { publicUrl } = config;
-  const clients = createUpstreamClientStore({ pool, sealer });
+  const clients = createUpstreamClientStore({ orm, sealer });
   const authorization = mcpAuthorization({ dispatcher, checkDestination: check, publicUrl, clients });
   const mcp = createMcpIntegration({
     dispatcher,
@@ -49,7 +49,7 @@ export async function composeIntegrations(
     authorization,
     tokens: tokensOfLogins.through(dispatcher),
   });
-  const store = createDocumentStore(pool);
+  const store = createDocumentStore(orm);
   const documents = createDocuments({ store, dispatcher, converter: createDocumentConverter(), log });
   feed.onChange(({ event }) => {
     if (event === "tools") documents.forgetSources();

@@ -17,7 +17,7 @@ import { styleRoute } from "../transport/pages/serve-style.ts";
 import { createIssueSessionToken } from "../identity/login/session-token.ts";
 import type { Config } from "../config.ts";
 import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";
-import { createCredentialStore } from "../storage/stores/connections/credential.ts";
+import { createCredentialStore } from "../storage/stores/identity/credential.ts";
 import { createLoginSessionStore } from "../storage/stores/identity/login-session.ts";
 import { createTryCounter } from "../storage/stores/identity/try-counter.ts";
 import { composeExternalLogin } from "./external-login.ts";
@@ -35,14 +35,15 @@ export interface Login {
 const HASHING = { maxRunning: 2, maxWaiting: 64 };
 
 /** Builds what logging in is made of. */
-export function composeLogin(config: Config, { database: { pool }, pepper, keys }: Foundation, log: Logger): Login {
+export function composeLogin(config: Config, { database, pepper, keys }: Foundation, log: Logger): Login {
   const { publicUrl, trustProxy } = config;
-  const record = createRecordLogin(createAuditRecorder(pool), (error) => {
+  const { orm, pool } = database;
+  const record = createRecordLogin(createAuditRecorder(orm), (error) => {
     log.error({ err: error }, "a login could not be written into the audit log");
   });
   const cookies = createCookies(publicUrl);
-  const store = createLoginSessionStore(pool);
-  const credentials = createCredentialStore(pool);
+  const store = createLoginSessionStore(database);
+  const credentials = createCredentialStore(orm);
   const sessions = createBrowserSessions({ sessions: createLoginSessions({ store, pepper }), cookies });
   const csrf = createCsrf({ publicUrl, pepper });
   const hashing = createBoundedWork(HASHING);
@@ -51,7 +52,7 @@ export function composeLogin(config: Config, { database: { pool }, pepper, keys 
     account: createTryCounter(pool, "account", LOGIN_LIMITS.account),
     pepper,
   });
-  const external = composeExternalLogin(config, { pool, pepper, sessions, csrf, cookies, record });
+  const external = composeExternalLogin(config, { orm, pepper, sessions, csrf, cookies, record });
   const shared = { sessions, csrf, trustProxy, record };
   const routes = [
     styleRoute,

@@ -1,4 +1,4 @@
-import type pg from "pg";
+import type { Orm } from "../storage/orm.ts";
 import type { Logger } from "pino";
 import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionTools } from "../connections/connection-tools.ts";
@@ -22,17 +22,13 @@ export interface ToolDefinitions {
 }
 
 /** Builds it. */
-export function composeToolDefinitions(deps: {
-  pool: pg.Pool;
-  connections: ConnectionStore;
-  log: Logger;
-}): ToolDefinitions {
-  const { pool, connections, log } = deps;
+export function composeToolDefinitions(deps: { orm: Orm; connections: ConnectionStore; log: Logger }): ToolDefinitions {
+  const { orm, connections, log } = deps;
   let nextPurgeMs = Date.now() + PURGE_MS * Math.random();
   return {
-    currentTools: createCurrentTools({ connections, store: createPinStore(pool), log }),
+    currentTools: createCurrentTools({ connections, store: createPinStore(orm), log }),
     async refreshAffectedConnections(tools, url) {
-      for (const { accountId, id } of await connectionsPinnedTo(pool, url)) {
+      for (const { accountId, id } of await connectionsPinnedTo(orm, url)) {
         try {
           const connection = await connections.find(accountId, id);
           if (connection !== undefined) await tools.of(connection);
@@ -44,7 +40,7 @@ export function composeToolDefinitions(deps: {
     async purge() {
       if (Date.now() < nextPurgeMs) return;
       nextPurgeMs = Date.now() + PURGE_MS;
-      await purgePins(pool);
+      await purgePins(orm);
     },
   };
 }

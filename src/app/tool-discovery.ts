@@ -1,4 +1,4 @@
-import type pg from "pg";
+import type { Orm } from "../storage/orm.ts";
 import { createSettingsOfAccount, type SettingsOfAccount } from "../connections/settings/account-settings.ts";
 import type { ConnectionTools } from "../connections/connection-tools.ts";
 import type { ConnectionView } from "../connections/connection-view.ts";
@@ -19,12 +19,12 @@ export interface ToolDiscovery {
 
 /** Builds the search of tools and the settings that decide where agents are given it. */
 export async function composeToolDiscovery(deps: {
-  readonly pool: pg.Pool;
+  readonly orm: Orm;
   readonly listener: EventListener;
   readonly connections: ConnectionView;
   readonly tools: ConnectionTools;
 }): Promise<ToolDiscovery> {
-  const store = createAccountSettingsStore(deps.pool);
+  const store = createAccountSettingsStore(deps.orm);
   const settingsFeed = await createSettingsFeed(deps.listener);
   const settingsView = createSettingsView({ store, feed: settingsFeed });
   const ranking = createToolRanking();

@@ -1,3 +1,4 @@
+import type { Scope } from "../identity/scopes.ts";
 import type { Actor } from "../identity/actor.ts";
 import type { AuthorizedBy } from "../integrations/target.ts";
 import type { JsonObject } from "../json.ts";
@@ -39,7 +40,7 @@ export interface ChangeEffects {
   /** Hash of the new secret of the connection's own client. */
   readonly clientSecret?: string;
   /** The scopes of the connection's own client from now on. */
-  readonly clientScopes?: readonly string[];
+  readonly clientScopes?: readonly Scope[];
   /** Ends the tokens of the connection's own client and the sessions they opened. */
   readonly endClientAccess?: boolean;
   /** From now on arguments and results of calls are kept, or no longer are: said by itself in the audit log. */

@@ -4,6 +4,7 @@ import { PgBoss, type Db } from "pg-boss";
 import type { Logger } from "pino";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Listener } from "./listener.ts";
+import type { StatementRunner } from "./reads.ts";
 import { transaction } from "./transaction.ts";
 
 /** How a queue treats its jobs. */
@@ -42,7 +43,7 @@ export interface Jobs {
   /** Makes the queue, if need be, and works on it from now on. */
   work(queue: string, options: QueueOptions, handler: JobHandler): Promise<void>;
   /** Adds a job, in the transaction of `client` if one is given, and wakes the workers once that commits. */
-  send(queue: string, payload: JsonObject, options?: SendOptions, client?: pg.ClientBase): Promise<void>;
+  send(queue: string, payload: JsonObject, options?: SendOptions, client?: StatementRunner): Promise<void>;
   /** Lets running jobs end for a few seconds; what is still running then starts again on another replica. */
   close(): Promise<void>;
 }
@@ -59,8 +60,8 @@ const HEARTBEAT_REFRESH_SECONDS = 1;
 const DAY_SECONDS = 86_400;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-function asDatabase(queryable: Pick<pg.ClientBase, "query">): Db {
-  return { executeSql: async (text, values) => await queryable.query(text, values) };
+function asDatabase(runner: StatementRunner): Db {
+  return { executeSql: async (text, values) => await runner.query({ text, ...(values && { values }) }) };
 }
 
 /**

@@ -1,5 +1,6 @@
-import { type EntityManager, type InferKyselyDB, MikroORM } from "@mikro-orm/postgresql";
-import { type Kysely, PostgresDialect } from "kysely";
+import type { RawQueryFragment } from "@mikro-orm/core";
+import { type EntityManager, type InferKyselyDB, MikroORM, raw } from "@mikro-orm/postgresql";
+import { type Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
 import { entities } from "./entities/index.ts";
 import { ignoreError } from "./ignore-error.ts";
@@ -20,7 +21,7 @@ export function openOrm(pool: pg.Pool): Orm {
     // The pool decides which database it is; the mapper wants a name.
     dbName: "patchbay",
     driverOptions: new PostgresDialect({
-      pool: { options: {}, connect: () => connect(pool), end: () => Promise.resolve() },
+      pool: { options: {}, connect: () => pool.connect(), end: () => Promise.resolve() },
     }),
     entities,
     ensureDatabase: false,
@@ -30,14 +31,9 @@ export function openOrm(pool: pg.Pool): Orm {
   });
 }
 
-/** A client of the pool that is discarded when it comes back in the middle of a transaction. */
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
-  const client = await pool.connect();
-  const release = client.release.bind(client);
-  client.release = (error) => {
-    release(error ?? client.getTransactionStatus() !== "I");
-  };
-  return client;
+/** The moment at which the transaction began, by the database's clock. */
+export function now(): RawQueryFragment & symbol {
+  return raw("now()");
 }
 
 /** The query builder over our tables, within the entity manager's transaction if it has one. */
@@ -60,4 +56,15 @@ export async function withEntities<Result>(orm: Orm, work: (em: EntityManager) =
  */
 export async function inTransaction<Result>(orm: Orm, work: (em: EntityManager) => Promise<Result>): Promise<Result> {
   return await withEntities(orm, (em) => em.transactional(work));
+}
+
+/** Sends a notification when the transaction commits. */
+export async function notify(em: EntityManager, channel: string, payload: string): Promise<void> {
+  await sql`select pg_notify(${channel}, ${payload})`.execute(tablesOf(em));
+}
+
+/** When the transaction began, by the database's clock. */
+export async function transactionTime(em: EntityManager): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select now()`.execute(tablesOf(em));
+  return rows[0]?.now ?? new Date();
 }

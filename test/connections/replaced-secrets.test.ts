@@ -26,6 +26,7 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
   store = createConnectionStore({
+    orm: database.orm,
     pool: database.pool,
     sealer,
     hashSecret: (secret) => Buffer.from(secret),

@@ -26,9 +26,10 @@ const quiet: ChangeFeed = { onChange: () => () => true, onGap: () => () => true,
 
 beforeAll(async () => {
   [world, site] = await Promise.all([createWorld(), startSite()]);
-  const { pool } = world.database;
+  const { orm, pool } = world.database;
   await pool.query("insert into account (id, email, password_hash) values ('a', 'a@example.com', '')");
   store = createConnectionStore({
+    orm,
     pool,
     sealer: createSealer(parseMasterKeys(createMasterKeys())),
     hashSecret: (secret) => Buffer.from(secret),
@@ -44,7 +45,7 @@ beforeAll(async () => {
     names: createToolNames(pool),
     feed: quiet,
     currentTools: createCurrentTools({
-      store: createPinStore(pool),
+      store: createPinStore(orm),
       connections: store,
       log: { warn: () => undefined },
     }),

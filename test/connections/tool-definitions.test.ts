@@ -313,11 +313,11 @@ describe("at rest", () => {
     await world.store.delete(one.who.accountId, one.id, OPERATOR);
     await world.pool.query("update tool_pin_set set used_at = now() - interval '2 days'");
     await world.pool.query("update tool_definition set used_at = now() - interval '2 days'");
-    await purgePins(world.pool);
+    await purgePins(world.orm);
     expect((await two.tool("p_a"))?.definition.name).toBe("p_a");
     const held = await counts();
     await world.store.delete(two.who.accountId, two.id, OPERATOR);
-    await purgePins(world.pool);
+    await purgePins(world.orm);
     expect(await counts()).toEqual({ sets: held.sets - 1, definitions: held.definitions - 2 });
   });
 

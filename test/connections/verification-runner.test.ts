@@ -16,7 +16,7 @@ import {
   enqueueVerification,
   hastenVerification,
 } from "../../src/storage/stores/connections/verification-queue.ts";
-import { transaction } from "../../src/storage/transaction.ts";
+import { inTransaction } from "../../src/storage/orm.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 
@@ -169,7 +169,7 @@ test("verifies a key that was replaced while the earlier one was being verified"
   await connect("a", 1, 1, fresh);
   const runner = startRunner(hanging);
   await until(isStarted(1), { what: "the first key is being verified" });
-  await transaction(database.pool, (client) => enqueueVerification(client, { ...connection, keyVersion: 2 }));
+  await inTransaction(database.orm, (em) => enqueueVerification(em, { ...connection, keyVersion: 2 }));
   runner.wake();
   await until(() => Promise.resolve(started.length === 2), { what: "the second key is being verified" });
   held.resolve(undefined);

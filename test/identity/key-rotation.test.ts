@@ -273,7 +273,7 @@ describe("a key that a replica has not heard of", () => {
   });
 
   test("costs one reading a second at most, whatever is asked for", async () => {
-    const store = createSigningKeyStore(installation.database.pool, installation.sealer);
+    const store = createSigningKeyStore(installation.database.orm, installation.sealer);
     const list = vi.spyOn(store, "list");
     const { loadSigningKeys } = await import("../../src/identity/keys/signing-keys.ts");
     const keys = await loadSigningKeys(store);
@@ -321,7 +321,7 @@ test("a replica whose listener was lost has the new keys as soon as it listens a
 
 test("a key sealed under another installation's master key is not opened", async () => {
   const stranger = createSealer([{ version: 1, key: Buffer.alloc(32, 7) }]);
-  await expect(createSigningKeyStore(installation.database.pool, stranger).list()).rejects.toThrow(
+  await expect(createSigningKeyStore(installation.database.orm, stranger).list()).rejects.toThrow(
     /signing_key\.sealed_private_jwk was changed or belongs elsewhere/,
   );
 });

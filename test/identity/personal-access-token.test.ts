@@ -104,9 +104,9 @@ test("a revoked personal access token is refused although its revocation has exp
 test("replicas that start together on a new database agree on the keys of each purpose", async () => {
   const { loadSigningKeys } = await import("../../src/identity/keys/signing-keys.ts");
   const { createSigningKeyStore } = await import("../../src/storage/stores/identity/signing-key.ts");
-  const { pool } = installation.database;
+  const { orm, pool } = installation.database;
   await pool.query("delete from signing_key");
-  const store = createSigningKeyStore(pool, installation.sealer);
+  const store = createSigningKeyStore(orm, installation.sealer);
   const loaded = await Promise.all([1, 2, 3, 4].map(() => loadSigningKeys(store)));
   for (const purpose of ["access_token", "personal_access_token"] as const) {
     expect(new Set(loaded.map((keys) => keys.current(purpose).id)).size).toBe(1);

@@ -277,7 +277,7 @@ test("a replica that reaches neither the listener nor the database refuses with 
 });
 
 test("a client's moment never goes back behind a revocation that it has seen", async () => {
-  const store = createClientStore(installation.database.pool);
+  const store = createClientStore(installation.database);
   const client = await installation.clients.create(account, "mgmt.read");
   const before = await store.findForToken(client.clientId);
   await revoke(installation.database.pool, {

@@ -144,14 +144,14 @@ test.each(TAMPERINGS)("a pepper that is %s refuses the start", async (_, express
 });
 
 test.each(TAMPERINGS)("a signing key that is %s is not used", async (_, expression) => {
-  const store = createSigningKeyStore(installation.database.pool, installation.sealer);
+  const store = createSigningKeyStore(installation.database.orm, installation.sealer);
   await withSealed("signing_key", "sealed_private_jwk", expression("sealed_private_jwk"), async () => {
     await expect(store.list()).rejects.toThrow(/sealed value in signing_key\.sealed_private_jwk/);
   });
 });
 
 test("a signing key in the row of another is not used", async () => {
-  const store = createSigningKeyStore(installation.database.pool, installation.sealer);
+  const store = createSigningKeyStore(installation.database.orm, installation.sealer);
   const other = "(select other.sealed_private_jwk from signing_key other where other.id <> signing_key.id limit 1)";
   await withSealed("signing_key", "sealed_private_jwk", other, async () => {
     await expect(store.list()).rejects.toThrow(/was changed or belongs elsewhere/);

@@ -153,13 +153,14 @@ export async function createWorld(
   const log = pino({ level: "silent" });
   const testDatabase = await createTestDatabase();
   const database = await openDatabase({ url: testDatabase.url, poolSize: 8 });
-  const { pool } = database;
+  const { orm, pool } = database;
   const party = createThirdParty();
   const catalog = new Map(
     [party.integration, ...(options.integrations ?? [])].map((integration) => [integration.serverType, integration]),
   );
   const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
   const store = createConnectionStore({
+    orm,
     pool,
     sealer,
     hashSecret: (secret) => Buffer.from(secret.length.toString()),
@@ -169,7 +170,7 @@ export async function createWorld(
   });
   const lists = createToolListStore(pool);
   const names = createToolNames(pool);
-  const settingsStore = createAccountSettingsStore(pool);
+  const settingsStore = createAccountSettingsStore(orm);
   const closing: (() => Promise<void>)[] = [];
   const refusedKeys: number[] = [];
 
@@ -178,7 +179,7 @@ export async function createWorld(
     const listener = createListener({ url: testDatabase.url, log });
     const feed = await createChangeFeed(listener);
     const view = createCachedView({ store, feed });
-    const currentTools = createCurrentTools({ store: createPinStore(pool), connections: store, log });
+    const currentTools = createCurrentTools({ store: createPinStore(orm), connections: store, log });
     const tools = createToolLists({
       catalog,
       view,
@@ -232,6 +233,7 @@ export async function createWorld(
 
   return {
     ...replica,
+    orm,
     pool,
     store,
     catalog,

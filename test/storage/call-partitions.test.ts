@@ -98,7 +98,7 @@ test("replicas that renew at once do it once, and calls are written meanwhile", 
 });
 
 test("the calls of an account go with it, also those that were being written", async () => {
-  const { pool } = database;
+  const { orm, pool } = database;
   await pool.query(
     `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
       values ('acc', 1, 'bamboohr', 'One', 'read', '{}', 'verified', 'c')`,
@@ -114,7 +114,7 @@ test("the calls of an account go with it, also those that were being written", a
     `insert into call_record (account_id, connection_id, tool_name, client_id, started_at, duration_ms, outcome, request_bytes, response_bytes)
       select account_id, connection_id, tool_name, client_id, started_at, 1, 'ok', 0, 0 from call_record`,
   );
-  const purged = createAdministrationStore(pool, createAccountStore(pool), async () => {}).purge("acc", OPERATOR);
+  const purged = createAdministrationStore(orm, createAccountStore(orm), async () => {}).purge("acc", OPERATOR);
   await until(isAnyoneWaiting, { what: "the purge waits for the writer" });
   await writer.query("commit");
   writer.release();

@@ -166,7 +166,7 @@ describe("a registration at an authorization server", () => {
   const client = { clientId: "dcr-1", clientSecret: undefined, authentication: "none", source: "registered" } as const;
 
   test("is kept for an issuer and redirect address, and the first one counts", async () => {
-    const clients = createUpstreamClientStore({ pool: database.pool, sealer });
+    const clients = createUpstreamClientStore({ orm: database.orm, sealer });
     expect(await clients.find({ issuer: "https://a.example", redirectUri: "https://us.example/cb" })).toBeUndefined();
     expect(
       await clients.keep({ issuer: "https://a.example", redirectUri: "https://us.example/cb" }, client, undefined),
@@ -189,7 +189,7 @@ describe("a registration at an authorization server", () => {
   });
 
   test("is none any more once the server has forgotten it, and makes room for another", async () => {
-    const clients = createUpstreamClientStore({ pool: database.pool, sealer });
+    const clients = createUpstreamClientStore({ orm: database.orm, sealer });
     await clients.keep(
       { issuer: "https://c.example", redirectUri: "https://us.example/cb" },
       client,

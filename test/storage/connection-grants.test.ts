@@ -36,8 +36,9 @@ beforeAll(async () => {
     await Promise.resolve();
     enqueued.push(`verify ${id}/${keyVersion}`);
   };
-  const { pool } = database;
+  const { orm, pool } = database;
   store = createConnectionStore({
+    orm,
     pool,
     sealer,
     hashSecret: (secret) => Buffer.from(secret),
@@ -47,8 +48,8 @@ beforeAll(async () => {
     enqueuePurge: () => Promise.resolve(),
   });
   grants = {
-    ...createConnectionGrants({ pool, sealer, enqueueVerification, enqueueRevocation }),
-    ...createEndedGrants({ pool, sealer }),
+    ...createConnectionGrants({ orm, sealer, enqueueVerification, enqueueRevocation }),
+    ...createEndedGrants({ orm, sealer }),
   };
 });
 afterAll(async () => {
@@ -208,11 +209,7 @@ describe("the tokens of an owner's login", () => {
     const connection = await waiting();
     await grants.storeGrant(grantOf(connection), OPERATOR);
     await database.pool.query("update account set disabled_at = now() where id = 'acc_a'");
-    const administration = createAdministrationStore(
-      database.pool,
-      createAccountStore(database.pool),
-      enqueueRevocation,
-    );
+    const administration = createAdministrationStore(database.orm, createAccountStore(database.orm), enqueueRevocation);
     expect(await administration.purge("acc_a", OPERATOR)).toBe("purged");
     expect(enqueued).toContain(`revoke acc_a/${connection.id}`);
     expect(await grants.endUnused("acc_a", connection.id)).toMatchObject([{ tokens: { accessToken: "access 1" } }]);

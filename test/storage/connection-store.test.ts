@@ -27,6 +27,7 @@ beforeAll(async () => {
     ]);
   }
   store = createConnectionStore({
+    orm: database.orm,
     pool: database.pool,
     sealer,
     hashSecret: (secret) => Buffer.from(`hash of ${secret.length} characters`),

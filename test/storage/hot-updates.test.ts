@@ -55,8 +55,9 @@ async function hotShare(table: string): Promise<number> {
 }
 
 test("updates of connections, sessions and tokens in daily use leave the indexes alone", async () => {
-  const { pool } = database;
+  const { orm, pool } = database;
   const connections = createConnectionStore({
+    orm,
     pool,
     sealer: createSealer([{ version: 1, key: Buffer.alloc(32) }]),
     hashSecret: () => Buffer.alloc(0),
@@ -65,7 +66,7 @@ test("updates of connections, sessions and tokens in daily use leave the indexes
     enqueuePurge: () => Promise.resolve(),
   });
   const sessions = createSessionStore(pool);
-  const tokens = createPersonalAccessTokenStore(pool);
+  const tokens = createPersonalAccessTokenStore(database);
   for (let id = 1; id <= ROWS; id += STEP) {
     await Promise.all([
       connections.adoptTools("a", id, [7]),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
+import { openOrm } from "../../src/storage/orm.ts";
 import { createPersonalAccessTokenStore } from "../../src/storage/stores/identity/personal-access-token.ts";
 import { createRevocationStore } from "../../src/storage/stores/identity/revocation.ts";
 import { readInstallationStatus } from "../../src/storage/stores/identity/system-status.ts";
@@ -56,20 +57,22 @@ afterAll(async () => {
 
 describe("on tables with many rows", () => {
   test("the connections of a document's address are found by an index", async () => {
-    const plans = await explain(database.pool, (pool) => connectionsPinnedTo(pool, "https://example.com/42"));
+    const plans = await explain(database.pool, (pool) => connectionsPinnedTo(openOrm(pool), "https://example.com/42"));
     expect(indexesIn(plans)).toContain("connection_spec_url");
     expect(scannedIn(plans)).not.toContain("connection");
   });
 
   test("documents and addresses that no connection uses are found by indexes", async () => {
-    const plans = await explain(database.pool, (pool) => createDocumentStore(pool).purge());
+    const plans = await explain(database.pool, (pool) => createDocumentStore(openOrm(pool)).purge());
     expect(indexesIn(plans)).toContain("connection_spec_url");
     expect(indexesIn(plans)).toContain("connection_spec");
     expect(scannedIn(plans)).not.toContain("connection");
   });
 
   test("the owner of a personal access token is found by an index", async () => {
-    const plans = await explain(database.pool, (pool) => createPersonalAccessTokenStore(pool).findOwner("pat_42"));
+    const plans = await explain(database.pool, (pool) =>
+      createPersonalAccessTokenStore({ orm: openOrm(pool), pool }).findOwner("pat_42"),
+    );
     expect(indexesIn(plans)).toContain("personal_access_token_id");
     expect(scannedIn(plans)).not.toContain("personal_access_token");
   });

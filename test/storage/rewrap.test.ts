@@ -32,7 +32,7 @@ beforeEach(async () => {
   testDatabase = await createTestDatabase();
   database = await openDatabase({ url: testDatabase.url, poolSize: 6 });
   ({ pepper } = await openInstallation(database, old));
-  await loadSigningKeys(createSigningKeyStore(database.pool, old));
+  await loadSigningKeys(createSigningKeyStore(database.orm, old));
   await database.pool.query("insert into account (id, email, password_hash) values ($1, 'a@example.com', '')", [
     ACCOUNT,
   ]);
@@ -139,7 +139,7 @@ describe("keys rewrap", () => {
     expect(opened.size).toBe(1_201);
     for (const [id, secret] of opened) expect(secret).toBe(secretOf(id));
     expect((await openInstallation(database, fresh)).pepper).toEqual(pepper);
-    expect(await createSigningKeyStore(database.pool, fresh).list()).toHaveLength(4);
+    expect(await createSigningKeyStore(database.orm, fresh).list()).toHaveLength(4);
   });
 
   test("moves nothing the second time, and leaves what is under the newest key as it is", async () => {

@@ -19,15 +19,37 @@ export async function explain(
   work: (pool: pg.Pool) => Promise<unknown>,
 ): Promise<readonly (readonly PlanNode[])[]> {
   const plans: PlanNode[][] = [];
+  const plan = async ({ text, values = [] }: Sent): Promise<void> => {
+    if (!/^(begin|commit|rollback)$/.test(text)) plans.push(await planOf(pool, text, values));
+  };
   const spy = new Proxy(pool, {
-    get: (target, property) =>
-      property === "query"
-        ? async ({ text, values = [] }: Sent) => {
-            plans.push(await planOf(target, text, values));
-            return target.query({ text, values: [...values] });
-          }
-        : Reflect.get(target, property),
+    get: (target, property) => {
+      if (property === "query")
+        return async (sent: Sent) => {
+          await plan(sent);
+          return target.query({ text: sent.text, values: [...(sent.values ?? [])] });
+        };
+      if (property === "connect") return async () => spyOn(await target.connect());
+      return Reflect.get(target, property);
+    },
   });
+  // The mapper takes a client of the pool for each statement, and gives it the text and the values.
+  const spyOn = (client: pg.PoolClient): pg.PoolClient => {
+    const heir: pg.PoolClient = Object.create(client);
+    return new Proxy(heir, {
+      get: (_, property) => {
+        if (property === "query")
+          return async (text: string, values: readonly unknown[]) => {
+            await plan({ text, values });
+            return client.query(text, [...values]);
+          };
+        const value: unknown = Reflect.get(client, property);
+        return typeof value === "function"
+          ? (...given: unknown[]) => Reflect.apply(value, client, given) as unknown
+          : value;
+      },
+    });
+  };
   await work(spy);
   return plans;
 }

@@ -1,4 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
+import type { AuditAction, AuditObject } from "../../identity/audit/audit-event.ts";
 
 /** Who did what to which object from where. */
 export const AuditEventEntity = defineEntity({
@@ -8,7 +9,7 @@ export const AuditEventEntity = defineEntity({
     accountId: p.text().primary(),
     occurredAt: p.datetime().primary().defaultRaw("date_trunc('milliseconds'::text, clock_timestamp())"),
     id: p.bigint("number").primary().autoincrement().generated("identity"),
-    action: p.text(),
+    action: p.text().$type<AuditAction>(),
     outcome: p.enum(["ok", "refused"]).default("ok"),
     actorKind: p.enum(["account", "operator", "service"]),
     actorAccountId: p.text().nullable(),
@@ -16,7 +17,7 @@ export const AuditEventEntity = defineEntity({
     actorTokenId: p.text().nullable(),
     address: p.text().default(""),
     userAgent: p.text().default(""),
-    objectType: p.text(),
+    objectType: p.text().$type<AuditObject>(),
     objectId: p.text(),
     objectName: p.text().default(""),
     changed: p.array().columnType("text[]").defaultRaw("'{}'"),

@@ -8,7 +8,7 @@ export const LoginSessionEntity = defineEntity({
   properties: {
     accountId: owner("login_session_account_id_fkey"),
     id: p.text().primary(),
-    secretHash: p.blob().$type<Buffer>(),
+    secretHash: p.blob(),
     authenticatedAt: p.datetime().defaultRaw("now()"),
     lastUsedAt: p.datetime().defaultRaw("now()"),
     expiresAt: p.datetime(),

@@ -1,4 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
+import type { GrantType } from "../../identity/clients/oauth-client.ts";
+import type { Scope } from "../../identity/scopes.ts";
 import type { JsonObject } from "../../json.ts";
 import { connectionReference, owner } from "./owner.ts";
 
@@ -12,16 +14,16 @@ export const OauthClientEntity = defineEntity({
     connectionId: p.integer().nullable(),
     connection: () => connectionReference("oauth_client_account_id_connection_id_fkey"),
     name: p.text().default(""),
-    secretHash: p.blob().$type<Buffer>().nullable(),
-    scopes: p.array().columnType("text[]"),
+    secretHash: p.blob().nullable(),
+    scopes: p.array<Scope>().columnType("text[]"),
     createdAt: p.datetime().defaultRaw("now()"),
     revokedAt: p.datetime().nullable(),
     redirectUris: p.array().columnType("text[]").defaultRaw("'{}'"),
-    grantTypes: p.array().columnType("text[]").defaultRaw("'{client_credentials}'"),
+    grantTypes: p.array<GrantType>().columnType("text[]").defaultRaw("'{client_credentials}'"),
     tokenEndpointAuthMethod: p.enum(["client_secret_basic", "private_key_jwt", "none"]).default("client_secret_basic"),
     jwks: p.json<JsonObject>().nullable(),
     jwksUri: p.text().nullable(),
-    previousSecretHash: p.blob().$type<Buffer>().nullable(),
+    previousSecretHash: p.blob().nullable(),
     previousSecretUntil: p.datetime().nullable(),
     secretRotatedAt: p.datetime().nullable(),
   },

@@ -1,4 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
+import type { Scope } from "../../identity/scopes.ts";
 import { owner } from "./owner.ts";
 
 /** What a person allowed a client to do. */
@@ -11,7 +12,7 @@ export const OauthGrantEntity = defineEntity({
     clientId: p.text(),
     clientName: p.text(),
     redirectUri: p.text(),
-    scopes: p.array().columnType("text[]"),
+    scopes: p.array<Scope>().columnType("text[]"),
     resource: p.text(),
     connectionIds: p.array<number>().columnType("integer[]").nullable(),
     createdAt: p.datetime().defaultRaw("now()"),

@@ -1,4 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
+import type { Scope } from "../../identity/scopes.ts";
 import { connectionReference, owner } from "./owner.ts";
 
 /** A personal access token; the token itself is not kept. */
@@ -10,7 +11,7 @@ export const PersonalAccessTokenEntity = defineEntity({
     id: p.text().primary(),
     clientId: p.text(),
     name: p.text().default(""),
-    scopes: p.array().columnType("text[]"),
+    scopes: p.array<Scope>().columnType("text[]"),
     connectionId: p.integer().nullable(),
     connection: () => connectionReference("personal_access_token_account_id_connection_id_fkey"),
     createdAt: p.datetime().defaultRaw("now()"),

@@ -1,5 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
-import type { JsonObject } from "../../json.ts";
+import type { JWK } from "jose";
 
 /** A key that signs tokens; its private half is sealed, and gone once it is retired. */
 export const SigningKeyEntity = defineEntity({
@@ -9,7 +9,7 @@ export const SigningKeyEntity = defineEntity({
     id: p.text().primary(),
     purpose: p.enum(["access_token", "personal_access_token"]),
     state: p.enum(["next", "current", "retired"]),
-    publicJwk: p.json<JsonObject>(),
+    publicJwk: p.json<JWK>(),
     sealedPrivateJwk: p.blob().$type<Buffer>().nullable(),
     createdAt: p.datetime().defaultRaw("now()"),
     readyAt: p.datetime().defaultRaw("now()"),

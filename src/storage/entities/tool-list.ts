@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { connectionReference } from "./owner.ts";
-import type { JsonValue } from "../../json.ts";
+import type { ToolDefinition } from "../../integrations/tool.ts";
 
 /** What an upstream last answered when asked for its tools. */
 export const ToolListEntity = defineEntity({
@@ -11,7 +11,7 @@ export const ToolListEntity = defineEntity({
     connectionId: p.integer().primary(),
     connection: () => connectionReference("tool_list_account_id_connection_id_fkey"),
     keyVersion: p.integer(),
-    tools: p.json<JsonValue>(),
+    tools: p.json<ToolDefinition[]>(),
     digest: p.text(),
     fetchedAt: p.datetime(),
   },

@@ -1,3 +1,5 @@
+import { CompiledQuery } from "kysely";
+import type { EntityManager } from "@mikro-orm/postgresql";
 import type pg from "pg";
 import type { StatementRunner } from "../reads.ts";
 import { translateDatabaseError } from "../storage-error.ts";
@@ -20,4 +22,16 @@ export async function runStatement<Row extends pg.QueryResultRow>(
   } catch (error) {
     throw translateDatabaseError(error);
   }
+}
+
+/** Runs statements in the entity manager's transaction, after what it has not written yet. */
+export function runnerOf(em: EntityManager): StatementRunner {
+  return {
+    async query<Row extends pg.QueryResultRow>({ text, values }: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+      await em.flush();
+      const query = CompiledQuery.raw(text, values) as CompiledQuery<Row>;
+      const { rows, numAffectedRows } = await em.getKysely().executeQuery(query);
+      return { rows, rowCount: Number(numAffectedRows ?? rows.length), command: "", oid: 0, fields: [] };
+    },
+  };
 }

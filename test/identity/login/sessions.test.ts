@@ -116,7 +116,7 @@ describe("a session", () => {
 
   test("beyond a hundred of an account has the longest idle one end", async () => {
     const { browser, person } = await site.loggedIn();
-    const store = createLoginSessionStore(site.foundation.database.pool);
+    const store = createLoginSessionStore(site.foundation.database);
     const insert = (at: number) =>
       store.insert(
         {
@@ -199,7 +199,7 @@ describe("changing the password", () => {
 
   test("a login with the old password that is under way meanwhile begins no session", async () => {
     const { person } = await twice();
-    const store = createLoginSessionStore(site.foundation.database.pool);
+    const store = createLoginSessionStore(site.foundation.database);
     const rows = await site.query("select password_hash from account where id = $1", [person.accountId]);
     const before = String(rows[0]?.["password_hash"]);
     await site.query("update account set password_hash = 'another' where id = $1", [person.accountId]);

@@ -43,7 +43,7 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
   clients = createUpstreamClientStore({
-    pool: database.pool,
+    orm: database.orm,
     sealer: createSealer([{ version: 1, key: randomBytes(32) }]),
   });
 });

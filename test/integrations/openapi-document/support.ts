@@ -117,7 +117,7 @@ export async function createWorld(
   const testDatabase = await createTestDatabase();
   const database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
   const { dispatcher, checkDestination } = wayOut;
-  const store = createDocumentStore(database.pool);
+  const store = createDocumentStore(database.orm);
   const warnings: object[] = [];
   const log = { info: () => undefined, warn: (fields: object) => void warnings.push(fields) };
   const documents = createDocuments({ store, dispatcher, converter: createDocumentConverter(), log });

@@ -212,8 +212,8 @@ describe("a session", () => {
   it("ends when its client or its personal access token is revoked, and when its account is disabled", async () => {
     const account = await world.createAccount();
     const accountId = account;
-    const clients = createClientStore(world.pool);
-    const tokens = createPersonalAccessTokenStore(world.pool);
+    const clients = createClientStore(world);
+    const tokens = createPersonalAccessTokenStore(world);
     const registration = {
       ...{ name: "", scopes: ["mcp.read" as const], redirectUris: [], grantTypes: ["client_credentials" as const] },
       ...{ tokenEndpointAuthMethod: "client_secret_basic" as const, jwks: undefined, jwksUri: undefined },
@@ -230,7 +230,7 @@ describe("a session", () => {
     expect(await stored(account)).toBe(2);
     expect(await tokens.revoke(accountId, "pat_i", OPERATOR)).toBe(true);
     expect(await stored(account)).toBe(1);
-    expect(await createAccountStore(world.pool).disable(account, OPERATOR)).toBe(true);
+    expect(await createAccountStore(world.orm).disable(account, OPERATOR)).toBe(true);
     expect(await stored(account)).toBe(0);
   });
 });

@@ -279,7 +279,7 @@ test("without --json the answer is for people", async () => {
 
 test("the first account is made on an empty database, by one of several replicas, and never again", async () => {
   const empty = await startInstallation();
-  const accountStore = createAccountStore(empty.database.pool);
+  const accountStore = createAccountStore(empty.database.orm);
   const start = () => ensureFirstAccount({ ...empty, accountStore });
   const made = (await Promise.all([start(), start(), start()])).filter((one) => one !== undefined);
   expect(made).toHaveLength(1);

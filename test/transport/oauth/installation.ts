@@ -101,11 +101,11 @@ export async function startInstallation({
   const database = await openDatabase({ url: testDatabase.url, poolSize: 4 });
   const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
   const { pepper } = await openInstallation(database, sealer);
-  const keyStore = createSigningKeyStore(database.pool, sealer);
+  const keyStore = createSigningKeyStore(database.orm, sealer);
   const keys = await loadSigningKeys(keyStore);
-  const clientStore = createClientStore(database.pool);
-  const personalAccessTokenStore = createPersonalAccessTokenStore(database.pool);
-  const accounts = createAccounts({ store: createAccountStore(database.pool) });
+  const clientStore = createClientStore(database);
+  const personalAccessTokenStore = createPersonalAccessTokenStore(database);
+  const accounts = createAccounts({ store: createAccountStore(database.orm) });
 
   let handle = serveRoutes([]);
   const server = createPort({
@@ -116,12 +116,12 @@ export async function startInstallation({
     },
   });
   const issuer = `http://127.0.0.1:${(await server.listen()).port}`;
-  const grantStore = createGrantStore(database.pool);
+  const grantStore = createGrantStore(database);
   const listener = createListener({ url: testDatabase.url, log });
   const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
   await Promise.all([revocations.start(), keys.follow(listener)]);
   const sessions = createLoginSessions({
-    store: createLoginSessionStore(database.pool),
+    store: createLoginSessionStore(database),
     pepper,
   });
   const serverDeps: OAuthServerDeps = {
@@ -129,7 +129,7 @@ export async function startInstallation({
     pepper,
     clients: clientStore,
     grants: revokeImmediately(grantStore, revocations),
-    payloads: createPayloadStore(database.pool),
+    payloads: createPayloadStore(database.orm),
     keys,
     verifier: createTokenVerifier({
       issuer,
@@ -140,7 +140,7 @@ export async function startInstallation({
     }),
     sessions: createBrowserSessions({ sessions, cookies: createCookies(issuer) }),
     csrf: createCsrf({ publicUrl: issuer, pepper }),
-    connections: createOwnConnections(database.pool),
+    connections: createOwnConnections(database.orm),
     dispatcher,
     revokeAccessToken: (accountId, tokenId) => revoke(database.pool, { accountId, kind: "token", subject: tokenId }),
     registration,

@@ -152,7 +152,7 @@ test("a caller that leaves in the middle of its form troubles nobody", async () 
 
 test("while the database is away the answer is 503 with Retry-After, and no counted failure", async () => {
   const away = await openDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", poolSize: 1 });
-  const port = await serve(oauthServer({ clients: createClientStore(away.pool) }));
+  const port = await serve(oauthServer({ clients: createClientStore(away) }));
   for (let attempt = 0; attempt < 70; attempt++) {
     const { status, headers, body } = await post("127.0.0.1", port);
     expect([status, headers["retry-after"], body["error"]]).toEqual([503, "1", "temporarily_unavailable"]);

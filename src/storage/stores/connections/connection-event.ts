@@ -1,22 +1,13 @@
-import type pg from "pg";
+import type { EntityManager } from "@mikro-orm/postgresql";
 import type { ChangeFeed, ConnectionEvent } from "../../../connections/change-feed.ts";
+import { notify } from "../../orm.ts";
 
 /** The channel on which every change of a connection is announced inside its transaction. */
 export const CONNECTION_CHANNEL = "patchbay_connection";
 
-/** SQL for the payload of an event; `account_id` and `id` are columns in scope. */
-export function announce(event: ConnectionEvent["event"]): string {
-  return `pg_notify('${CONNECTION_CHANNEL}',
-    json_build_object('accountId', account_id, 'connectionId', id, 'event', '${event}')::text)`;
-}
-
-/** Announces a change within the caller's transaction. */
-export async function announceEvent(client: pg.PoolClient | pg.Pool, event: ConnectionEvent): Promise<void> {
-  await client.query({
-    name: "connection_announce",
-    text: "select pg_notify($1, $2)",
-    values: [CONNECTION_CHANNEL, JSON.stringify(event)],
-  });
+/** Announces a change when the transaction commits. */
+export async function announceEvent(em: EntityManager, event: ConnectionEvent): Promise<void> {
+  await notify(em, CONNECTION_CHANNEL, JSON.stringify(event));
 }
 
 /** What the feed needs of a database listener. */

@@ -1,148 +1,148 @@
 import { randomBytes } from "node:crypto";
-import type pg from "pg";
+import type { EntityData, InferEntity } from "@mikro-orm/core";
+import { type EntityManager, LockMode, raw } from "@mikro-orm/postgresql";
+import { sql } from "kysely";
 import type { Connection } from "../../../connections/connection.ts";
 import type { ConnectionGrants, EndedGrants } from "../../../connections/authorization/connection-grants.ts";
 import type { AuthorizationTerms } from "../../../integrations/authorization.ts";
+import { ConnectionEntity } from "../../entities/connection.ts";
+import { ConnectionGrantEntity } from "../../entities/connection-grant.ts";
+import { inTransaction, now, type Orm, tablesOf, transactionTime, withEntities } from "../../orm.ts";
 import type { Sealer } from "../../sealing.ts";
-import { transaction } from "../../transaction.ts";
-import { actorParameter, auditing } from "../identity/audit-event.ts";
-import { announce } from "./connection-event.ts";
-import { CONNECTION_COLUMNS, type ConnectionRow, sealSecrets, toConnection } from "./connection-row.ts";
-import { NEXT_UPDATED_AT } from "./connection-write.ts";
-import { runStatement } from "../run-statement.ts";
-import { GRANT_COLUMNS, type GrantRow, sealGrant, toGrant } from "./sealed-grant.ts";
+import { NEXT_UPDATED_AT } from "../../statements/connection.ts";
+import { recordEvent } from "../identity/audit-event.ts";
+import { announceEvent } from "./connection-event.ts";
+import { sealSecrets, toConnection } from "./connection-row.ts";
+import { connectionEvent } from "./connection-write.ts";
+import { sealGrant, toGrant } from "./sealed-grant.ts";
 
 /**
  * Puts the revocation of what a connection uses no longer in the queue, within the transaction, which waits for no renewal
  * under way.
  */
-export type EnqueueRevocation = (client: pg.PoolClient, accountId: string, connectionId: number) => Promise<void>;
+export type EnqueueRevocation = (em: EntityManager, accountId: string, connectionId: number) => Promise<void>;
 
 /** What storing grants needs. */
 export interface ConnectionGrantsDeps {
-  readonly pool: pg.Pool;
+  readonly orm: Orm;
   readonly sealer: Sealer;
-  readonly enqueueVerification: (client: pg.PoolClient, connection: Connection) => Promise<void>;
+  readonly enqueueVerification: (em: EntityManager, connection: Connection) => Promise<void>;
   readonly enqueueRevocation: EnqueueRevocation;
 }
-
-const AUTHORIZE = {
-  name: "connection_authorize",
-  text: `with changed as (
-      update connection set auth_method = 'oauth2', needs_authorization = false, wanted_scope = null,
-        verification_status = 'pending', status_reason = null, key_version = key_version + 1, has_credential = false,
-        sealed_secrets = case when $5 then $6 else sealed_secrets end,
-        updated_at = ${NEXT_UPDATED_AT}
-      where account_id = $1 and id = $2 and key_version = $3
-      returning ${CONNECTION_COLUMNS}),
-    ${auditing({ action: "connection.authorize", objectType: "connection", objectName: "changed.name" }, 4)}
-    select changed.*, ${announce("updated")} from changed`,
-};
-const INSERT = {
-  name: "connection_grant_insert",
-  text: `insert into connection_grant (account_id, id, connection_id, server_type, key_version, sealed_grant, ended_at)
-    values ($1, $2, $3, $4, $5, $6, case when $7 then now() end)`,
-};
-const TAKE = {
-  name: "connection_grant_take",
-  text: `select ${GRANT_COLUMNS} from connection_grant
-    where account_id = $1 and connection_id = $2 and ended_at is null for update`,
-};
-const END = {
-  name: "connection_grant_end",
-  text: "update connection_grant set ended_at = now() where account_id = $1 and id = $2",
-};
-const END_UNUSED = {
-  name: "connection_grant_end_unused",
-  text: `update connection_grant as unused set ended_at = now()
-    where account_id = $1 and connection_id = $2 and ended_at is null and not exists (
-      select 1 from connection where account_id = $1 and id = $2 and auth_method = 'oauth2'
-        and key_version = unused.key_version)`,
-};
-const LIST_ENDED = {
-  name: "connection_grant_list_ended",
-  text: `select ${GRANT_COLUMNS}, server_type from connection_grant
-    where account_id = $1 and connection_id = $2 and ended_at is not null`,
-};
-const WITH_GRANTS = {
-  name: "connection_grant_connections",
-  text: `select distinct connection_id from connection_grant
-    where account_id = $1 and ($2::integer is null or connection_id = $2)`,
-};
-const DROP = { name: "connection_grant_drop", text: "delete from connection_grant where account_id = $1 and id = $2" };
 
 /**
  * Has the tokens of a connection, or of all of an account, revoked at their third parties once this transaction has taken
  * what used them.
  */
 export async function revokeGrants(
-  client: pg.PoolClient,
+  em: EntityManager,
   accountId: string,
   connectionId: number | undefined,
   enqueue: EnqueueRevocation,
 ): Promise<void> {
-  const values = [accountId, connectionId ?? null];
-  const { rows } = await runStatement<{ connection_id: number }>(client, { ...WITH_GRANTS, values });
-  for (const row of rows) await enqueue(client, accountId, row.connection_id);
+  const where = { accountId, ...(connectionId === undefined ? {} : { connectionId }) };
+  const counts = await em.countBy(ConnectionGrantEntity, "connectionId", { where });
+  for (const id of Object.keys(counts)) await enqueue(em, accountId, Number(id));
 }
 
 /** What owners' logins brought, in PostgreSQL. */
 export function createConnectionGrants(deps: ConnectionGrantsDeps): ConnectionGrants {
-  const { pool, sealer, enqueueRevocation } = deps;
+  const { orm, sealer, enqueueRevocation } = deps;
 
   /**
    * Makes room for another grant. Servers often tie all tokens of one person and client together, so that to revoke the old
    * ones would end the new ones too: that is done only where they are of another client or server.
    */
   async function replace(
-    client: pg.PoolClient,
+    em: EntityManager,
     accountId: string,
     connectionId: number,
     terms: AuthorizationTerms,
   ): Promise<void> {
-    const { rows } = await runStatement<GrantRow>(client, { ...TAKE, values: [accountId, connectionId] });
+    const isInForce = { accountId, connectionId, endedAt: null };
+    const rows = await em.find(ConnectionGrantEntity, isInForce, { lockMode: LockMode.PESSIMISTIC_WRITE });
     for (const row of rows) {
-      const isSame = isSameClient(toGrant(sealer, accountId, row).terms, terms);
-      await runStatement(client, { ...(isSame ? DROP : END), values: [accountId, row.id] });
-      if (!isSame) await enqueueRevocation(client, accountId, connectionId);
+      if (isSameClient(toGrant(sealer, accountId, row).terms, terms)) {
+        em.remove(row);
+      } else {
+        await em.nativeUpdate(ConnectionGrantEntity, { accountId, id: row.id }, { endedAt: now() });
+        await enqueueRevocation(em, accountId, connectionId);
+      }
     }
+    await em.flush();
   }
 
   return {
     storeGrant: ({ accountId, connectionId, serverType, keyVersion, terms, tokens, secrets }, actor) =>
-      transaction(pool, async (client) => {
-        const kept = secrets === undefined ? null : sealSecrets(sealer, accountId, connectionId, secrets);
-        const values = [accountId, connectionId, keyVersion, actorParameter(actor), secrets !== undefined, kept];
-        const row = (await runStatement<ConnectionRow>(client, { ...AUTHORIZE, values })).rows[0];
+      inTransaction(orm, async (em) => {
+        const isSameKey = { accountId, id: connectionId, keyVersion };
+        const change: EntityData<InferEntity<typeof ConnectionEntity>> = {
+          authMethod: "oauth2",
+          needsAuthorization: false,
+          wantedScope: null,
+          verificationStatus: "pending",
+          statusReason: null,
+          keyVersion: keyVersion + 1,
+          hasCredential: false,
+          updatedAt: raw(NEXT_UPDATED_AT),
+        };
+        if (secrets !== undefined) change.sealedSecrets = sealSecrets(sealer, accountId, connectionId, secrets);
+        const isCurrent = (await em.nativeUpdate(ConnectionEntity, isSameKey, change)) === 1;
         const id = randomBytes(16).toString("base64url");
-        const sealed = sealGrant(sealer, accountId, id, { terms, tokens });
-        if (row !== undefined) await replace(client, accountId, connectionId, terms);
-        await runStatement(client, {
-          ...INSERT,
-          values: [accountId, id, connectionId, serverType, row?.key_version ?? keyVersion, sealed, row === undefined],
-        });
-        if (row === undefined) {
-          await enqueueRevocation(client, accountId, connectionId);
+        const grant = {
+          accountId,
+          id,
+          connectionId,
+          serverType,
+          sealedGrant: sealGrant(sealer, accountId, id, { terms, tokens }),
+        };
+        if (!isCurrent) {
+          em.create(ConnectionGrantEntity, { ...grant, keyVersion, endedAt: await transactionTime(em) });
+          await enqueueRevocation(em, accountId, connectionId);
           return undefined;
         }
-        const connection = toConnection(accountId, row);
-        await deps.enqueueVerification(client, connection);
+        await replace(em, accountId, connectionId, terms);
+        em.create(ConnectionGrantEntity, { ...grant, keyVersion: keyVersion + 1 });
+        const connection = toConnection(
+          accountId,
+          await em.findOneOrFail(ConnectionEntity, { accountId, id: connectionId }),
+        );
+        recordEvent(em, connectionEvent(connection, "connection.authorize", actor));
+        await announceEvent(em, { accountId, connectionId, event: "updated" });
+        await deps.enqueueVerification(em, connection);
         return connection;
       }),
   };
 }
 
 /** Tokens that are used no longer, in PostgreSQL. */
-export function createEndedGrants({ pool, sealer }: Pick<ConnectionGrantsDeps, "pool" | "sealer">): EndedGrants {
+export function createEndedGrants({ orm, sealer }: Pick<ConnectionGrantsDeps, "orm" | "sealer">): EndedGrants {
   return {
-    async endUnused(accountId, connectionId) {
-      const values = [accountId, connectionId];
-      await runStatement(pool, { ...END_UNUSED, values });
-      const { rows } = await runStatement<GrantRow & { server_type: string }>(pool, { ...LIST_ENDED, values });
-      return rows.map((row) => ({ ...toGrant(sealer, accountId, row), serverType: row.server_type }));
-    },
-    async dropEnded(accountId, grantId) {
-      await runStatement(pool, { ...DROP, values: [accountId, grantId] });
+    endUnused: (accountId, connectionId) =>
+      withEntities(orm, async (em) => {
+        await tablesOf(em)
+          .updateTable("connection_grant as unused")
+          .set({ ended_at: sql`now()` })
+          .where("account_id", "=", accountId)
+          .where("connection_id", "=", connectionId)
+          .where("ended_at", "is", null)
+          .where(({ not, exists, selectFrom }) => {
+            const using = selectFrom("connection").select("id").where("account_id", "=", accountId);
+            return not(
+              exists(
+                using
+                  .where("id", "=", connectionId)
+                  .where("auth_method", "=", "oauth2")
+                  .whereRef("connection.key_version", "=", "unused.key_version"),
+              ),
+            );
+          })
+          .execute();
+        const rows = await em.find(ConnectionGrantEntity, { accountId, connectionId, endedAt: { $ne: null } });
+        return rows.map((row) => ({ ...toGrant(sealer, accountId, row), serverType: row.serverType }));
+      }),
+    async dropEnded(accountId, id) {
+      await withEntities(orm, (em) => em.nativeDelete(ConnectionGrantEntity, { accountId, id }));
     },
   };
 }

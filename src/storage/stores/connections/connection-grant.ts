@@ -5,39 +5,22 @@ import { DomainError } from "../../../domain-error.ts";
 import type { StatementRunner } from "../../reads.ts";
 import type { Sealer } from "../../sealing.ts";
 import { errorCode } from "../../storage-error.ts";
+import {
+  findConnectionGrant,
+  lockConnectionGrant,
+  loseConnectionGrant,
+  renewConnectionGrant,
+} from "../../statements/connection-grant.ts";
 import { transaction } from "../../transaction.ts";
-import { runStatement } from "../run-statement.ts";
-import { GRANT_COLUMNS, type GrantRow, sealGrant, toGrant } from "./sealed-grant.ts";
+import { sealGrant, toGrant } from "./sealed-grant.ts";
 
 /** How long a replica waits for another one to renew a grant, and a transaction for the third party, in milliseconds. */
-const LOCK_TIMEOUT_MS = 25_000;
+const LOCK_TIMEOUT = String(25_000);
 /** Pauses between attempts to store renewed tokens: nobody else has them, and the ones before are spent. In milliseconds. */
 const STORE_AGAIN_MS = [50, 200, 1_000, 3_000] as const;
 
 /** PostgreSQL's code for a lock that was not had in time. */
 const LOCK_NOT_AVAILABLE = "55P03";
-
-const IN_FORCE = "account_id = $1 and connection_id = $2 and ended_at is null";
-const FIND = {
-  name: "connection_grant_find",
-  text: `select ${GRANT_COLUMNS} from connection_grant where ${IN_FORCE}`,
-};
-const BOUND = {
-  name: "connection_grant_bound",
-  text: `select set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true),
-    set_config('idle_in_transaction_session_timeout', '${LOCK_TIMEOUT_MS}', true)`,
-};
-const LOCK = { name: "connection_grant_lock", text: `${FIND.text} for update` };
-const RENEW = {
-  name: "connection_grant_renew",
-  text: `update connection_grant set sealed_grant = $4, version = version + 1, renewed_at = now()
-    where account_id = $1 and id = $2 and version = $3`,
-};
-const LOSE = {
-  name: "connection_grant_lose",
-  text: `update connection_grant set lost_reason = $4, version = version + 1
-    where account_id = $1 and id = $2 and version = $3`,
-};
 
 /** What the store needs. `pool` is its own: a transaction lasts as long as a third party takes to answer. */
 export interface GrantStoreDeps {
@@ -56,13 +39,12 @@ interface Renewed {
 /** Grants in PostgreSQL. A renewal holds the row's lock from before the third party is asked until the answer is committed. */
 export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): UpstreamGrantStore {
   async function select(
+    find: typeof findConnectionGrant,
     runner: StatementRunner,
-    statement: { name: string; text: string },
     accountId: string,
     connectionId: number,
-  ): Promise<UpstreamGrant | undefined> {
-    const values = [accountId, connectionId];
-    const row = (await runStatement<GrantRow>(runner, { ...statement, values })).rows[0];
+  ) {
+    const [row] = (await find(runner, { accountId, connectionId })).rows;
     return row && toGrant(sealer, accountId, row);
   }
 
@@ -74,13 +56,11 @@ export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): Upstr
   ): Promise<UpstreamGrant | undefined> {
     const { id, version } = before;
     const after = applied(before, renewal);
+    const key = { accountId, id, version };
     const { rowCount } =
       renewal.kind === "lost"
-        ? await runStatement(runner, { ...LOSE, values: [accountId, id, version, renewal.reason] })
-        : await runStatement(runner, {
-            ...RENEW,
-            values: [accountId, id, version, sealGrant(sealer, accountId, id, after)],
-          });
+        ? await loseConnectionGrant(runner, { ...key, reason: renewal.reason })
+        : await renewConnectionGrant(runner, { ...key, sealedGrant: sealGrant(sealer, accountId, id, after) });
     return rowCount === 1 ? after : undefined;
   }
 
@@ -95,7 +75,7 @@ export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): Upstr
       try {
         const written = await write(pool, accountId, renewed);
         // None: the broken transaction did commit, or somebody else was faster.
-        return written ?? (await select(pool, FIND, accountId, connectionId));
+        return written ?? (await select(findConnectionGrant, pool, accountId, connectionId));
       } catch {
         // Tried again until the last pause is over.
       }
@@ -104,13 +84,16 @@ export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): Upstr
   }
 
   return {
-    find: (accountId, connectionId) => select(reads, FIND, accountId, connectionId),
+    find: (accountId, connectionId) => select(findConnectionGrant, reads, accountId, connectionId),
     async renew(accountId, connectionId, version, renew) {
       let renewed: Renewed | undefined;
       try {
         return await transaction(pool, async (client) => {
-          await runStatement(client, { ...BOUND, values: [] });
-          const before = await select(client, LOCK, accountId, connectionId);
+          await client.query(
+            "select set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $1, true)",
+            [LOCK_TIMEOUT],
+          );
+          const before = await select(lockConnectionGrant, client, accountId, connectionId);
           if (before?.version !== version || before.lostReason !== undefined) return before;
           renewed = { before, renewal: await renew(before) };
           return await write(client, accountId, renewed);

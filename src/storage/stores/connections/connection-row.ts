@@ -1,55 +1,21 @@
-import type {
-  AccessType,
-  Connection,
-  ToolChangeAcceptance,
-  VerificationStatus,
-} from "../../../connections/connection.ts";
-import type { AuthorizedBy } from "../../../integrations/target.ts";
+import type { InferEntity } from "@mikro-orm/core";
+import type { Connection } from "../../../connections/connection.ts";
 import type { JsonObject } from "../../../json.ts";
-import type { Sealer } from "../../sealing.ts";
+import type { ConnectionEntity } from "../../entities/connection.ts";
+import type { SealedPlace, Sealer } from "../../sealing.ts";
 
-/** A row of `connection` without its secrets, as `SHOWN_COLUMNS` selects it. */
-export interface ConnectionRow {
-  id: number;
-  server_type: string;
-  name: string;
-  description: string;
-  agent_enabled: boolean;
-  access_type: AccessType;
-  configuration: JsonObject;
-  has_credential: boolean;
-  verification_status: VerificationStatus;
-  status_reason: string | null;
-  key_version: number;
-  disabled_tool_ids: number[];
-  known_tool_ids: number[] | null;
-  accept_tool_changes: ToolChangeAcceptance;
-  tool_pins: string | null;
-  changed_tools: number;
-  auth_method: AuthorizedBy;
-  needs_authorization: boolean;
-  keep_contents_days: number;
-  oauth_client_id: string;
-  created_at: Date;
-  updated_at: Date;
-}
-
-/**
- * What a connection is made of, without its sealed secrets, which are asked for by themselves, and its account, which every
- * question names. Each column costs every list of connections something.
- */
-export const SHOWN_COLUMNS = `id, server_type, name, description, agent_enabled, access_type, configuration,
-  has_credential, verification_status, status_reason, key_version, disabled_tool_ids, known_tool_ids, accept_tool_changes,
-  tool_pins, changed_tools, auth_method, needs_authorization, keep_contents_days, oauth_client_id, created_at, updated_at`;
-
-/** The same with the account, for statements that say more of the row they changed. */
-export const CONNECTION_COLUMNS = `account_id, ${SHOWN_COLUMNS}`;
+/** What `toConnection` reads of an entity, or of a row of a hot statement. */
+export type ConnectionRow = Pick<
+  InferEntity<typeof ConnectionEntity>,
+  Exclude<keyof Connection, "accountId" | "acceptedDefinitions" | "statusReason" | "knownToolIds">
+> & {
+  readonly statusReason?: string | null | undefined;
+  readonly knownToolIds?: number[] | null | undefined;
+  readonly toolPins?: string | null | undefined;
+};
 
 /** Where the secrets of a connection are sealed to. */
-export function secretsPlace(
-  accountId: string,
-  id: number,
-): { table: string; column: string; accountId: string; rowId: number } {
+export function secretsPlace(accountId: string, id: number): SealedPlace {
   return { table: "connection", column: "sealed_secrets", accountId, rowId: id };
 }
 
@@ -64,26 +30,26 @@ export function toConnection(accountId: string, row: ConnectionRow): Connection 
   return {
     accountId,
     id: row.id,
-    serverType: row.server_type,
+    serverType: row.serverType,
     name: row.name,
     description: row.description,
-    agentEnabled: row.agent_enabled,
-    accessType: row.access_type,
+    agentEnabled: row.agentEnabled,
+    accessType: row.accessType,
     configuration: row.configuration,
-    hasCredential: row.has_credential,
-    verificationStatus: row.verification_status,
-    statusReason: row.status_reason ?? undefined,
-    keyVersion: row.key_version,
-    disabledToolIds: row.disabled_tool_ids,
-    knownToolIds: row.known_tool_ids ?? undefined,
-    acceptToolChanges: row.accept_tool_changes,
-    acceptedDefinitions: row.tool_pins ?? undefined,
-    changedTools: row.changed_tools,
-    authMethod: row.auth_method,
-    needsAuthorization: row.needs_authorization,
-    keepContentsDays: row.keep_contents_days,
-    oauthClientId: row.oauth_client_id,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    hasCredential: row.hasCredential,
+    verificationStatus: row.verificationStatus,
+    statusReason: row.statusReason ?? undefined,
+    keyVersion: row.keyVersion,
+    disabledToolIds: row.disabledToolIds,
+    knownToolIds: row.knownToolIds ?? undefined,
+    acceptToolChanges: row.acceptToolChanges,
+    acceptedDefinitions: row.toolPins ?? undefined,
+    changedTools: row.changedTools,
+    authMethod: row.authMethod,
+    needsAuthorization: row.needsAuthorization,
+    keepContentsDays: row.keepContentsDays,
+    oauthClientId: row.oauthClientId,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   };
 }

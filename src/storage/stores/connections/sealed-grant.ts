@@ -1,18 +1,16 @@
+import type { InferEntity } from "@mikro-orm/core";
 import type { UpstreamGrant, StoredTokens } from "../../../integrations/oauth/grant.ts";
+import type { ConnectionGrantEntity } from "../../entities/connection-grant.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { type Fields, fieldsOf, optionalText, textOf, toTerms } from "./sealed-terms.ts";
 
-/** A row of `connection_grant`, as `GRANT_COLUMNS` selects it. */
-export interface GrantRow {
-  id: string;
-  key_version: number;
-  sealed_grant: Buffer;
-  version: number;
-  lost_reason: string | null;
-}
-
-/** What `toGrant` reads. */
-export const GRANT_COLUMNS = "id, key_version, sealed_grant, version, lost_reason";
+/** What `toGrant` reads of an entity, or of a row of a hot statement. */
+export type GrantRow = Pick<
+  InferEntity<typeof ConnectionGrantEntity>,
+  "id" | "keyVersion" | "sealedGrant" | "version"
+> & {
+  readonly lostReason?: string | null | undefined;
+};
 
 /** Where a grant is sealed to. */
 export function grantPlace(accountId: string, id: string): SealedPlace {
@@ -32,14 +30,14 @@ export function sealGrant(
 
 /** The grant in a row. Throws SealError. */
 export function toGrant(sealer: Sealer, accountId: string, row: GrantRow): UpstreamGrant {
-  const sealed = fieldsOf(JSON.parse(sealer.open(row.sealed_grant, grantPlace(accountId, row.id))));
+  const sealed = fieldsOf(JSON.parse(sealer.open(row.sealedGrant, grantPlace(accountId, row.id))));
   return {
     id: row.id,
-    keyVersion: row.key_version,
+    keyVersion: row.keyVersion,
     version: row.version,
     terms: toTerms(fieldsOf(sealed.terms)),
     tokens: toTokens(fieldsOf(sealed.tokens)),
-    lostReason: row.lost_reason ?? undefined,
+    lostReason: row.lostReason ?? undefined,
   };
 }
 

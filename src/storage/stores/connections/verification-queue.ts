@@ -1,3 +1,4 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
 import type pg from "pg";
 import type { Connection } from "../../../connections/connection.ts";
 import {
@@ -6,7 +7,7 @@ import {
   VERIFICATION_PRIORITIES,
   type VerificationQueue,
 } from "../../../connections/verification/verification-queue.ts";
-import { runStatement } from "../run-statement.ts";
+import { runnerOf, runStatement } from "../run-statement.ts";
 
 const { fresh, retry, recheck } = VERIFICATION_PRIORITIES;
 
@@ -86,10 +87,10 @@ type KeyOfConnection = Pick<Connection, "accountId" | "id" | "keyVersion">;
 
 /** Has the connection's key verified as soon as the transaction commits, ahead of all rechecks. */
 export async function enqueueVerification(
-  client: pg.PoolClient,
+  em: EntityManager,
   { accountId, id, keyVersion }: KeyOfConnection,
 ): Promise<void> {
-  await runStatement(client, { ...ADD, values: [accountId, id, keyVersion] });
+  await runStatement(runnerOf(em), { ...ADD, values: [accountId, id, keyVersion] });
 }
 
 /** Has a verified key verified again, once however many replicas ask. */

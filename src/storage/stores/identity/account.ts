@@ -1,90 +1,81 @@
-import type pg from "pg";
+import type { InferEntity } from "@mikro-orm/core";
+import { raw } from "@mikro-orm/postgresql";
 import type { Account, AccountStore } from "../../../identity/account.ts";
-import { transaction } from "../../transaction.ts";
-import { recordEvent } from "./audit-event.ts";
-import { endLoginSessions } from "./login-session.ts";
-import { actorParameter, auditing } from "./audit-event.ts";
-import { revoke } from "./revocation.ts";
-import { runStatement } from "../run-statement.ts";
+import type { Actor } from "../../../identity/actor.ts";
+import type { AuditAction } from "../../../identity/audit/audit-event.ts";
+import { AccountEntity } from "../../entities/account.ts";
+import { inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
+import { runnerOf } from "../run-statement.ts";
 import { endSessionsOfAccount } from "../sessions/session-ending.ts";
+import { type ChangeEvent, recordEvent } from "./audit-event.ts";
+import { endLoginSessions } from "./login-session.ts";
+import { revoke } from "./revocation.ts";
 
-interface AccountRow {
-  id: string;
-  email: string;
-  is_admin: boolean;
-  disabled_at: Date | null;
+type AccountRow = InferEntity<typeof AccountEntity>;
+
+/** Selects the account of an e-mail address, in whatever case it is written. */
+export function byEmail(email: string) {
+  return { [raw("lower(email)")]: raw("lower(?)", [email]) };
 }
 
-const COLUMNS = "id, email, is_admin, disabled_at";
-
-function toAccount(row: AccountRow | undefined): Account | undefined {
-  if (row === undefined) return undefined;
-  return { id: row.id, email: row.email, isAdmin: row.is_admin, disabledAt: row.disabled_at ?? undefined };
+/** An event that concerns an account as a whole. */
+export function accountEvent(
+  account: Pick<AccountRow, "id" | "email">,
+  action: AuditAction,
+  actor: Actor,
+): ChangeEvent {
+  const { id, email } = account;
+  return { accountId: id, action, actor, objectType: "account", objectId: id, objectName: email };
 }
 
-const INSERT = `
-  with changed as (
-    insert into account (id, email, password_hash, is_admin) values ($1, $2, $3, $4)
-    on conflict ((lower(email))) do nothing
-    returning id, email),
-  ${auditing({ action: "account.create", objectType: "account", accountId: "changed.id", objectName: "changed.email" }, 5)}
-  select id from changed`;
-
-const DISABLE = `
-  with changed as (
-    update account set disabled_at = coalesce(disabled_at, now()) where id = $1 returning id, email),
-  ${auditing({ action: "account.disable", objectType: "account", accountId: "changed.id", objectName: "changed.email" }, 2)}
-  select id from changed`;
+function toAccount({ id, email, isAdmin, disabledAt }: AccountRow): Account {
+  return { id, email, isAdmin, disabledAt: disabledAt ?? undefined };
+}
 
 /** Accounts in PostgreSQL. */
-export function createAccountStore(pool: pg.Pool): AccountStore {
+export function createAccountStore(orm: Orm): AccountStore {
   return {
-    async insert({ id, email, passwordHash, isAdmin }, actor) {
-      const values = [id, email, passwordHash, isAdmin, actorParameter(actor)];
-      return (await runStatement(pool, { name: "account_insert", text: INSERT, values })).rowCount === 1;
-    },
+    insert: ({ id, email, passwordHash, isAdmin }, actor) =>
+      inTransaction(orm, async (em) => {
+        const { numInsertedOrUpdatedRows } = await tablesOf(em)
+          .insertInto("account")
+          .values({ id, email, password_hash: passwordHash, is_admin: isAdmin })
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirstOrThrow();
+        if (numInsertedOrUpdatedRows === 0n) return false;
+        recordEvent(em, accountEvent({ id, email }, "account.create", actor));
+        return true;
+      }),
     async findById(id) {
-      const text = `select ${COLUMNS} from account where id = $1`;
-      return toAccount((await runStatement<AccountRow>(pool, { name: "account_by_id", text, values: [id] })).rows[0]);
+      const account = await withEntities(orm, (em) => em.findOne(AccountEntity, { id }));
+      return account === null ? undefined : toAccount(account);
     },
     async findByEmail(email) {
-      const text = `select ${COLUMNS} from account where lower(email) = lower($1)`;
-      return toAccount(
-        (await runStatement<AccountRow>(pool, { name: "account_by_email", text, values: [email] })).rows[0],
-      );
+      const account = await withEntities(orm, (em) => em.findOne(AccountEntity, byEmail(email)));
+      return account === null ? undefined : toAccount(account);
     },
-    async disable(id, actor) {
-      return transaction(pool, async (client) => {
-        const { rowCount } = await client.query(DISABLE, [id, actorParameter(actor)]);
-        if (rowCount !== 1) return false;
-        await endSessionsOfAccount(client, id);
-        await endLoginSessions(client, id, undefined);
-        await revoke(client, { accountId: id, kind: "account", subject: id, isKeptForEver: true });
+    disable: (id, actor) =>
+      inTransaction(orm, async (em) => {
+        const disabledAt = raw("coalesce(disabled_at, now())");
+        if ((await em.nativeUpdate(AccountEntity, { id }, { disabledAt })) === 0) return false;
+        const { email } = await em.findOneOrFail(AccountEntity, { id });
+        recordEvent(em, accountEvent({ id, email }, "account.disable", actor));
+        await endSessionsOfAccount(em, id);
+        await endLoginSessions(em, id, undefined);
+        await revoke(runnerOf(em), { accountId: id, kind: "account", subject: id, isKeptForEver: true });
         return true;
-      });
-    },
-    async resetPassword(id, passwordHash, actor) {
-      return transaction(pool, async (client) => {
-        const text = "update account set password_hash = $2 where id = $1 returning email";
-        const row = (await client.query<{ email: string }>(text, [id, passwordHash])).rows[0];
-        if (row === undefined) return false;
-        await endLoginSessions(client, id, undefined);
-        await recordEvent(client, {
-          accountId: id,
-          action: "account.change_password",
-          outcome: "ok",
-          actor,
-          objectType: "account",
-          objectId: id,
-          objectName: row.email,
-          changed: ["password"],
-        });
+      }),
+    resetPassword: (id, passwordHash, actor) =>
+      inTransaction(orm, async (em) => {
+        if ((await em.nativeUpdate(AccountEntity, { id }, { passwordHash })) === 0) return false;
+        const { email } = await em.findOneOrFail(AccountEntity, { id });
+        recordEvent(em, { ...accountEvent({ id, email }, "account.change_password", actor), changed: ["password"] });
+        await endLoginSessions(em, id, undefined);
         return true;
-      });
-    },
+      }),
     async isEmpty() {
-      const text = "select 1 from account limit 1";
-      return (await runStatement(pool, { name: "account_any", text, values: [] })).rowCount === 0;
+      const any = { fields: ["id"], limit: 1 } as const;
+      return (await withEntities(orm, (em) => em.find(AccountEntity, {}, any))).length === 0;
     },
   };
 }

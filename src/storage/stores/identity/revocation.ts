@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Principal } from "../../../identity/principal.ts";
 import type { Revocation, RevocationKind } from "../../../identity/revocations/revocation.ts";
 import { REVOCATION_CHANNEL, type RevocationStore } from "../../../identity/revocations/revocations.ts";
+import type { StatementRunner } from "../../reads.ts";
 import { runStatement } from "../run-statement.ts";
 
 /** What to revoke. */
@@ -42,7 +43,7 @@ const MOMENTS = `'issuedBefore', to_char(issued_before at time zone 'utc', ${ISO
  * Adds a revocation and announces it, within the caller's transaction. Call it after the change that makes it necessary.
  * A broader revocation is never narrowed by a later one.
  */
-export async function revoke(client: pg.PoolClient | pg.Pool, request: RevocationRequest): Promise<void> {
+export async function revoke(client: StatementRunner, request: RevocationRequest): Promise<void> {
   await client.query({
     name: "revocation_add",
     text: `with added as (
@@ -78,7 +79,7 @@ export async function revoke(client: pg.PoolClient | pg.Pool, request: Revocatio
  * Honours the tokens of an account again that was disabled, within the caller's transaction: of personal access tokens all
  * that are in use, of access tokens those issued from now on.
  */
-export async function honourAgain(client: pg.PoolClient, accountId: string): Promise<void> {
+export async function honourAgain(client: StatementRunner, accountId: string): Promise<void> {
   await client.query({
     name: "revocation_honour_again",
     text: `with changed as (

@@ -1,29 +1,12 @@
 import { createHash } from "node:crypto";
-import type pg from "pg";
+import { sql } from "kysely";
 import type { UpstreamClient } from "../../../integrations/authorization.ts";
 import type { RegistrationPlace, UpstreamClients } from "../../../integrations/oauth/upstream-clients.ts";
 import { isJsonObject } from "../../../json.ts";
+import { UpstreamClientEntity } from "../../entities/upstream-client.ts";
+import { now, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
-import { runStatement } from "../run-statement.ts";
 import { toUpstreamClient } from "../connections/sealed-terms.ts";
-
-const FIND = {
-  name: "upstream_client_find",
-  text: "select sealed_client from upstream_client where id = $1 and (expires_at is null or expires_at > now())",
-};
-const KEEP = {
-  name: "upstream_client_keep",
-  // Registrations of an address that is no longer used are found by nobody, so they go when they have expired.
-  text: `with expired as (delete from upstream_client where id <> $1 and expires_at <= now())
-    insert into upstream_client (id, sealed_client, expires_at) values ($1, $2, $3)
-    on conflict (id) do update set sealed_client = excluded.sealed_client, expires_at = excluded.expires_at, created_at = now()
-      where upstream_client.expires_at <= now()`,
-};
-/** Compared byte by byte: another registration that was kept meanwhile stays. */
-const FORGET = {
-  name: "upstream_client_forget",
-  text: "delete from upstream_client where id = $1 and sealed_client = $2",
-};
 
 /** Where a registration is sealed to: it belongs to the installation, so the place names no account. */
 export function upstreamClientPlace(id: string): SealedPlace {
@@ -31,27 +14,41 @@ export function upstreamClientPlace(id: string): SealedPlace {
 }
 
 /** Registrations in PostgreSQL. */
-export function createUpstreamClientStore({ pool, sealer }: { pool: pg.Pool; sealer: Sealer }): UpstreamClients {
+export function createUpstreamClientStore({ orm, sealer }: { orm: Orm; sealer: Sealer }): UpstreamClients {
   async function find(id: string): Promise<{ readonly sealed: Buffer; readonly client: UpstreamClient } | undefined> {
-    const { rows } = await runStatement<{ sealed_client: Buffer }>(pool, { ...FIND, values: [id] });
-    const sealed = rows[0]?.sealed_client;
-    if (sealed === undefined) return undefined;
-    const client: unknown = JSON.parse(sealer.open(sealed, upstreamClientPlace(id)));
-    return { sealed, client: toUpstreamClient(isJsonObject(client) ? client : {}) };
+    const isInForce = { id, $or: [{ expiresAt: null }, { expiresAt: { $gt: now() } }] };
+    const row = await withEntities(orm, (em) => em.findOne(UpstreamClientEntity, isInForce));
+    if (row === null) return undefined;
+    const client: unknown = JSON.parse(sealer.open(row.sealedClient, upstreamClientPlace(id)));
+    return { sealed: row.sealedClient, client: toUpstreamClient(isJsonObject(client) ? client : {}) };
   }
 
   return {
     find: async (place) => (await find(idOf(place)))?.client,
     async keep(place, client, expiresAt) {
       const id = idOf(place);
-      const sealed = sealer.seal(JSON.stringify(client), upstreamClientPlace(id));
-      await runStatement(pool, { ...KEEP, values: [id, sealed, expiresAt ?? null] });
+      const clock = sql<Date>`now()`;
+      const sealed_client = sealer.seal(JSON.stringify(client), upstreamClientPlace(id));
+      const kept = { sealed_client, expires_at: expiresAt ?? null, created_at: clock };
+      await withEntities(orm, async (em) => {
+        // Registrations of an address that is no longer used are found by nobody, so they go when they have expired.
+        await em.nativeDelete(UpstreamClientEntity, { id: { $ne: id }, expiresAt: { $lte: now() } });
+        await tablesOf(em)
+          .insertInto("upstream_client")
+          .values({ id, ...kept })
+          .onConflict((conflict) =>
+            conflict.column("id").doUpdateSet(kept).where("upstream_client.expires_at", "<=", clock),
+          )
+          .execute();
+      });
       return (await find(id))?.client ?? client;
     },
     async forget(place, clientId) {
       const id = idOf(place);
       const kept = await find(id);
-      if (kept?.client.clientId === clientId) await runStatement(pool, { ...FORGET, values: [id, kept.sealed] });
+      if (kept?.client.clientId !== clientId) return;
+      // Compared byte by byte: another registration that was kept meanwhile stays.
+      await withEntities(orm, (em) => em.nativeDelete(UpstreamClientEntity, { id, sealedClient: kept.sealed }));
     },
   };
 }

@@ -1,6 +1,7 @@
-import type pg from "pg";
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { sql } from "kysely";
 import type { ToolDefinition } from "../../../integrations/tool.ts";
-import { runStatement } from "../run-statement.ts";
+import { tablesOf } from "../../orm.ts";
 
 /** A definition to keep. */
 export interface DefinitionToKeep {
@@ -9,26 +10,32 @@ export interface DefinitionToKeep {
   readonly plan?: string;
 }
 
-const KEEP = {
-  name: "tool_definition_keep",
-  // In one order everywhere: two that keep the same the other way round would wait for each other.
-  text: `insert into tool_definition (digest, definition, plan)
-    select distinct on (digest) digest, definition, plan from unnest($1::text[], $2::text[], $3::text[]) as kept (digest, definition, plan)
-    order by digest
-    on conflict (digest) do update set used_at = now(), plan = coalesce(tool_definition.plan, excluded.plan)`,
-};
-
 /** Keeps definitions by their digests, in the caller's transaction. What is there already stays as it is. */
-export async function keepDefinitions(client: pg.PoolClient, kept: readonly DefinitionToKeep[]): Promise<void> {
-  const withDigest = kept.filter(({ definition }) => definition.digest !== undefined);
-  if (withDigest.length === 0) return;
-  const values = [
-    withDigest.map(({ definition }) => definition.digest),
-    withDigest.map(({ definition }) => JSON.stringify(definition)),
-    withDigest.map(({ plan }) => plan ?? null),
-  ];
-  await runStatement(client, { ...KEEP, values });
+export async function keepDefinitions(em: EntityManager, kept: readonly DefinitionToKeep[]): Promise<void> {
+  const byDigest = new Map(
+    kept.flatMap(({ definition, plan = null }) =>
+      definition.digest === undefined
+        ? []
+        : [[definition.digest, { digest: definition.digest, definition: JSON.stringify(definition), plan }] as const],
+    ),
+  );
+  // In one order everywhere: two that keep the same the other way round would wait for each other.
+  const rows = [...byDigest.values()].sort((one, other) => (one.digest < other.digest ? -1 : 1));
+  for (let start = 0; start < rows.length; start += BATCH)
+    await tablesOf(em)
+      .insertInto("tool_definition")
+      .values(rows.slice(start, start + BATCH))
+      .onConflict((conflict) =>
+        conflict.column("digest").doUpdateSet({
+          used_at: sql`now()`,
+          plan: ({ fn, ref }) => fn.coalesce("tool_definition.plan", ref("excluded.plan")),
+        }),
+      )
+      .execute();
 }
+
+/** Rows of one statement, which has three parameters for each. */
+const BATCH = 1_000;
 
 /** The named place where a definition that we kept becomes one again. */
 export function parseDefinition(text: string): ToolDefinition {

@@ -1,26 +1,18 @@
 import { LRUCache } from "lru-cache";
-import type pg from "pg";
 import { atMost } from "../../../at-most.ts";
 import type { ToolNames } from "../../../connections/tools/tool-list-store.ts";
-import { runStatement } from "../run-statement.ts";
+import type { Database } from "../../database.ts";
+import { addToolNames, findToolNames } from "../../statements/tool-list.ts";
 
 /** Names kept in memory: some tens of bytes each. */
 const MAX_NAMES = 200_000;
 
-const FIND = { name: "tool_name_find", text: "select id, name from tool_name where name = any ($1)" };
-const ADD = {
-  name: "tool_name_add",
-  // In one order everywhere: two that add the same names the other way round would wait for each other.
-  text: "insert into tool_name (name) select distinct name from unnest($1::text[]) as name order by name on conflict (name) do nothing",
-};
-
 /** Interned tool names in PostgreSQL. A name's id never changes, so memory never goes stale. */
-export function createToolNames(pool: pg.Pool): ToolNames {
+export function createToolNames(pool: Database["pool"]): ToolNames {
   const known = new LRUCache<string, number>(atMost(MAX_NAMES));
 
   async function find(names: readonly string[]): Promise<void> {
-    const { rows } = await runStatement<{ id: number; name: string }>(pool, { ...FIND, values: [names] });
-    for (const { id, name } of rows) known.set(name, id);
+    for (const { id, name } of (await findToolNames(pool, { names })).rows) known.set(name, id);
   }
 
   return {
@@ -30,7 +22,7 @@ export function createToolNames(pool: pg.Pool): ToolNames {
         await find(missing);
         const fresh = missing.filter((name) => !known.has(name));
         if (fresh.length > 0) {
-          await runStatement(pool, { ...ADD, values: [fresh] });
+          await addToolNames(pool, { names: fresh });
           await find(fresh);
         }
       }

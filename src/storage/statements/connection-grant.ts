@@ -1,0 +1,54 @@
+import { type Kysely, sql } from "kysely";
+import type { Tables } from "../orm.ts";
+import { named } from "./named.ts";
+import { prepare } from "./prepare.ts";
+
+interface OfConnection {
+  readonly accountId: string;
+  readonly connectionId: number;
+}
+
+interface GrantVersion {
+  readonly accountId: string;
+  readonly id: string;
+  readonly version: number;
+}
+
+function inForce(tables: Kysely<Tables>, given: OfConnection) {
+  return tables
+    .selectFrom("connection_grant")
+    .select(named("id", "keyVersion", "sealedGrant", "version", "lostReason"))
+    .where("account_id", "=", given.accountId)
+    .where("connection_id", "=", given.connectionId)
+    .where("ended_at", "is", null);
+}
+
+function nextVersion(tables: Kysely<Tables>, given: GrantVersion) {
+  return tables
+    .updateTable("connection_grant")
+    .set(({ eb }) => ({ version: eb("version", "+", sql.lit(1)) }))
+    .where("account_id", "=", given.accountId)
+    .where("id", "=", given.id)
+    .where("version", "=", given.version);
+}
+
+/** The grant that a connection uses. */
+export const findConnectionGrant = prepare("connection_grant_find", inForce);
+
+/** The same, for the transaction that renews it. */
+export const lockConnectionGrant = prepare("connection_grant_lock", (tables, given: OfConnection) =>
+  inForce(tables, given).forUpdate(),
+);
+
+/** Replaces the tokens of this version of a grant. */
+export const renewConnectionGrant = prepare(
+  "connection_grant_renew",
+  (tables, given: GrantVersion & { sealedGrant: Buffer }) =>
+    nextVersion(tables, given).set({ sealed_grant: given.sealedGrant, renewed_at: sql`now()` }),
+);
+
+/** Remembers why this version of a grant cannot be renewed any more. */
+export const loseConnectionGrant = prepare(
+  "connection_grant_lose",
+  (tables, given: GrantVersion & { reason: string }) => nextVersion(tables, given).set({ lost_reason: given.reason }),
+);

@@ -1,0 +1,237 @@
+import { type Kysely, sql } from "kysely";
+import type { Connection, VerificationStatus } from "../../connections/connection.ts";
+import type { Tables } from "../orm.ts";
+import { announcing } from "./announcing.ts";
+import { auditColumns, auditOfChanged } from "./audited.ts";
+import { named } from "./named.ts";
+import { prepare } from "./prepare.ts";
+
+/** `updated_at` is the row's version for optimistic changes, so it never stands still and has no part below a millisecond. */
+export const NEXT_UPDATED_AT =
+  "greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')";
+
+const nextUpdatedAt = sql<Date>`${sql.raw(NEXT_UPDATED_AT)}`;
+
+/** What a connection consists of, without its sealed secrets and its account, which every question names. */
+const SHOWN = named(
+  "id",
+  "serverType",
+  "name",
+  "description",
+  "agentEnabled",
+  "accessType",
+  "configuration",
+  "hasCredential",
+  "verificationStatus",
+  "statusReason",
+  "keyVersion",
+  "disabledToolIds",
+  "knownToolIds",
+  "acceptToolChanges",
+  "toolPins",
+  "changedTools",
+  "authMethod",
+  "needsAuthorization",
+  "keepContentsDays",
+  "oauthClientId",
+  "createdAt",
+  "updatedAt",
+);
+
+interface ConnectionKey {
+  readonly accountId: string;
+  readonly id: number;
+}
+
+type VersionedKey = ConnectionKey & { readonly keyVersion: number };
+
+export const findConnection = prepare("connection_find", (tables, given: ConnectionKey) =>
+  tables.selectFrom("connection").select(SHOWN).where("account_id", "=", given.accountId).where("id", "=", given.id),
+);
+
+export const listConnections = prepare("connection_list", (tables, given: { accountId: string }) =>
+  tables.selectFrom("connection").select(SHOWN).where("account_id", "=", given.accountId).orderBy("id"),
+);
+
+export const pageOfConnections = prepare(
+  "connection_page",
+  (tables, given: { accountId: string; limit: number; offset: number }) =>
+    tables
+      .selectFrom("connection")
+      .select(SHOWN)
+      .where("account_id", "=", given.accountId)
+      .orderBy("id")
+      .limit(given.limit)
+      .offset(given.offset),
+);
+
+export const countConnections = prepare("connection_count", (tables, given: { accountId: string }) =>
+  tables
+    .selectFrom("connection")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("account_id", "=", given.accountId),
+);
+
+export const findSealedSecrets = prepare("connection_secrets", (tables, given: VersionedKey) =>
+  tables
+    .selectFrom("connection")
+    .select(named("sealedSecrets"))
+    .where("account_id", "=", given.accountId)
+    .where("id", "=", given.id)
+    .where("key_version", "=", given.keyVersion),
+);
+
+/** What an update writes, and the version of the row that it was decided on. */
+type ConnectionUpdate = Connection & {
+  readonly version: Date;
+  readonly replacesSecrets: boolean;
+  readonly sealedSecrets: Buffer | null;
+  readonly forgetsPins: boolean;
+  /** The actor, as `actorParameter` writes it. */
+  readonly actor: string;
+  readonly fields: readonly string[];
+};
+
+/** One round trip: changes the row if it is still the one the change was decided on, records that and announces it. */
+export const updateConnection = prepare("connection_update", (tables, given: ConnectionUpdate) =>
+  tables
+    .with("changed", (changed) =>
+      changed
+        .updateTable("connection")
+        .set({
+          name: given.name,
+          description: given.description,
+          agent_enabled: given.agentEnabled,
+          access_type: given.accessType,
+          configuration: given.configuration,
+          has_credential: given.hasCredential,
+          verification_status: given.verificationStatus,
+          status_reason: given.statusReason ?? null,
+          key_version: given.keyVersion,
+          disabled_tool_ids: sql`${given.disabledToolIds}`,
+          known_tool_ids: sql`${given.knownToolIds}`,
+          sealed_secrets: sql`case when ${given.replacesSecrets} then ${given.sealedSecrets} else sealed_secrets end`,
+          accept_tool_changes: given.acceptToolChanges,
+          tool_pins: sql`case when ${given.forgetsPins} then null else tool_pins end`,
+          changed_tools: sql`case when ${given.forgetsPins} then 0 else changed_tools end`,
+          auth_method: given.authMethod,
+          needs_authorization: given.needsAuthorization,
+          wanted_scope: sql`case when ${given.needsAuthorization} then wanted_scope end`,
+          keep_contents_days: given.keepContentsDays,
+          // What was kept for longer than it may be now stays out of reach, even when it may be kept for longer again.
+          keep_contents_since: sql`case when ${given.keepContentsDays}::integer = 0 then null
+            when keep_contents_days = 0 then date_trunc('milliseconds', clock_timestamp())
+            else greatest(keep_contents_since, now() - make_interval(days => ${given.keepContentsDays}::integer)) end`,
+          updated_at: nextUpdatedAt,
+        })
+        .where("account_id", "=", given.accountId)
+        .where("id", "=", given.id)
+        .where("updated_at", "=", given.version)
+        .returning(["account_id", ...SHOWN, announcing("updated")]),
+    )
+    .with("audited", (audited) =>
+      audited
+        .insertInto("audit_event")
+        .columns(auditColumns)
+        .expression(
+          auditOfChanged({ action: "connection.update", objectType: "connection" }, given.fields, given.actor),
+        ),
+    )
+    .selectFrom("changed")
+    .selectAll(),
+);
+
+/** Records what came of a verification of this key, if it differs from what was known. */
+export const recordVerification = prepare(
+  "connection_verified",
+  (tables, given: VersionedKey & { status: VerificationStatus; reason: string | undefined }) =>
+    tables
+      .updateTable("connection")
+      .set({ verification_status: given.status, status_reason: sql`${given.reason}`, updated_at: nextUpdatedAt })
+      .where("account_id", "=", given.accountId)
+      .where("id", "=", given.id)
+      .where("key_version", "=", given.keyVersion)
+      .where("needs_authorization", "=", sql.lit(false))
+      .where(
+        sql<boolean>`(verification_status, status_reason) is distinct from (${given.status}::text, ${given.reason}::text)`,
+      )
+      .returning(announcing("updated")),
+);
+
+/** Has the owner log in; with `wantedScope` for more than the authorization reaches, which goes on working. */
+export const requireAuthorization = prepare(
+  "connection_require_authorization",
+  (tables, given: VersionedKey & { reason: string; wantedScope: string | undefined }) =>
+    tables
+      .updateTable("connection")
+      .set({
+        verification_status: sql`case
+          when ${given.wantedScope}::text is not null then verification_status
+          when auth_method = 'configured' and verification_status = 'pending' then 'pending'
+          else 'failed' end`,
+        auth_method: "oauth2",
+        needs_authorization: true,
+        wanted_scope: sql`coalesce(${given.wantedScope}::text, wanted_scope)`,
+        status_reason: given.reason,
+        updated_at: nextUpdatedAt,
+      })
+      .where("account_id", "=", given.accountId)
+      .where("id", "=", given.id)
+      .where("key_version", "=", given.keyVersion)
+      .where(
+        sql<boolean>`not (needs_authorization and status_reason is not distinct from ${given.reason}::text
+          and case when ${given.wantedScope}::text is null then verification_status <> 'verified'
+            else wanted_scope is not distinct from ${given.wantedScope}::text end)`,
+      )
+      .returning(announcing("updated")),
+);
+
+/** Remembers tools of a connection under `individual`, of which those that are new to it start disabled. */
+export const adoptTools = prepare(
+  "connection_adopt_tools",
+  (tables, given: ConnectionKey & { toolIds: readonly number[] }) =>
+    tables
+      .updateTable("connection")
+      .set({
+        disabled_tool_ids: sql`case when known_tool_ids is null then disabled_tool_ids
+        else array(select distinct unnest(disabled_tool_ids || ${given.toolIds}::integer[]) order by 1) end`,
+        known_tool_ids: sql`array(
+        select distinct unnest(coalesce(known_tool_ids, '{}') || ${given.toolIds}::integer[]) order by 1)`,
+        updated_at: nextUpdatedAt,
+      })
+      .where("account_id", "=", given.accountId)
+      .where("id", "=", given.id)
+      .where("access_type", "=", sql.lit("individual"))
+      .where(sql<boolean>`not coalesce(known_tool_ids, '{}') @> ${given.toolIds}::integer[]`)
+      .returning(announcing("updated")),
+);
+
+/** What holding a set of accepted definitions writes, and what it was decided on. */
+interface PinsHeld extends VersionedKey {
+  readonly digest: string;
+  readonly changedTools: number;
+  readonly before: string | undefined;
+}
+
+/** Has a connection hold a set of definitions, unless somebody else came in between. Replicas are told, watchers are not. */
+export const holdPins = prepare("connection_hold_pins", (tables, given: PinsHeld) =>
+  holding(tables, given).returning([...SHOWN, announcing("pins")]),
+);
+
+/** The same where what watchers see changes. */
+export const holdChangedPins = prepare("connection_hold_changed_pins", (tables, given: PinsHeld) =>
+  holding(tables, given)
+    .set({ updated_at: nextUpdatedAt })
+    .returning([...SHOWN, announcing("updated")]),
+);
+
+function holding(tables: Kysely<Tables>, given: PinsHeld) {
+  return tables
+    .updateTable("connection")
+    .set({ tool_pins: given.digest, changed_tools: given.changedTools })
+    .where("account_id", "=", given.accountId)
+    .where("id", "=", given.id)
+    .where(sql<boolean>`tool_pins is not distinct from ${given.before}::text`)
+    .where("key_version", "=", given.keyVersion)
+    .where("accept_tool_changes", "=", sql.lit("manual"));
+}

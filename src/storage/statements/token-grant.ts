@@ -1,0 +1,44 @@
+import { sql } from "kysely";
+import { momentAfterRevocations } from "./moment.ts";
+import { named } from "./named.ts";
+import { prepare } from "./prepare.ts";
+
+/** A grant in use, with what its next token is made from. */
+export const findTokenGrant = prepare("grant_for_token", (tables, given: { id: string }) =>
+  tables
+    .selectFrom("oauth_grant")
+    .innerJoin("account", "account.id", "oauth_grant.account_id")
+    .select([
+      ...named(
+        "accountId",
+        "clientId",
+        "clientName",
+        "redirectUri",
+        "scopes",
+        "resource",
+        "connectionIds",
+        "lastUsedAt",
+      ),
+      "oauth_grant.id",
+      "oauth_grant.created_at as createdAt",
+      "account.is_admin as isAdmin",
+      momentAfterRevocations(
+        sql.ref("oauth_grant.account_id"),
+        sql`('grant', ${sql.ref("oauth_grant.id")})`,
+        sql`('client', ${sql.ref("oauth_grant.client_id")})`,
+      ).as("moment"),
+    ])
+    .where("oauth_grant.id", "=", given.id)
+    .where("revoked_at", "is", null)
+    .where("disabled_at", "is", null),
+);
+
+/** The connections that the tokens of a grant in use see. */
+export const findGrantReach = prepare("grant_reach", (tables, given: { accountId: string; id: string }) =>
+  tables
+    .selectFrom("oauth_grant")
+    .select(named("connectionIds"))
+    .where("account_id", "=", given.accountId)
+    .where("id", "=", given.id)
+    .where("revoked_at", "is", null),
+);

@@ -1,0 +1,87 @@
+import { sql } from "kysely";
+import { announcing } from "./announcing.ts";
+import { named } from "./named.ts";
+import { prepare } from "./prepare.ts";
+
+/** What an upstream last answered when asked for its tools. */
+export const findToolList = prepare("tool_list_find", (tables, given: { accountId: string; connectionId: number }) =>
+  tables
+    .selectFrom("tool_list")
+    .select(named("keyVersion", "tools", "digest", "fetchedAt"))
+    .where("account_id", "=", given.accountId)
+    .where("connection_id", "=", given.connectionId),
+);
+
+interface ToolListToSave {
+  readonly accountId: string;
+  readonly connectionId: number;
+  readonly keyVersion: number;
+  /** As JSON. */
+  readonly tools: string;
+  readonly digest: string;
+  readonly fetchedAt: Date;
+}
+
+/** A list counts only for the key it was fetched with; replicas are told only when it differs from the one before. */
+export const saveToolList = prepare("tool_list_save", (tables, given: ToolListToSave) =>
+  tables
+    .with("before", (before) =>
+      before
+        .selectFrom("tool_list")
+        .select("digest")
+        .where("account_id", "=", given.accountId)
+        .where("connection_id", "=", given.connectionId),
+    )
+    .with("saved", (saved) =>
+      saved
+        .insertInto("tool_list")
+        .columns(["account_id", "connection_id", "key_version", "tools", "digest", "fetched_at"])
+        .expression((connections) =>
+          connections
+            .selectFrom("connection")
+            .select([
+              "account_id",
+              "id",
+              "key_version",
+              sql<never>`${given.tools}::jsonb`.as("tools"),
+              sql<string>`${given.digest}::text`.as("digest"),
+              sql<Date>`${given.fetchedAt}::timestamptz`.as("fetched_at"),
+            ])
+            .where("account_id", "=", given.accountId)
+            .where("id", "=", given.connectionId)
+            .where("key_version", "=", given.keyVersion)
+            .forShare(),
+        )
+        .onConflict((conflict) =>
+          conflict.columns(["account_id", "connection_id"]).doUpdateSet(({ ref }) => ({
+            key_version: ref("excluded.key_version"),
+            digest: ref("excluded.digest"),
+            fetched_at: ref("excluded.fetched_at"),
+            tools: sql`case when tool_list.digest = excluded.digest then tool_list.tools else excluded.tools end`,
+          })),
+        )
+        .returning(["account_id", "connection_id as id"]),
+    )
+    .selectFrom("saved")
+    .select(announcing("tools"))
+    .where(
+      ({ selectFrom }) => sql<boolean>`${given.digest}::text is distinct from ${selectFrom("before").select("digest")}`,
+    ),
+);
+
+/** The ids of those names that are interned. */
+export const findToolNames = prepare("tool_name_find", (tables, given: { names: readonly string[] }) =>
+  tables
+    .selectFrom("tool_name")
+    .select(["id", "name"])
+    .where("name", "=", sql<string>`any (${given.names}::text[])`),
+);
+
+/** Interns names. In one order everywhere: two that add the same names the other way round would wait for each other. */
+export const addToolNames = prepare("tool_name_add", (tables, given: { names: readonly string[] }) =>
+  tables
+    .insertInto("tool_name")
+    .columns(["name"])
+    .expression(sql<{ name: string }>`select distinct name from unnest(${given.names}::text[]) as name order by name`)
+    .onConflict((conflict) => conflict.column("name").doNothing()),
+);
