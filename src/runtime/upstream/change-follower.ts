@@ -12,10 +12,9 @@ import type { NotificationFilter } from "./upstream-features.ts";
 import type { NamedItem, Source, UpstreamView } from "./upstream-view.ts";
 import type { UpstreamViews } from "./upstream-views.ts";
 
-/** How long a look waits for offers, in milliseconds. */
+/** How long a check waits for listings, in milliseconds. */
 const WAIT_MS = 10_000;
 
-/** What a follower needs. */
 export interface ChangeFollowerDeps {
   readonly views: UpstreamViews;
   readonly connections: ConnectionView;
@@ -23,26 +22,26 @@ export interface ChangeFollowerDeps {
   readonly log: WarnLog;
 }
 
-/** Whoever follows the offers in view for one open stream. */
+/** Detects changes of the visible listings for one open stream. */
 export interface ChangeFollower {
-  /** Looks whether anything has changed, and says so. Never throws. */
+  /** Compares the listings with the last check and sends notifications. Never throws. */
   check(): void;
   stop(): void;
 }
 
-/** A stream of ours to one upstream, for the resources that one follower subscribed to. */
+/** A stream to one upstream for the subscribed resources. */
 interface Watch {
   readonly connection: Connection;
-  /** The URIs that the client knows, by the upstream's. */
+  /** The URIs that the client knows, by the URI at the upstream. */
   readonly clientUris: ReadonlyMap<string, readonly string[]>;
   readonly stop: () => void;
 }
 
-/** A follower of what the principal sees; `interest` is read anew at every look. */
+/** Reads `filter` again at each check. */
 export function createChangeFollower(
   deps: ChangeFollowerDeps,
   principal: Principal,
-  interest: NotificationFilter,
+  filter: NotificationFilter,
   onNotification: (notification: Notification) => void,
 ): ChangeFollower {
   let seen: UpstreamView | undefined;
@@ -69,12 +68,12 @@ export function createChangeFollower(
   function notifyLists(before: UpstreamView, now: UpstreamView): void {
     const isSame = (list: "resources" | "resourceTemplates" | "prompts"): boolean =>
       digestOf(before[list]) === digestOf(now[list]);
-    if (interest.resourcesListChanged && !(isSame("resources") && isSame("resourceTemplates")))
+    if (filter.resourcesListChanged && !(isSame("resources") && isSame("resourceTemplates")))
       notify("notifications/resources/list_changed");
-    if (interest.promptsListChanged && !isSame("prompts")) notify("notifications/prompts/list_changed");
+    if (filter.promptsListChanged && !isSame("prompts")) notify("notifications/prompts/list_changed");
   }
 
-  /** Listens to those upstreams in view that tell of their lists; whoever keeps those hears of it, and has this one look. */
+  /** Opens streams to upstreams that report list changes. The listings receive these reports and trigger the next check. */
   async function updateListeners(view: UpstreamView): Promise<void> {
     const announcing = view.sources.filter(({ listing }) => listing?.capabilities.listChanged === true);
     const keys = new Map(announcing.map(({ connection }) => [connection.id, connection.keyVersion]));
@@ -93,9 +92,9 @@ export function createChangeFollower(
     }
   }
 
-  /** Keeps the streams that still fit, ends the others and opens those that are missing. */
+  /** Keeps streams with unchanged subscriptions, closes the others and opens missing ones. */
   async function updateWatches(view: UpstreamView): Promise<void> {
-    const wanted = subscribed(view, interest.resourceUris);
+    const wanted = subscribed(view, filter.resourceUris);
     for (const [id, watch] of watches) {
       const source = view.sources.find(({ connection }) => connection.id === id);
       const isSame = source?.connection.keyVersion === watch.connection.keyVersion;
@@ -117,7 +116,7 @@ export function createChangeFollower(
     }
   }
 
-  /** A change may be told of a part of what was subscribed to, by a URI of its own. */
+  /** An upstream may report a change of a subresource under its own URI. */
   function notifyUpdated(source: Source, known: Watch["clientUris"], uri: string): void {
     const named = known.get(uri) ?? (seen === undefined ? [] : [clientUri(seen, source, uri)]);
     for (const subscribedUri of named) notify("notifications/resources/updated", { uri: subscribedUri });
@@ -125,7 +124,7 @@ export function createChangeFollower(
 
   function check(): void {
     if (isStopped) return;
-    // What changes while it looks is seen by one more look.
+    // A change during the check triggers one more check.
     mustRepeat = isChecking;
     if (isChecking) return;
     isChecking = true;
@@ -150,7 +149,7 @@ export function createChangeFollower(
   };
 }
 
-/** The subscribed resources by their source, each with the URIs that the client knows it by. */
+/** Returns the URIs that the client knows, by source and by the URI at the upstream. */
 function subscribed(view: UpstreamView, uris: ReadonlySet<string>): Map<Source, Map<string, string[]>> {
   const wanted = new Map<Source, Map<string, string[]>>();
   for (const uri of uris) {
@@ -167,7 +166,7 @@ function tryResolve(view: UpstreamView, uri: string): ReturnType<typeof resolveR
   try {
     return resolveResource(view, uri);
   } catch {
-    // It cannot be told whose it is now; it may be later.
+    // No single connection owns the URI now; a later check may find one.
     return undefined;
   }
 }

@@ -3,26 +3,24 @@ import type { UpstreamFeatures } from "./upstream-features.ts";
 import { createChangeFollower, type ChangeFollowerDeps } from "./change-follower.ts";
 import type { UpstreamListings } from "./upstream-listings.ts";
 
-/** How often the offers in view, and what a follower wants to hear, are looked at: in memory alone, mostly, in milliseconds. */
+/** How often listings and subscriptions are checked, in milliseconds. Most checks need no request. */
 const CHECK_EVERY_MS = 5_000;
-/** Changes come in groups: how long to wait for the rest of one, in milliseconds. */
+/** How long to collect further changes before a check, in milliseconds. */
 const DEBOUNCE_MS = 50;
 
-/** What following needs. */
 export interface ChangeFollowersDeps extends ChangeFollowerDeps {
   readonly listings: UpstreamListings;
   readonly feed: ChangeFeed;
   readonly checkEveryMs?: number;
 }
 
-/** Everybody who follows upstreams. */
 export interface ChangeFollowers {
   readonly follow: UpstreamFeatures["follow"];
-  /** Has the followers of an account look soon. */
+  /** Schedules a check of the account's streams. */
   checkSoon(accountId: string): void;
 }
 
-/** Followers by account: they look when something changes there, and now and then because upstreams rarely say so. */
+/** Checks after each change in the account, and regularly because upstreams rarely report changes. */
 export function createChangeFollowers(deps: ChangeFollowersDeps): ChangeFollowers {
   const followers = new Map<string, Set<() => void>>();
   const checkSoon = (accountId: string): void => {
@@ -46,8 +44,8 @@ export function createChangeFollowers(deps: ChangeFollowersDeps): ChangeFollower
   return {
     checkSoon,
 
-    follow(principal, interest, onNotification) {
-      const follower = createChangeFollower(deps, principal, interest, onNotification);
+    follow(principal, filter, onNotification) {
+      const follower = createChangeFollower(deps, principal, filter, onNotification);
       let pending: NodeJS.Timeout | undefined;
       const scheduleCheck = (): void => {
         pending ??= setTimeout(() => {

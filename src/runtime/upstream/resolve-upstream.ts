@@ -4,22 +4,20 @@ import { looksQualified, printable, splitQualifiedName } from "../tools/tool-nam
 import { matchesTemplate, qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
 import { qualifyPromptName, type Source, type UpstreamView } from "./upstream-view.ts";
 
-/** How many other names an answer offers. */
+/** Number of alternatives that an error lists. */
 const MAX_CANDIDATES = 20;
 
-/** What a name or URI means: whom to ask, and by what name. */
 export interface ResolvedName {
   readonly source: Source;
-  /** As the upstream calls it. */
+  /** The name or URI at the upstream. */
   readonly key: string;
 }
 
-/** A kind of thing that clients name. */
 interface FeatureKind {
-  /** What a sentence calls it, and the request's field. */
+  /** Used in error messages; `field` is the field of the request. */
   readonly noun: string;
   readonly field: string;
-  /** Whether an upstream that offers such things at all may know more of them than it lists. */
+  /** Whether the upstream has this feature and may therefore have unlisted items. */
   readonly isSupported: (listing: FeatureListing) => boolean;
   readonly itemsOf: (listing: FeatureListing) => readonly ListedFeature[];
   readonly qualify: (key: string, connectionId: number) => string;
@@ -40,7 +38,7 @@ const RESOURCE: FeatureKind = {
   qualify: qualifyUri,
 };
 
-/** Whom a prompt's name means. Throws `invalid` when several could be meant, `not_found`, or `unavailable` with why it cannot be asked. */
+/** Finds the connection of a prompt. Throws `invalid` for an ambiguous name, `not_found`, or `unavailable` with the reason. */
 export function resolvePrompt(view: UpstreamView, name: string): ResolvedName {
   const candidates = view.byPrompt.get(name) ?? [];
   if (candidates.length > 0 && !looksQualified(name)) return one(PROMPT, name, candidates);
@@ -50,7 +48,7 @@ export function resolvePrompt(view: UpstreamView, name: string): ResolvedName {
   return unlisted(view, PROMPT, name, candidates);
 }
 
-/** Whom a resource's URI means. Throws as `resolvePrompt` does. */
+/** Finds the connection of a resource. Throws like `resolvePrompt`. */
 export function resolveResource(view: UpstreamView, uri: string): ResolvedName {
   const parts = splitQualifiedUri(uri);
   const meant = parts && qualified(view, parts.connectionId, parts.uri);
@@ -64,20 +62,20 @@ export function resolveResource(view: UpstreamView, uri: string): ResolvedName {
   return unlisted(view, RESOURCE, uri, []);
 }
 
-/** Whom the URI or template of a completion's reference means. Throws as `resolvePrompt` does. */
+/** Finds the connection for the URI or template of a completion reference. Throws like `resolvePrompt`. */
 export function resolveTemplate(view: UpstreamView, template: string): ResolvedName {
   const candidates = view.byTemplate.get(template) ?? [];
   if (candidates.length > 0 && splitQualifiedUri(template) === undefined) return one(RESOURCE, template, candidates);
   return resolveResource(view, template);
 }
 
-/** The URI that clients know a resource of a source by: its own while that means no other. */
+/** Returns the URI that clients use for a resource: its own URI if it is unambiguous. */
 export function clientUri(view: UpstreamView, source: Source, uri: string): string {
   try {
     const resolved = resolveResource(view, uri);
     if (resolved.source.connection.id === source.connection.id && resolved.key === uri) return uri;
   } catch {
-    // It means several, or none for sure.
+    // Ambiguous or unknown.
   }
   return qualifyUri(uri, source.connection.id);
 }
@@ -98,7 +96,7 @@ function ambiguous(kind: FeatureKind, key: string, candidates: readonly Source[]
   );
 }
 
-/** What a qualified form means; whether the upstream knows the rest of it is for the upstream to say. */
+/** Resolves a qualified name. The item may be unlisted; the upstream decides whether it exists. */
 function qualified(view: UpstreamView, connectionId: number, key: string): ResolvedName | undefined {
   const source = view.sources.find(({ connection }) => connection.id === connectionId);
   if (source !== undefined) return { source, key };
@@ -107,9 +105,9 @@ function qualified(view: UpstreamView, connectionId: number, key: string): Resol
   return undefined;
 }
 
-/** What nobody lists: where only one connection could know it, that one is asked. */
+/** Resolves an unlisted name to the only connection that could have it. */
 function unlisted(view: UpstreamView, kind: FeatureKind, key: string, candidates: readonly Source[]): ResolvedName {
-  // Offered by one whose name for it has the form of a qualified one, so that it goes by the qualified form alone.
+  // A listed name with the form of a qualified name requires its own qualified form.
   if (candidates.length > 0) throw ambiguous(kind, key, candidates);
   const isListed = (listing: FeatureListing | undefined): boolean =>
     listing !== undefined && kind.itemsOf(listing).some((item) => item.key === key);

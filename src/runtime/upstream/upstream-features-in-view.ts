@@ -14,27 +14,26 @@ import { indexAfterCursor, pageFrom } from "../tools/pages.ts";
 import type { NamedItem, Source, UpstreamView } from "./upstream-view.ts";
 import { createUpstreamViews } from "./upstream-views.ts";
 
-/** How long a listing waits for the very first offer of a connection, in milliseconds: without it it is incomplete. */
+/** How long a list waits for the first listing of a connection, in milliseconds. After that it is returned without it. */
 const LIST_WAIT_MS = 10_000;
-/** How long everything else waits for offers of connections it may not even mean, in milliseconds. */
+/** How long other requests wait for listings, in milliseconds. The request may be for another connection. */
 const REQUEST_WAIT_MS = 2_000;
 
-/** What relaying needs. */
 export interface UpstreamFeaturesDeps {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
-  /** Shared with the calls of tools. */
+  /** Shared with tool calls. */
   readonly slots: CallSlots;
   readonly feed: ChangeFeed;
   readonly listingFeed: ListingFeed;
   readonly log: WarnLog;
-  /** For one question, in milliseconds. */
+  /** Deadline of one upstream request, in milliseconds. */
   readonly timeoutMs?: number;
-  /** How old an offer may grow, and how often a follower looks at it, in milliseconds. */
+  /** Maximum age of a listing and interval of the checks, in milliseconds. */
   readonly freshMs?: number;
 }
 
-/** The features of all upstreams in view, as if one server had them all. */
+/** Combines the features of all visible upstreams as if they were one server. */
 export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeatures {
   const listings = createUpstreamListings(deps);
   const views = createUpstreamViews({ ...deps, listings });
@@ -92,7 +91,7 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
     async complete(principal, params, options) {
       const view = await views.of(principal, REQUEST_WAIT_MS);
       const { resolved, ref } = readReference(view, params.ref);
-      // Where several connections are one server to the client, one of them may have no completions.
+      // The combined server declares completions even if only some upstreams support them.
       if (resolved.source.listing?.capabilities.completions === false) return { completion: { values: [] } };
       const { _meta: _callers, ...asked } = params;
       const question = { method: "completion/complete", params: { ...asked, ref } } as const;
@@ -105,7 +104,8 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
       if (source.listing?.capabilities.subscribe !== true) {
         throw invalid("uri", `The connection "${source.connection.name}" does not tell of changes of its resources.`);
       }
-      // The face remembers the subscription next; an open stream here shall not wait for the regular look.
+      // The protocol handler stores the subscription after this check; open streams pick it up without waiting for the
+      // interval.
       followers.checkSoon(principal.accountId);
     },
 
@@ -119,7 +119,7 @@ function page(key: string, items: readonly NamedItem[], cursor: string | undefin
   return { [key]: listed.map(({ item }) => item), ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
-/** Whom a completion is asked of, and the reference as that upstream knows it. */
+/** Finds the connection of a completion and replaces the reference by the one at the upstream. */
 function readReference(view: UpstreamView, ref: JsonValue | undefined): { resolved: ResolvedName; ref: JsonObject } {
   if (isJsonObject(ref) && ref.type === "ref/prompt" && typeof ref.name === "string") {
     const resolved = resolvePrompt(view, ref.name);
@@ -132,14 +132,13 @@ function readReference(view: UpstreamView, ref: JsonValue | undefined): { resolv
   throw invalid("ref", "ref must be a ref/prompt with a name or a ref/resource with a uri.");
 }
 
-/** An item whose `uri` is what the client knows it by. */
 function withClientUri(item: JsonValue, name: (uri: string) => string): JsonValue {
   if (!isJsonObject(item) || typeof item.uri !== "string") return item;
   const uri = name(item.uri);
   return uri === item.uri ? item : { ...item, uri };
 }
 
-/** A prompt's message whose embedded and linked resources the client can ask for. */
+/** Replaces URIs of embedded and linked resources by those that the client can request. */
 function withClientUris(message: JsonValue, view: UpstreamView, source: Source): JsonValue {
   if (!isJsonObject(message) || !isJsonObject(message.content)) return message;
   const { content } = message;

@@ -2,13 +2,12 @@ import type { Principal } from "../../identity/principal.ts";
 import type { Notification, Relay } from "../../integrations/relay.ts";
 import type { JsonObject } from "../../json.ts";
 
-/** Options of one request to an upstream. */
 export interface RelayOptions extends Relay {
-  /** Aborted when the caller went away or cancelled: the upstream's request in flight is cancelled. */
+  /** Aborted when the caller disconnects or cancels; this also cancels the upstream request. */
   readonly signal: AbortSignal;
 }
 
-/** What the upstreams in view offer together, as MCP's ServerCapabilities say it. An absent key means that none offers it. */
+/** The combined features of the visible upstreams, as MCP ServerCapabilities. A missing key means that no upstream has the feature. */
 export interface UpstreamCapabilities {
   readonly resources?: { readonly subscribe?: boolean; readonly listChanged?: boolean };
   readonly prompts?: { readonly listChanged?: boolean };
@@ -16,41 +15,37 @@ export interface UpstreamCapabilities {
   readonly logging?: Record<string, never>;
 }
 
-/** What a client wants to hear of outside any request. */
+/** The notifications that a client wants outside of requests. */
 export interface NotificationFilter {
   readonly resourcesListChanged: boolean;
   readonly promptsListChanged: boolean;
-  /** The resources it subscribed to, by the URIs that it knows. */
+  /** The subscribed resources, by the URIs that the client knows. */
   readonly resourceUris: ReadonlySet<string>;
 }
 
 /**
- * What connections of type mcp offer beyond tools; names and URIs are unambiguous across the connections in view.
+ * The features of `mcp` connections beyond tools. The agent-enabled connections that the principal reaches are visible.
  *
- * A prompt goes by its own name while exactly one connection in view offers it, else by `name__<id>`; a resource and a template
- * by its own URI while exactly one lists it, else by `patchbay://<id>/<uri>`. The qualified forms always work. A URI that nobody
- * lists means the one whose template fits it, or the one that offers resources at all. Results name resources in the same way;
- * results of tools come as the upstream sent them. Unlike tools', these names are not remembered by a session: they only read.
+ * A prompt keeps its name while only one visible connection has it; otherwise it is called `name__<id>`. Resources and templates
+ * keep their URI in the same way; otherwise it is `patchbay://<id>/<uri>`. The qualified forms always resolve. An unlisted URI
+ * resolves to the connection with a matching template, or to the only connection with resources. Results contain the same URIs,
+ * except results of tools. Sessions do not store these names, unlike those of tools, because they only read.
  *
- * A connection that is pending or failed offers nothing, and a request that means it says why. Only calls of tools are in the
- * history. Resources and prompts are for every token that may read, whatever the connection's access.
+ * A pending or failed connection lists nothing, and a request for it fails with the reason. Requests are not in the call history.
+ * Every token with a reading scope may read resources and prompts.
  *
- * «In view» is what `ToolViews` calls reachable: the agent-enabled connections of the account, for a principal with a
- * `connectionId` that one alone (`/mcp/{server_id}` acts with a principal that is narrowed so).
- *
- * Results are MCP's, as 2025-11-25 and 2026-07-28 share them: no `resultType`, `ttlMs`, `cacheScope` (the face adds those).
- * Every method throws `DomainError`: `invalid` for a cursor that is not ours or a wrong argument, `not_found` for a name or
- * URI that nobody in view offers, `unavailable` when the upstream cannot be asked; `RpcError` with what the upstream answered;
- * the signal's reason when aborted.
+ * Results contain the fields that 2025-11-25 and 2026-07-28 share; the protocol handler adds `resultType`, `ttlMs` and
+ * `cacheScope`. Every method throws DomainError: `invalid` for a wrong argument or cursor, `not_found` for an unknown name or URI,
+ * `unavailable` when the upstream cannot be reached; RpcError with the upstream's error; or the reason of the signal.
  */
 export interface UpstreamFeatures {
-  /** Answers from what is known of the upstreams, and waits only briefly for one that was never asked. */
+  /** Returns what is known, and waits briefly for upstreams that are not listed yet. */
   capabilities(principal: Principal): UpstreamCapabilities | Promise<UpstreamCapabilities>;
-  /** `{resources, nextCursor?}`: from cache, in a stable order. */
+  /** `{resources, nextCursor?}`, cached, in a stable order. */
   listResources(principal: Principal, cursor: string | undefined, options: RelayOptions): Promise<JsonObject>;
   /** `{resourceTemplates, nextCursor?}`. */
   listResourceTemplates(principal: Principal, cursor: string | undefined, options: RelayOptions): Promise<JsonObject>;
-  /** `{contents}`; their URIs are those that the client knows. */
+  /** `{contents}` with the URIs that the client knows. */
   readResource(principal: Principal, uri: string, options: RelayOptions): Promise<JsonObject>;
   /** `{prompts, nextCursor?}`. */
   listPrompts(principal: Principal, cursor: string | undefined, options: RelayOptions): Promise<JsonObject>;
@@ -61,17 +56,20 @@ export interface UpstreamFeatures {
     args: JsonObject | undefined,
     options: RelayOptions,
   ): Promise<JsonObject>;
-  /** `{completion}`; `params` are the request's: `ref`, `argument`, `context?`. */
+  /** `{completion}`; `params` are those of the request: `ref`, `argument`, `context?`. */
   complete(principal: Principal, params: JsonObject, options: RelayOptions): Promise<JsonObject>;
-  /** Whether somebody in view knows the URI and lets it be subscribed to; throws `not_found` otherwise. The face remembers the subscription. */
+  /**
+   * Throws `not_found` unless a visible upstream has the resource and supports subscriptions. The protocol handler
+   * stores the subscription.
+   */
   checkSubscription(principal: Principal, uri: string, options: RelayOptions): Promise<void>;
   /**
-   * Follows the upstreams in view for one open stream, and answers how to stop. `hear` gets `notifications/resources/updated`,
-   * `…/resources/list_changed` and `…/prompts/list_changed` that the interest covers; it never throws.
+   * Sends the notifications `resources/updated`, `resources/list_changed` and `prompts/list_changed` that the filter
+   * selects. Returns a function that stops it. `onNotification` must not throw.
    */
   follow(
     principal: Principal,
-    interest: NotificationFilter,
+    filter: NotificationFilter,
     onNotification: (notification: Notification) => void,
   ): () => void;
 }

@@ -8,38 +8,37 @@ import type { Catalog } from "../../integrations/integration.ts";
 import { withinMs } from "../../within-ms.ts";
 import type { WarnLog } from "../../log.ts";
 
-/** What all offers together may cost in memory, in bytes. */
+/** Maximum size of all cached listings, in bytes. */
 const MAX_BYTES = 128 * 1024 * 1024;
-/** What an entry costs beside its offer, in bytes. */
+/** Size of an entry without its listing, in bytes. */
 const ENTRY_BYTES = 500;
-/** How old an offer may grow before it is asked for again in the background, in milliseconds. */
+/** Age at which a listing is fetched again in the background, in milliseconds. */
 const FRESH_MS = 60_000;
-/** How often one upstream's word that its lists have changed is passed on, in milliseconds. */
+/** How often reported list changes of one upstream are announced, in milliseconds. */
 const ANNOUNCE_EVERY_MS = 1_000;
-/** How long to leave an upstream alone that could not be asked, in milliseconds. */
+/** Pause after a failed fetch, in milliseconds. */
 const RETRY_AFTER_MS = 10_000;
 
-/** What upstreams offer beyond tools, from memory. */
+/** Cached listings of the features beyond tools. */
 export interface UpstreamListings {
   /**
-   * The last known offer: the same object until it changes. Undefined for an upstream that could not be asked, and for one
-   * that has kept everybody waiting longer than `patienceMs` for its first answer.
+   * Returns the last known listing, the same object until it changes. Undefined for an upstream that could not be
+   * reached, or whose first listing has been loading for `maxWaitMs`.
    */
   of(connection: Connection, maxWaitMs: number): FeatureListing | undefined | Promise<FeatureListing | undefined>;
-  /** The last known offer, without asking for it. */
+  /** Returns the last known listing without fetching it. */
   known(connectionId: number): FeatureListing | undefined;
-  /** Calls back when a connection's offer has changed, or is said to have; answers how to stop. */
+  /** Calls back when a listing changed or its upstream reported a change. Returns a function that unsubscribes. */
   onChange(callback: (connection: Connection) => void): () => void;
 }
 
-/** Changes of offers, heard on every replica. */
+/** Distributes changes of listings to all replicas. */
 export interface ListingFeed {
   announce(connectionId: number): Promise<void>;
-  /** Calls back on every change that was announced, here too. */
+  /** Calls back for changes announced by any replica. */
   onChanged(callback: (connectionId: number) => void): void;
 }
 
-/** What the offers need. */
 export interface UpstreamListingsDeps {
   readonly catalog: Catalog;
   readonly connections: ConnectionView;
@@ -53,15 +52,15 @@ interface Entry {
   readonly connection: Connection;
   readonly listing: FeatureListing | undefined;
   readonly digest: string;
-  /** The key it was last confirmed with. */
+  /** Version of the key that the listing was fetched with. */
   readonly keyVersion: number;
-  /** Since when the first offer is waited for, monotonic milliseconds. */
+  /** Start of the wait for the first listing, in monotonic milliseconds. */
   readonly sinceMs: number;
-  /** When it is asked for again, milliseconds since the epoch. */
+  /** When the listing is fetched again, in milliseconds since 1970. */
   staleAt: number;
 }
 
-/** Offers per connection, each asked for by one request at a time, however many wait. */
+/** Fetches each listing with one request at a time, for all callers. */
 export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamListings {
   const freshMs = deps.freshMs ?? FRESH_MS;
   const known = new LRUCache<number, Entry>({
@@ -76,7 +75,10 @@ export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamList
     if (event === "deleted") known.delete(connectionId);
   });
 
-  /** An upstream said so: to the replica that called it, so the others are told. One that says it all the time is believed once a second. */
+  /**
+   * Only the replica that called the upstream receives its report, so it is announced to the others; at most once a
+   * second per connection.
+   */
   function announce(connectionId: number): void {
     if (announcing.has(connectionId)) return;
     announcing.add(connectionId);
@@ -95,7 +97,7 @@ export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamList
     const entry = known.peek(connectionId);
     if (entry === undefined) return;
     entry.staleAt = 0;
-    // Whoever follows it looks, and so has it asked for again.
+    // The callback's next check fetches the listing again.
     for (const callback of callbacks) callback(entry.connection);
   });
 

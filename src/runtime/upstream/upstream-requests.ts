@@ -11,25 +11,24 @@ import { RpcError } from "../../integrations/rpc-error.ts";
 import type { RelayOptions } from "./upstream-features.ts";
 import type { Source } from "./upstream-view.ts";
 
-/** The error code up to 2025-11-25; later revisions have none of their own. */
+/** Used up to 2025-11-25; later revisions have no code for it. */
 const RESOURCE_NOT_FOUND = -32002;
 
-/** Asks upstreams what only reads. */
+/** Sends read-only requests to upstreams. */
 export interface UpstreamRequester {
-  /** The result. Throws RpcError with what the upstream answered, `not_found`, `unavailable`, `exhausted`, or the signal's reason. */
+  /** Throws RpcError with the upstream's error, `not_found`, `unavailable`, `exhausted` or the reason of the signal. */
   ask(source: Source, question: FeatureRequest, options: RelayOptions): Promise<JsonObject>;
 }
 
-/** What asking needs. */
 export interface UpstreamRequesterDeps {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
-  /** Shared with the calls of tools. */
+  /** Shared with tool calls. */
   readonly slots: CallSlots;
   readonly timeoutMs?: number;
 }
 
-/** An asker with a deadline and slots. Unlike calls of tools, questions are not in the history: they are no acts. */
+/** Applies a deadline and slots. The call history does not contain these requests, because they only read. */
 export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRequester {
   const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
   const { slots } = deps;

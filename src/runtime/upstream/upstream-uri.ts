@@ -2,16 +2,14 @@ const QUALIFIED = /^patchbay:\/\/([1-9][0-9]{0,9})\/(.+)$/s;
 const ENCODED = /^[A-Za-z][A-Za-z0-9+.-]*%3A/i;
 
 /**
- * `patchbay://<connection id>/<uri>`: says of which connection a resource is.
- *
- * The URI stands in it as it is, which RFC 3986 allows in a path: so a template stays one, and what a client fills in is
- * encoded once.
+ * Returns `patchbay://<connection id>/<uri>`. RFC 3986 allows an unencoded URI in the path, so a template remains a
+ * template and its variables are encoded once.
  */
 export function qualifyUri(uri: string, connectionId: number): string {
   return `patchbay://${connectionId}/${uri}`;
 }
 
-/** The two parts of a qualified URI, or undefined when it is not one. A URI that a client encoded as one path segment counts. */
+/** Returns the parts of a qualified URI, or undefined for other URIs. Accepts a URI that the client encoded as one path segment. */
 export function splitQualifiedUri(uri: string): { readonly uri: string; readonly connectionId: number } | undefined {
   const [, id, rest] = QUALIFIED.exec(uri) ?? [];
   if (id === undefined || rest === undefined) return undefined;
@@ -19,8 +17,8 @@ export function splitQualifiedUri(uri: string): { readonly uri: string; readonly
 }
 
 /**
- * Whether a URI may come of a template, every expression taken for any text: enough to tell whose it is. Linear in the
- * length of both, since both are strangers' words.
+ * Whether a URI can be an expansion of a template; each expression matches any text. Takes linear time, because both
+ * come from untrusted parties.
  */
 export function matchesTemplate(template: string, uri: string): boolean {
   const literals = template.split(/\{[^{}]*\}/);

@@ -5,44 +5,43 @@ import { looksQualified } from "../tools/tool-name.ts";
 import type { UpstreamCapabilities } from "./upstream-features.ts";
 import { qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
 
-/** An item under the name or URI that clients know it by. */
+/** A listed item under the name or URI that clients know. */
 export interface NamedItem {
   readonly key: string;
   readonly item: JsonObject;
 }
 
-/** A connection that can be asked, with what is known of its offer. */
+/** A connection that can be requested. */
 export interface Source {
   readonly connection: Connection;
-  /** Undefined while its upstream could not be asked. */
+  /** Undefined if the upstream could not be reached. */
   readonly listing: FeatureListing | undefined;
 }
 
-/** A connection that cannot be asked now. */
+/** A connection that cannot be requested now. */
 export interface UnavailableSource {
   readonly connection: Connection;
-  /** Why, and what would change that. */
+  /** The reason and what to do about it. */
   readonly reason: string;
-  /** What it offered when it could be asked. */
+  /** The last known listing. */
   readonly listing: FeatureListing | undefined;
 }
 
-/** What the connections in view offer together. */
+/** The combined features of the visible connections. */
 export interface UpstreamView {
   readonly sources: readonly Source[];
   readonly unavailable: readonly UnavailableSource[];
   readonly capabilities: UpstreamCapabilities;
-  /** Each list by the names or URIs that clients know, ascending by UTF-16 units. */
+  /** Sorted by the names or URIs that clients know, in UTF-16 units. */
   readonly resources: readonly NamedItem[];
   readonly resourceTemplates: readonly NamedItem[];
   readonly prompts: readonly NamedItem[];
-  /** Who offers what, by the names and URIs of the upstreams. */
+  /** Connections by the names and URIs at the upstreams. */
   readonly byUri: ReadonlyMap<string, readonly Source[]>;
   readonly byTemplate: ReadonlyMap<string, readonly Source[]>;
   readonly byPrompt: ReadonlyMap<string, readonly Source[]>;
 }
 
-/** One view over all sources. */
 export function computeUpstreamView(
   sources: readonly Source[],
   unavailable: readonly UnavailableSource[],
@@ -55,7 +54,7 @@ export function computeUpstreamView(
   return {
     sources,
     unavailable,
-    // What cannot be used just now is refused with the reason, not with a method that does not exist.
+    // Requests for an unavailable connection fail with its reason instead of "Method not found".
     capabilities: capabilitiesOf([...sources, ...unavailable]),
     resources: listed(sources, "uri", (listing) => listing.resources, nameUri(byUri)),
     resourceTemplates: listed(sources, "uriTemplate", (listing) => listing.resourceTemplates, nameUri(byTemplate)),
@@ -71,7 +70,7 @@ export function computeUpstreamView(
   };
 }
 
-/** `name__<connection id>`: as for tools, but never cut, since no client bounds it. */
+/** Returns `name__<connection id>`. Unlike tool names it is never shortened, because clients do not limit it. */
 export function qualifyPromptName(name: string, connectionId: number): string {
   return `${name}__${connectionId}`;
 }

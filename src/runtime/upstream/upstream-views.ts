@@ -8,21 +8,20 @@ import { connectionRefusal } from "../calls/connection-refusal.ts";
 import type { UpstreamListings } from "./upstream-listings.ts";
 import { computeUpstreamView, type UnavailableSource, type Source, type UpstreamView } from "./upstream-view.ts";
 
-/** Items of all cached views together. */
+/** Maximum number of items in all cached views. */
 const MAX_CACHED_ITEMS = 500_000;
 
-/** What principals see of their upstreams' offers beyond tools. */
 export interface UpstreamViews {
   /**
-   * The same object until a connection or an offer changes; without a promise when everything is known. Waits at most
-   * `patienceMs` for the very first offer of a connection.
+   * Returns the same view until a connection or a listing changes; no promise if all listings are cached. Waits at most
+   * `maxWaitMs` for the first listing of a connection.
    */
   of(principal: Principal, maxWaitMs: number): UpstreamView | Promise<UpstreamView>;
 }
 
 const NOTHING = computeUpstreamView([], []);
 
-/** Views over the connections and what their upstreams offer; resources and prompts are reads (DESIGN §6). */
+/** Resources and prompts require a reading scope (DESIGN §6). */
 export function createUpstreamViews(deps: {
   readonly connections: ConnectionView;
   readonly catalog: Catalog;
@@ -84,7 +83,6 @@ export function createUpstreamViews(deps: {
   };
 }
 
-/** The agent-enabled connections of the account that the principal reaches. */
 function isInView(principal: Principal, connection: Connection): boolean {
   return connection.agentEnabled && reaches(principal, connection.id);
 }
