@@ -110,8 +110,7 @@ function toJson({ content, isError, structuredContent }: StoredResult): JsonObje
 /** Parses the text of `printContents`. Throws SyntaxError for anything else. */
 export function parseContents(text: string): CallContents {
   const value = parseJson(text, { maxDepth: MAX_DEPTH });
-  if (!isJsonObject(value) || !isJsonObject(value["args"]))
-    throw new SyntaxError("what was kept of a call is no such thing");
+  if (!isJsonObject(value) || !isJsonObject(value["args"])) throw new SyntaxError("stored call contents are malformed");
   const { args, areArgsCut, result, isResultCut } = value;
   return {
     args,

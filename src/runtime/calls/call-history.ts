@@ -58,7 +58,7 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
         if (isTemporary) waiting = [...batch, ...waiting];
         // The database would reject this batch again, and retrying it would block all later records.
         else dropped += batch.length;
-        log.warn({ err: error, waiting: waiting.length, dropped }, "the history of calls could not be written");
+        log.warn({ err: error, waiting: waiting.length, dropped }, "could not write call history");
         dropped = 0;
         if (isTemporary) {
           schedule();
@@ -66,7 +66,7 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
         }
       }
     }
-    if (dropped > 0) log.warn({ dropped }, "records of calls were lost");
+    if (dropped > 0) log.warn({ dropped }, "dropped call records");
     dropped = 0;
   }
 
@@ -101,7 +101,7 @@ export function createCallHistory<Kept extends CallRecord = CallRecord>(deps: {
       for (let attempt = 0; attempt < CLOSING_ATTEMPTS && waiting.length > 0; attempt += 1) await flush();
       await writing;
       if (waiting.length + dropped > 0) {
-        log.warn({ dropped: waiting.length + dropped }, "records of calls were lost");
+        log.warn({ dropped: waiting.length + dropped }, "dropped call records");
       }
     },
   };

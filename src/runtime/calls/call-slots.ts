@@ -48,5 +48,5 @@ function decrease<Key>(counts: Map<Key, number>, key: Key): void {
 }
 
 function refusal(holder: string, limit: number): string {
-  return `Too many calls are in flight: ${holder} takes ${limit} at a time. Wait for some to end, then call again.`;
+  return `Too many calls are in flight: ${holder} is limited to ${limit}. Wait for one to finish, then try again.`;
 }

@@ -122,7 +122,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       case "failed":
         record(call, startedAt, "upstream_error", undefined);
         if (outcome.error instanceof DomainError) throw outcome.error;
-        throw new DomainError("internal", "the integration failed unexpectedly.", { cause: outcome.error });
+        throw new DomainError("internal", "the integration threw an unexpected error.", { cause: outcome.error });
     }
   }
 
@@ -148,7 +148,10 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       const { connection } = call.callable;
       const integration = deps.catalog.get(connection.serverType);
       if (integration === undefined) {
-        throw new DomainError("internal", `connections of type ${connection.serverType} are not served here.`);
+        throw new DomainError(
+          "internal",
+          `no integration is registered for connections of type ${connection.serverType}.`,
+        );
       }
       const refusal = slots.take(connection);
       if (refusal !== undefined) return refuse(call, refusal);
@@ -188,8 +191,8 @@ function callEndingOf(outcome: DeadlineOutcome<CallResult>): CallEnding {
 
 function circuitRefusal(name: string, nextAttemptAt: Date): string {
   return (
-    `The connection "${name}" is not used for the moment, because its third party failed several calls in a row. ` +
-    `Nothing was sent. The next attempt can be made at ${nextAttemptAt.toISOString()}.`
+    `The connection "${name}" is paused because its upstream failed several calls in a row. ` +
+    `Nothing was sent. Try again after ${nextAttemptAt.toISOString()}.`
   );
 }
 
@@ -206,7 +209,5 @@ function resultSize({ content, structuredContent }: CallResult): number {
 
 /** Returns the caller's own reason if it is an error, so that each protocol handler can report it. */
 function callCanceled(reason: unknown): Error {
-  return reason instanceof Error
-    ? reason
-    : new DomainError("unavailable", "The call was cancelled.", { cause: reason });
+  return reason instanceof Error ? reason : new DomainError("unavailable", "The call was canceled.", { cause: reason });
 }

@@ -13,12 +13,12 @@ export function connectionRefusal(connection: Connection): string | undefined {
       if (connection.needsAuthorization) return unauthorized(connection, reason);
       return reason === ""
         ? `The connection "${connection.name}" is still being verified. Try again in a few seconds.`
-        : `The connection "${connection.name}" cannot be used until it is verified.${reason} Try again once that is settled.`;
+        : `The connection "${connection.name}" cannot be used until it is verified.${reason} Try again after its verification.`;
   }
 }
 
 function unauthorized({ name }: Connection, reason: string): string {
-  return `The connection "${name}" cannot be used until its owner authorises it.${reason} Its owner must log in at the third party.`;
+  return `The connection "${name}" cannot be used until its owner authorizes it.${reason} Its owner must log in at the vendor.`;
 }
 
 function asSentence(text: string): string {

@@ -98,7 +98,7 @@ export function createContentsRecorder(deps: ContentsRecorderDeps): ContentsReco
       if (isClosed) return;
       const work = prepare(connection, record, payloads)
         .catch((error: unknown) => {
-          log.warn({ err: error }, "what was said in a call could not be kept");
+          log.warn({ err: error }, "could not store the contents of a call");
           history.record(record);
         })
         .finally(() => preparing.delete(work));

@@ -127,7 +127,7 @@ export function createCallHistoryReader({
       if (found !== undefined) return found;
       await connectionOf(principal, serverId);
       const shown = callId.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
-      throw new DomainError("not_found", `What was said in call ${shown} is not kept.`);
+      throw new DomainError("not_found", `The contents of call ${shown} are not stored.`);
     },
 
     usageOfConnections(principal) {

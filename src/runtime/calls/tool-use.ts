@@ -136,7 +136,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
       return await use.call(principal, session, inner.name, inner.args, { ...options, inspect: undefined });
     } catch (thrown) {
       if (!(thrown instanceof UnknownTool)) throw thrown;
-      return errorResult(`${thrown.message} ${FIND_TOOLS.name} finds tools by what they do.`);
+      return errorResult(`${thrown.message} ${FIND_TOOLS.name} searches the tools by what they do.`);
     }
   }
 

@@ -20,7 +20,7 @@ export interface Cancellation {
 /** The client canceled the request, so no response is sent. */
 export class RequestCanceled extends Error {
   constructor() {
-    super("The client cancelled the request.");
+    super("The client canceled the request.");
     this.name = "RequestCancelled";
   }
 }
@@ -63,7 +63,7 @@ export function createActiveRequests(deps: { readonly feed: CancellationFeed; re
 
   function announce(cancellation: Cancellation): void {
     deps.feed.announce(cancellation).catch((error: unknown) => {
-      deps.log.warn({ err: error }, "a cancellation could not be passed on");
+      deps.log.warn({ err: error }, "could not announce a cancellation");
     });
   }
 

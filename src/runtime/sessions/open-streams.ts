@@ -87,7 +87,7 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
     timer = setTimeout(() => {
       sweep()
         // A stream whose check failed stays open; requests with its token are still checked one by one.
-        .catch((error: unknown) => deps.log.warn({ err: error }, "open streams could not be looked at"))
+        .catch((error: unknown) => deps.log.warn({ err: error }, "could not check open streams"))
         .finally(() => {
           timer = undefined;
           schedule();

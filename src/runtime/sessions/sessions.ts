@@ -101,7 +101,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     entry.usedAt = now;
     const { accountId, id } = entry.session;
     store.touch(accountId, id).catch((error: unknown) => {
-      log.warn({ err: error }, "could not note the use of a session");
+      log.warn({ err: error }, "could not store the last use of a session");
     });
   }
 
@@ -114,7 +114,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
       read(session.accountId, session.id, entry).catch((error: unknown) => {
         // Calls use the cached session until it is stale; then the failure of the next read is theirs.
         entry.rereading = false;
-        log.warn({ err: error }, "could not read a session again");
+        log.warn({ err: error }, "could not refresh a session");
       });
     }
     return session;

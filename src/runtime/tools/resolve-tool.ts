@@ -65,7 +65,7 @@ export function unknownTool(name: string, candidates: readonly CallableTool[] = 
   const advice =
     candidates.length === 0
       ? "List the tools of this session to see which can be called."
-      : `The connection it meant in this session no longer offers it. Others do, under these names: ${nameCandidates(candidates)}.`;
+      : `Its connection no longer has it. Other connections do: ${nameCandidates(candidates)}.`;
   return new UnknownTool(`Unknown tool "${printable(name)}". ${advice}`);
 }
 

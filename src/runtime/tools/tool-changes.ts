@@ -75,7 +75,7 @@ export function createToolChanges(deps: {
       watchers.set(watcher, now);
       watcher.onChange(now);
     } catch (error) {
-      deps.log.warn({ err: error }, "could not see whether tools have changed");
+      deps.log.warn({ err: error }, "could not check tools for changes");
     }
   }
 

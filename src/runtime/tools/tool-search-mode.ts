@@ -70,7 +70,7 @@ export function createToolSearchMode(deps: {
       const wrong = refusal(FIND_TOOLS, args);
       if (wrong !== undefined) return wrong;
       if (typeof query === "string" && typeof limit === "number") return { kind: "wish", query, limit };
-      return refused("query must be text and limit a number.");
+      return refused("query must be a string and limit a number.");
     },
 
     readCallTool(args) {
@@ -78,8 +78,8 @@ export function createToolSearchMode(deps: {
       const wrong = refusal(CALL_TOOL, args);
       if (wrong !== undefined) return wrong;
       if (typeof name !== "string" || !isJsonObject(inner))
-        return refused("name must be text and arguments an object.");
-      if (isMetaToolName(name)) return refused(`${name} is called by itself, not through ${CALL_TOOL.name}.`);
+        return refused("name must be a string and arguments an object.");
+      if (isMetaToolName(name)) return refused(`${name} cannot be called through ${CALL_TOOL.name}. Call it directly.`);
       return { kind: "call", name, args: inner };
     },
 
@@ -112,7 +112,7 @@ export function foundResult(found: readonly NamedCallable[], totalCount: number)
   return { content: [{ type: "text", text }], isError: false, structuredContent };
 }
 
-const NOTHING_FOUND = "No tool fits any of these words. Try other words for what it should do, or fewer.";
+const NOTHING_FOUND = "No tool matches these words. Try other or fewer words.";
 
 function describe({ name, callable: { tool, connection } }: NamedCallable): JsonObject {
   const { description, inputSchema, readOnly } = tool.definition;

@@ -130,7 +130,7 @@ export function createChangeFollower(
     isChecking = true;
     checkOnce()
       .catch((error: unknown) => {
-        deps.log.warn({ err: error }, "the offers of upstreams could not be followed");
+        deps.log.warn({ err: error }, "could not check upstream listings for changes");
       })
       .finally(() => {
         isChecking = false;

@@ -119,6 +119,6 @@ function unlisted(view: UpstreamView, kind: FeatureKind, key: string, candidates
   const [unavailable] = view.unavailable;
   if (unavailable !== undefined && possible.length === 0) throw new DomainError("unavailable", unavailable.reason);
   const form = kind.qualify(kind === PROMPT ? "<name>" : "<uri>", 0).replace("0", "<connection id>");
-  const advice = possible.length > 1 ? ` To name one that is not listed, say of which connection: ${form}.` : "";
+  const advice = possible.length > 1 ? ` Call an unlisted one by its qualified form: ${form}.` : "";
   throw new DomainError("not_found", `Unknown ${kind.noun} "${printable(key)}".${advice}`);
 }

@@ -102,7 +102,7 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
       const view = await views.of(principal, REQUEST_WAIT_MS);
       const { source } = resolveResource(view, uri);
       if (source.listing?.capabilities.subscribe !== true) {
-        throw invalid("uri", `The connection "${source.connection.name}" does not tell of changes of its resources.`);
+        throw invalid("uri", `The connection "${source.connection.name}" does not support subscriptions.`);
       }
       // The protocol handler stores the subscription after this check; open streams pick it up without waiting for the
       // interval.

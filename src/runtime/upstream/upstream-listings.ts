@@ -84,7 +84,7 @@ export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamList
     announcing.add(connectionId);
     setTimeout(() => announcing.delete(connectionId), ANNOUNCE_EVERY_MS).unref();
     deps.listingFeed.announce(connectionId).catch((error: unknown) => {
-      deps.log.warn({ err: error, connectionId }, "a change of an upstream's offer could not be announced");
+      deps.log.warn({ err: error, connectionId }, "could not announce a change of upstream listings");
     });
   }
 
@@ -119,7 +119,7 @@ export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamList
       for (const callback of callbacks) callback(connection);
       return listing;
     } catch (error) {
-      deps.log.warn({ err: error, connectionId: connection.id }, "what an upstream offers could not be asked");
+      deps.log.warn({ err: error, connectionId: connection.id }, "could not fetch the listings of an upstream");
       return keep({ ...before, staleAt: Date.now() + RETRY_AFTER_MS });
     }
   }

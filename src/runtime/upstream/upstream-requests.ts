@@ -38,7 +38,10 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
     async ask({ connection }, question, options) {
       const features = deps.catalog.get(connection.serverType)?.features;
       if (features === undefined) {
-        throw new DomainError("internal", `connections of type ${connection.serverType} are not served here.`);
+        throw new DomainError(
+          "internal",
+          `no integration is registered for connections of type ${connection.serverType}.`,
+        );
       }
       const refusal = slots.take(connection);
       if (refusal !== undefined) throw new DomainError("exhausted", refusal, { retryAfterSeconds: 1 });
@@ -72,10 +75,10 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
       case "cancelled":
         throw signal.reason instanceof Error
           ? signal.reason
-          : new DomainError("unavailable", "The request was cancelled.", { cause: signal.reason });
+          : new DomainError("unavailable", "The request was canceled.", { cause: signal.reason });
       case "failed":
         if (outcome.error instanceof DomainError) throw outcome.error;
-        throw new DomainError("internal", "the integration failed unexpectedly.", { cause: outcome.error });
+        throw new DomainError("internal", "the integration threw an unexpected error.", { cause: outcome.error });
     }
   }
 }

@@ -218,7 +218,7 @@ test("a circuit that broken calls have opened is that connection's alone", async
     await world.connectTo("mcp", me.accountId, { url: wellMcp.url }),
   ];
   await isListed(other, "work");
-  await eventually(async () => textOf(await callTool(`work__${broken.id}`)).includes("is not used for the moment"));
+  await eventually(async () => textOf(await callTool(`work__${broken.id}`)).includes("is paused because"));
   expect(textOf(await callTool(`work__${other.id}`))).toBe("done");
   await callTheOthers();
 });

@@ -73,7 +73,7 @@ describe("what was said in a call", () => {
     const { calls } = await past.list(who, {});
     expect(calls).toMatchObject([{ toolName: "echo", areContentsKept: false }]);
     expect(await rowsOf(connection)).toEqual([]);
-    await expect(readLast(who, connection)).rejects.toThrow(`What was said in call ${calls[0]?.id} is not kept.`);
+    await expect(readLast(who, connection)).rejects.toThrow(`The contents of call ${calls[0]?.id} are not stored.`);
   });
 
   it("is read as it was, and at rest it is sealed to its own call", async () => {
@@ -115,7 +115,7 @@ describe("what was said in a call", () => {
     const other = await keeping(7);
     const id = String(connection.id);
     await expect(past.get(other.who, id, String(call.id))).rejects.toThrow("not found or not accessible");
-    await expect(past.get(other.who, String(other.connection.id), String(call.id))).rejects.toThrow("is not kept");
+    await expect(past.get(other.who, String(other.connection.id), String(call.id))).rejects.toThrow("are not stored");
     const chosen = principal(who.accountId, { connectionIds: new Set([other.connection.id]) });
     await expect(past.get(chosen, id, String(call.id))).rejects.toThrow("not found or not accessible");
   });
@@ -143,9 +143,9 @@ describe("what was said in a call", () => {
     await flush();
     const { call } = await readLast(who, connection);
     const off = await world.change(connection, { keepContentsDays: 0 });
-    await expect(readLast(who, connection)).rejects.toThrow("is not kept");
+    await expect(readLast(who, connection)).rejects.toThrow("are not stored");
     await world.change(off, { keepContentsDays: 30 });
-    await expect(past.get(who, String(connection.id), String(call.id))).rejects.toThrow("is not kept");
+    await expect(past.get(who, String(connection.id), String(call.id))).rejects.toThrow("are not stored");
     await createPurge(world.pool).contents(who.accountId, connection.id);
     expect(await rowsOf(connection)).toEqual([]);
     await say(who, "again");

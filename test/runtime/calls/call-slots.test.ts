@@ -8,11 +8,11 @@ test("a connection has 64 slots, an account 100 over its connections, and no acc
   const [first, second, foreign] = [connection("a", 1), connection("a", 2), connection("b", 3)];
   for (let call = 0; call < 64; call += 1) expect(slots.take(first)).toBeUndefined();
   expect(slots.take(first)).toBe(
-    'Too many calls are in flight: the connection "Connection 1" takes 64 at a time. Wait for some to end, then call again.',
+    'Too many calls are in flight: the connection "Connection 1" is limited to 64. Wait for one to finish, then try again.',
   );
   for (let call = 0; call < 36; call += 1) expect(slots.take(second)).toBeUndefined();
   expect(slots.take(second)).toBe(
-    "Too many calls are in flight: the account takes 100 at a time. Wait for some to end, then call again.",
+    "Too many calls are in flight: the account is limited to 100. Wait for one to finish, then try again.",
   );
   expect(slots.take(foreign)).toBeUndefined();
   slots.release(first);

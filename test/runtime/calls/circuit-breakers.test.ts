@@ -117,8 +117,8 @@ describe("calls through a connection whose upstream fails", () => {
     for (let count = 0; count < 5; count += 1) await world.call(me, session, "echo");
     world.party.received.length = 0;
     expect(await world.call(me, session, "echo")).toBe(
-      'error: The connection "Acme" is not used for the moment, because its third party failed several calls in a row. ' +
-        `Nothing was sent. The next attempt can be made at ${new Date(clock + 10_000).toISOString()}.`,
+      'error: The connection "Acme" is paused because its upstream failed several calls in a row. ' +
+        `Nothing was sent. Try again after ${new Date(clock + 10_000).toISOString()}.`,
     );
     expect(world.party.received).toEqual([]);
     expect(await world.call(me, session, "sum")).toBe(`sum of ${sound.id}`);

@@ -196,8 +196,8 @@ describe("call_tool", () => {
     [{}, /name/],
     [{ name: "get_fruit_1", arguments: [1] }, /arguments/],
     [{ name: "get_fruit_1", args: {} }, /args/],
-    [{ name: "call_tool", arguments: { name: "get_fruit_1" } }, /called by itself/],
-    [{ name: "find_tools", arguments: { query: "fruit" } }, /called by itself/],
+    [{ name: "call_tool", arguments: { name: "get_fruit_1" } }, /cannot be called through/],
+    [{ name: "find_tools", arguments: { query: "fruit" } }, /cannot be called through/],
   ])("says what is wrong with %j", async (args, said) => {
     const { me, session } = await searching();
     expect(await world.call(me, session, "call_tool", args as JsonObject)).toMatch(said);
