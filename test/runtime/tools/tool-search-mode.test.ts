@@ -129,7 +129,7 @@ describe("find_tools", () => {
 
   test("says in words when nothing fits", async () => {
     const { me, session } = await searching();
-    expect(await world.call(me, session, "find_tools", { query: "xylophone" })).toMatch(/^No tool fits/);
+    expect(await world.call(me, session, "find_tools", { query: "xylophone" })).toMatch(/^No tool matches/);
   });
 
   test.each([
