@@ -17,6 +17,8 @@ export interface AdmittedRequest {
   readonly limiter: ConcurrencyLimiter | undefined;
   /** Serves the request of an admitted principal, undefined where anybody may call. A stream stops the deadline. */
   serve(principal: Principal | undefined, stopDeadline: () => void): Promise<void>;
+  /** Called last, however the request ended. */
+  end?(): void;
   /** Answers what was thrown, in the protocol's form. Not called when nobody is left to read it. */
   fail(thrown: unknown): void;
 }
@@ -46,6 +48,7 @@ export async function serveAdmitted(
     fail(thrown);
   } finally {
     stopDeadline();
+    request.end?.();
   }
 }
 

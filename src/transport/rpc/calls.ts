@@ -38,17 +38,14 @@ export function serveRpc(rpc: Rpc, spec: MethodImplSpec, limiter: ConcurrencyLim
  * The one way into a unary implementation, for every protocol: inspect the request, take a slot of the concurrency limiter, call.
  * Returns what the implementation returned, not yet a complete message. Throws what it threw.
  */
-export async function callUnary(rpc: ServedRpc, message: Message, context: HandlerContext): Promise<Output> {
+export function callUnary(rpc: ServedRpc, message: Message, context: HandlerContext): Promise<Output> {
   if (rpc.spec.kind !== "unary") throw new TypeError(`${rpc.path} is not unary`);
   const isRest = context.protocolName === REST;
   rpc.inspect?.(message, !isRest);
   const { spec, limiter, round } = rpc;
   const checkWanted = (): void => context.signal.throwIfAborted();
-  return inSlot(limiter, accountOf(context), checkWanted, async () => {
-    const output = await spec.impl(message, context);
-    if (!isRest) round?.(output);
-    return output;
-  });
+  const output = inSlot(limiter, accountOf(context), checkWanted, () => spec.impl(message, context));
+  return isRest || round === undefined ? output : output.then((whole) => (round(whole), whole));
 }
 
 /** The account whose slots a call takes. Calls without a principal share those of one. */

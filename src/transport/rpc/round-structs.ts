@@ -2,24 +2,36 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { roundNumbers, type JsonObject } from "../../json.ts";
 import { asMessage, fieldValue, holdsStruct, isStructField, mapValues, setField } from "./message-fields.ts";
 
+/** Rounds numbers in a message, in place. */
+export type Rounder = (message: object) => void;
+
 /**
  * Makes a function that rounds exact numbers in the Struct fields of a message, in place: a protobuf Struct holds
  * doubles alone, and an answer cannot be refused as a request can. Undefined when the type holds no Struct.
  */
-export function createRounder(desc: DescMessage): ((message: object) => void) | undefined {
-  return holdsStruct(desc) ? (message) => roundStructs(desc, message) : undefined;
+export function createRounder(desc: DescMessage): Rounder | undefined {
+  return holdsStruct(desc) ? rounderOf(desc, new Map()) : undefined;
 }
 
-function roundStructs(desc: DescMessage, message: object): void {
+function rounderOf(desc: DescMessage, known: Map<DescMessage, Rounder>): Rounder {
+  const existing = known.get(desc);
+  if (existing !== undefined) return existing;
+  const fields: Rounder[] = [];
+  const rounder: Rounder = (message) => {
+    for (const round of fields) round(message);
+  };
+  known.set(desc, rounder);
   for (const field of desc.fields) {
-    const value = fieldValue(message, field);
-    if (field.message === undefined || value === undefined) continue;
-    if (isStructField(field)) setField(message, field, mapValues(field, value, roundObject));
-    else if (holdsStruct(field.message)) {
-      const nested = field.message;
-      mapValues(field, value, (each) => roundStructs(nested, asMessage(each)));
-    }
+    if (field.message === undefined || !(isStructField(field) || holdsStruct(field.message))) continue;
+    const round = isStructField(field) ? undefined : rounderOf(field.message, known);
+    fields.push((message) => {
+      const value = fieldValue(message, field);
+      if (value === undefined) return;
+      if (round === undefined) setField(message, field, mapValues(field, value, roundObject));
+      else mapValues(field, value, (each) => round(asMessage(each)));
+    });
   }
+  return rounder;
 }
 
 /** The named place where the value of a Struct field is taken for the JSON object that it is. */

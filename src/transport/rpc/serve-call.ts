@@ -34,16 +34,13 @@ export function serveCall(
   return serveAdmitted(deps, exchange, {
     access: rpc,
     limiter: rpc.limiter,
-    serve: async (principal, stopDeadline) => {
+    serve: (principal, stopDeadline) => {
       context = new CallContext(rpc, exchange, protocol.name, principal, protocol.timeoutMs?.(exchange));
-      try {
-        await protocol.answer(exchange, context, stopDeadline);
-      } finally {
-        context.end();
-      }
+      return protocol.answer(exchange, context, stopDeadline);
     },
+    end: () => context?.end(),
     fail: (thrown) => {
-      // The first reason for which a call ends counts; without one it has ended already.
+      // The first reason for which a call ends counts.
       context?.end(thrown);
       protocol.fail(exchange, toCallFault(context?.endReason ?? thrown, rpc, deps.log), context);
     },

@@ -1,13 +1,29 @@
-import { create, toJson, type DescField, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, ScalarType, toJson, type DescField, type DescMessage } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { asMessage, fieldValue, holdsStruct, isStructField, mapValues, memberName } from "../message-fields.ts";
+import { asMessage, fieldValue, isStructField, mapValues, memberName } from "../message-fields.ts";
 
 /** Turns a message, or what `create` would make one of, into its JSON object. */
 export type MessageWriter = (message: object) => JsonObject;
 
+type FieldWriter = (message: object, json: JsonObject) => void;
+
+type ValueWriter = (value: unknown) => JsonValue;
+
+const INT64: ReadonlySet<ScalarType> = new Set([
+  ScalarType.INT64,
+  ScalarType.UINT64,
+  ScalarType.SINT64,
+  ScalarType.FIXED64,
+  ScalarType.SFIXED64,
+]);
+
+/** Scalars that JSON has no value for, or not for all of theirs. */
+const ENCODED: ReadonlySet<ScalarType> = new Set([ScalarType.BYTES, ScalarType.FLOAT, ScalarType.DOUBLE]);
+
 /**
- * Makes the writer of a message type: proto JSON with every implicit field present. protobuf-es writes it all but Struct
- * fields, which go out as they are: it would make doubles of their numbers.
+ * Makes the writer of a message type: proto JSON with every implicit field present, and Struct fields as they are, so
+ * that their numbers keep every digit. Kinds of fields that it does not know are written by protobuf-es.
  */
 export function createMessageWriter(desc: DescMessage): MessageWriter {
   return writerOf(desc, new Map());
@@ -16,40 +32,71 @@ export function createMessageWriter(desc: DescMessage): MessageWriter {
 function writerOf(desc: DescMessage, known: Map<DescMessage, MessageWriter>): MessageWriter {
   const existing = known.get(desc);
   if (existing !== undefined) return existing;
-  const exact = new Map<DescField, (value: unknown) => JsonValue>();
+  const fields: FieldWriter[] = [];
   const writer: MessageWriter = (message) => {
-    if (exact.size === 0) return writePlain(desc, { ...message });
-    const left = new Set([...exact.keys()].filter((field) => fieldValue(message, field) !== undefined).map(memberName));
-    // Nor its type's name, by which protobuf-es would take it for whole.
-    left.add("$typeName");
-    const plain = writePlain(desc, Object.fromEntries(Object.entries(message).filter(([name]) => !left.has(name))));
     const json: JsonObject = {};
-    for (const field of desc.fields) {
-      const write = exact.get(field);
-      const value = write && fieldValue(message, field);
-      if (write !== undefined && value !== undefined) json[field.jsonName] = asJson(mapValues(field, value, write));
-      else if (field.jsonName in plain) json[field.jsonName] = plain[field.jsonName] ?? null;
-    }
+    for (const write of fields) write(message, json);
     return json;
   };
   known.set(desc, writer);
-  for (const field of desc.fields) {
-    if (isStructField(field)) exact.set(field, asJson);
-    else if (field.message !== undefined && holdsStruct(field.message)) {
-      const write = writerOf(field.message, known);
-      exact.set(field, (value) => write(asMessage(value)));
-    }
-  }
+  for (const field of desc.fields) fields.push(fieldWriter(field, known));
   return writer;
 }
 
-function writePlain(desc: DescMessage, message: MessageInitShape<DescMessage>): JsonObject {
-  const json = toJson(desc, create(desc, message), { alwaysEmitImplicit: true });
-  if (!isJsonObject(json)) throw new TypeError(`${desc.typeName} is no object in JSON`);
-  return json;
+function fieldWriter(field: DescField, known: Map<DescMessage, MessageWriter>): FieldWriter {
+  const name = field.jsonName;
+  const write = valueWriter(field, known);
+  if (write === undefined) return protoWriter(field);
+  if (field.fieldKind === "list" || field.fieldKind === "map") {
+    return (message, json) => {
+      json[name] = asJson(mapValues(field, fieldValue(message, field), write));
+    };
+  }
+  const whenUnset = zeroOf(field);
+  return (message, json) => {
+    const value = fieldValue(message, field);
+    if (value !== undefined) json[name] = write(value);
+    else if (whenUnset !== undefined) json[name] = whenUnset;
+  };
 }
 
-/** The named place where the value of a Struct field, or JSON made of it, is taken for the JSON that it is. */
+/** Writes a field as protobuf-es does, in a message that holds nothing else. */
+function protoWriter(field: DescField): FieldWriter {
+  const { parent, jsonName } = field;
+  const member = memberName(field);
+  return (message, json) => {
+    const held: unknown = Reflect.get(message, member);
+    const written = toJson(parent, create(parent, { [member]: held }), { alwaysEmitImplicit: true });
+    if (isJsonObject(written) && written[jsonName] !== undefined) json[jsonName] = written[jsonName];
+  };
+}
+
+/** What an unset field without presence prints. Undefined for a field that then stays away. */
+function zeroOf(field: DescField): JsonValue | undefined {
+  if (field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT) return undefined;
+  if (field.scalar === ScalarType.STRING) return "";
+  if (field.scalar === ScalarType.BOOL) return false;
+  return INT64.has(field.scalar) ? "0" : 0;
+}
+
+/** The writer of a field's single values; undefined for a kind without a rule here. */
+function valueWriter(field: DescField, known: Map<DescMessage, MessageWriter>): ValueWriter | undefined {
+  if (isStructField(field)) return asJson;
+  if (field.message !== undefined) {
+    if (field.message.typeName.startsWith("google.protobuf.")) return undefined;
+    const write = writerOf(field.message, known);
+    return (value) => write(asMessage(value));
+  }
+  if (field.enum !== undefined) {
+    const { typeName, value: values } = field.enum;
+    if (typeName === "google.protobuf.NullValue") return () => null;
+    return (value) => (typeof value === "number" ? (values[value]?.name ?? value) : null);
+  }
+  if (ENCODED.has(field.scalar)) return undefined;
+  return INT64.has(field.scalar) ? String : asJson;
+}
+
+/** The named place where a scalar, the value of a Struct field, or JSON made of them is taken for the JSON that it is. */
 function asJson(value: unknown): JsonValue {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return value as JsonValue;
