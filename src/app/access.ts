@@ -11,10 +11,9 @@ import { createOAuthClientHandlers } from "../transport/rpc/handlers/oauth-clien
 import { createPersonalAccessTokenHandlers } from "../transport/rpc/handlers/personal-access-tokens.ts";
 import type { TransportDeps } from "../transport/transport.ts";
 
-/** The handlers of what acts for accounts: clients, tokens, grants. */
+/** Handlers of OAuth clients, personal access tokens and grants. */
 export type AccessHandlers = Pick<TransportDeps["implementations"], "oauthClient" | "personalAccessToken" | "grant">;
 
-/** Builds the resources of access and what serves them. */
 export function composeAccess(
   config: Config,
   foundation: Foundation,

@@ -12,10 +12,8 @@ import type { TransportDeps } from "../transport/transport.ts";
 import type { Foundation } from "./foundation.ts";
 import { createEnqueueRevocation } from "./granted-tokens.ts";
 
-/** The handlers for who runs the installation, and of the audit log. */
 export type AdministrationHandlers = Pick<TransportDeps["implementations"], "admin" | "audit">;
 
-/** Builds administration and the audit log's reading. */
 export function composeAdministration(deps: {
   readonly foundation: Foundation;
   readonly jobs: Jobs;

@@ -64,11 +64,10 @@ import { createPort } from "../transport/http/port.ts";
 import { servePublic } from "../transport/http/serve-routes.ts";
 import { createTransport, transportLimits } from "../transport/transport.ts";
 
-/** The service, built and not yet listening. */
 export interface App {
-  /** Resolves once requests are answered. `firstAccount` is there on the very first start alone. */
+  /** Resolves once requests are served. `firstAccount` is set on the very first start only. */
   listen(): Promise<{ readonly firstAccount: FirstAccount | undefined }>;
-  /** Drains what is in flight, then closes everything. */
+  /** Waits for running requests, then closes everything. */
   close(): Promise<void>;
 }
 
@@ -76,11 +75,11 @@ const POOL_SIZE = 20;
 const DRAIN_MS = 10_000;
 
 /**
- * Builds every object of the service by hand, in the order of their needs. Whoever runs it inside a program of their own can
- * have it serve `additional` integrations, whose words no other has.
+ * Builds every object of the service in the order of its dependencies. A program that embeds the service can pass
+ * `additional` integrations with their own server types.
  */
 export async function createApp(config: Config, log: Logger, additional: readonly Integration[] = []): Promise<App> {
-  // Whatever a later step throws, what is open by then is closed again: a start that fails must end.
+  // If a later step throws, everything opened before is closed, so that the failed start ends.
   await using building = new AsyncDisposableStack();
   const foundation = await openFoundation(config, log, POOL_SIZE);
   building.defer(() => foundation.close());
@@ -263,7 +262,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         log,
       });
       await port.listen();
-      // Only now: its password is shown once, so it must not be made by a start that fails.
+      // Created last, because its password is printed once and a start that fails must not consume it.
       const firstAccount = await ensureFirstAccount(foundation);
       ready = true;
       return { firstAccount };

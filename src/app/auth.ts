@@ -8,16 +8,15 @@ import { composeLastUse } from "./last-use.ts";
 import type { Listener } from "../storage/listener.ts";
 import { createRevocationStore } from "../storage/stores/identity/revocation.ts";
 
-/** Who may do what: tokens verified and revoked. */
 export interface Auth {
   readonly revocations: Revocations;
   readonly verifier: TokenVerifier;
-  /** Whether a principal's token still holds: neither expired nor revoked. */
+  /** Whether the token is neither expired nor revoked. */
   readonly isTokenValid: (principal: Principal) => Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Builds the auth part; resolves once the revocations in force are known. */
+/** Resolves once the current revocations are loaded. */
 export async function composeAuth(
   config: Config,
   foundation: Foundation,
@@ -29,7 +28,7 @@ export async function composeAuth(
     store: createRevocationStore(foundation.database.pool),
     listener,
     onLost: (count) => {
-      log.warn({ count }, "the database has lost revocations, which this replica still enforces: revoke again");
+      log.warn({ count }, "the database lost revocations that this replica still enforces; revoke them again");
     },
   });
   const lastUse = composeLastUse(personalAccessTokenStore, log);

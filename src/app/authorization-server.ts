@@ -14,10 +14,9 @@ import { revoke } from "../storage/stores/identity/revocation.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Login } from "./login.ts";
 
-/** Seconds and bytes that a client's document may take; it is small, and somebody waits for it. */
+/** Limits for a client metadata document, which is small and fetched while a person waits. */
 const DOCUMENT_LIMITS = { connectTimeoutMs: 2_500, headersTimeoutMs: 2_500, maxResponseBytes: 64 * 1_024 };
 
-/** Builds the authorization server. */
 export function composeAuthorizationServer(
   config: Config,
   foundation: Foundation,
@@ -45,7 +44,7 @@ export function composeAuthorizationServer(
     recordIssue: createTokenIssues({
       recorder: createAuditRecorder(orm),
       onError: (error) => {
-        log.error({ err: error }, "a token that was issued could not be written into the audit log");
+        log.error({ err: error }, "the issue of a token could not be written to the audit log");
       },
     }),
     registration: config.dynamicRegistration,

@@ -8,39 +8,38 @@ import type { JsonObject } from "../json.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import type { Purge } from "../storage/stores/connections/purge.ts";
 
-/** Queue of purges after deletions, and after the contents of calls are kept for a shorter time. */
+/** Purges after deletions, and after the retention of call payloads is shortened. */
 export const PURGE_QUEUE = "purge-connection";
-/** Queue of revocations of tokens at third parties. */
+/** Revokes tokens at authorization servers. */
 export const REVOKE_QUEUE = "revoke-grant";
 
-/** A third party that does not revoke within about five hours is left with the tokens. */
+/** Retries for about five hours. */
 const REVOCATION = { retryLimit: 12, retryDelaySeconds: 5, retryDelayMaxSeconds: 3_600 };
 
 const SWEEP_MS = 60_000;
 
-/** What runs without being asked. */
 export interface BackgroundDeps {
   readonly jobs: Jobs;
-  /** Tells of new connections and keys, on any replica. */
+  /** Notifies of new connections and keys on any replica. */
   readonly feed: ChangeFeed;
   readonly verifications: VerificationQueue;
   readonly verify: VerifyKey;
   readonly purge: Purge;
-  /** Revokes the tokens that a connection uses no longer. */
+  /** Revokes the unused tokens of a connection. */
   readonly revokeGrants: RevokeGrants;
-  /** Fetches documents that are due again, and drops those that nobody uses. */
+  /** Fetches documents that are due and deletes unused ones. */
   readonly refreshDocuments: () => Promise<void>;
-  /** Deletes definitions of tools that no connection refers to any more. */
+  /** Deletes definitions that no connection refers to. */
   readonly purgeDefinitions: () => Promise<void>;
-  /** Makes the partitions of the history that will be needed and drops those that are too old. */
+  /** Creates the next partitions of the history and drops expired ones. */
   readonly renewHistory: () => Promise<void>;
   readonly endIdleSessions: () => Promise<number>;
-  /** Rotates the signing keys that are due. */
+  /** Rotates signing keys that are due. */
   readonly maintainKeys: () => Promise<void>;
   readonly log: Logger;
 }
 
-/** Starts the workers of the queues, the verifications and the sweeps; answers how to stop the last two. */
+/** Starts the queue workers, the verifications and the sweeps. Returns a function that stops the last two. */
 export async function startBackground(deps: BackgroundDeps): Promise<() => Promise<void>> {
   await deps.jobs.start();
   await deps.jobs.work(PURGE_QUEUE, { concurrency: 1, expireInSeconds: 300 }, async (payload) => {
@@ -53,8 +52,8 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => Promi
     await deps.revokeGrants(accountId, connectionId, signal);
   });
   await deps.renewHistory().catch((error: unknown) => {
-    // Calls are kept all the same; the sweep sorts them in later.
-    deps.log.warn({ err: error }, "the history's partitions could not be renewed; it is tried again");
+    // Calls are stored anyway, and the sweep moves them to their partitions later.
+    deps.log.warn({ err: error }, "the history's partitions could not be created; retrying");
   });
   const { verifications: queue, verify, log } = deps;
   const runner = startVerificationRunner({ queue, verify, log });
@@ -62,7 +61,7 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => Promi
     if (event === "created" || event === "updated") runner.wake();
   });
   const stopSweep = repeat(() => runSteps(sweepSteps(deps), log));
-  // By itself: an address that is slow to answer must not hold up the rest.
+  // Separate, so that a slow address does not delay the other steps.
   const { refreshDocuments, purgeDefinitions } = deps;
   const stopRefresh = repeat(() => runSteps({ refreshDocuments, purgeDefinitions }, log));
   return () => {
@@ -82,18 +81,18 @@ function sweepSteps(deps: BackgroundDeps): Readonly<Record<string, () => Promise
   };
 }
 
-/** Runs each step, whatever becomes of the others: one that throws is logged, and tried again by the next sweep. */
+/** Runs each step independently: an error is logged, and the next sweep retries the step. */
 export async function runSteps(steps: Readonly<Record<string, () => Promise<unknown>>>, log: Logger): Promise<void> {
   for (const [step, run] of Object.entries(steps)) {
     try {
       await run();
     } catch (error) {
-      log.warn({ err: error, step }, "a step of the sweep failed; the next sweep tries it again");
+      log.warn({ err: error, step }, "a step of the sweep failed; the next sweep retries it");
     }
   }
 }
 
-/** Does the work again and again, about a minute after it last ended; jitter keeps replicas that started together apart. */
+/** Repeats the work about a minute after it last ended. Jitter separates replicas that started together. */
 function repeat(work: () => Promise<void>): () => void {
   let timer: NodeJS.Timeout | undefined;
   const schedule = (): void => {

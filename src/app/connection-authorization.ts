@@ -25,15 +25,14 @@ import type { Foundation } from "./foundation.ts";
 import { createEnqueueRevocation } from "./granted-tokens.ts";
 import type { Login } from "./login.ts";
 
-/** How owners authorise connections by logging in at third parties. */
+/** Lets owners authorize connections by logging in at the upstream. */
 export interface ConnectionAuthorization {
   readonly addresses: AuthorizationAddresses;
   readonly authorize: AuthorizeConnection;
-  /** The pages, the callback, and the document that says who we are. */
+  /** The pages, the callback and the client metadata document. */
   readonly routes: readonly Route[];
 }
 
-/** Builds it. */
 export function composeConnectionAuthorization(
   config: Config,
   { database: { orm }, sealer, pepper }: Foundation,

@@ -9,7 +9,6 @@ import { PURGE_QUEUE } from "./background.ts";
 import type { Foundation } from "./foundation.ts";
 import { createEndAuthorization } from "./granted-tokens.ts";
 
-/** Builds connections at rest, over the queues that do what changes entail. */
 export function composeConnectionStore(config: Config, foundation: Foundation, jobs: Jobs): ConnectionStore {
   const { database, sealer, pepper } = foundation;
   return createConnectionStore({

@@ -13,7 +13,7 @@ import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
 import { createGuardedFetch } from "../outbound/guarded-fetch.ts";
 import { createExternalIdentityStore } from "../storage/stores/identity/external-identity.ts";
 
-/** Logging in through the operator's OpenID provider. */
+/** Login through the operator's OpenID provider. */
 export interface ExternalLogin {
   readonly name: string;
   readonly isLinked: (accountId: string) => Promise<boolean>;
@@ -22,7 +22,10 @@ export interface ExternalLogin {
 
 const LIMITS = { maxBytes: 1024 * 1024, timeoutMs: 10_000 };
 
-/** Builds it where it is configured. The provider's own host may be private: it is the operator who names it. */
+/**
+ * Returns undefined if no provider is configured. The provider's host may be private, because the operator configures
+ * it.
+ */
 export function composeExternalLogin(
   { oidc, publicUrl, outboundAllow, trustProxy }: Config,
   deps: {

@@ -24,12 +24,12 @@ import { createGrantStore } from "../storage/stores/identity/grant.ts";
 import { createPersonalAccessTokenStore } from "../storage/stores/identity/personal-access-token.ts";
 import { createSigningKeyStore } from "../storage/stores/identity/signing-key.ts";
 
-/** What the server and the command line both stand on: the migrated database, the keys, and who may do what. */
+/** Objects that the server and the command line share: the migrated database, keys and identity. */
 export interface Foundation {
   readonly database: Database;
-  /** The migrations that ran just now. */
+  /** The migrations that this start ran. */
   readonly migrations: readonly string[];
-  /** Where to LISTEN. */
+  /** The database address for LISTEN. */
   readonly listenUrl: string;
   readonly sealer: Sealer;
   readonly pepper: Uint8Array;
@@ -47,7 +47,7 @@ export interface Foundation {
   close(): Promise<void>;
 }
 
-/** Opens the database (starting the embedded one where none is configured), migrates it and reads the keys. */
+/** Opens the database, or starts the embedded one if none is configured, then migrates it and loads the keys. */
 export async function openFoundation(config: Config, log: Logger, poolSize: number): Promise<Foundation> {
   const embedded =
     config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, log }) : undefined;

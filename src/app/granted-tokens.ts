@@ -20,20 +20,19 @@ import { createUpstreamClientStore } from "../storage/stores/integrations/upstre
 import { REVOKE_QUEUE } from "./background.ts";
 import type { Foundation } from "./foundation.ts";
 
-/** Renewals at once; each holds a connection to the database while a third party answers. */
+/** Concurrent renewals. Each uses a database connection until the authorization server responds. */
 const RENEWALS = { total: 6, perServer: 3 };
 
-/** A renewal waits up to 25 seconds for that of another replica. */
+/** Above the 25 seconds that a renewal waits for another replica's. */
 const RENEWAL_STATEMENT_MS = 30_000;
 
-/** The tokens of owners' logins. */
 export interface UpstreamTokens {
-  /** Those of third parties that are reached through this dispatcher. */
+  /** Returns the tokens for upstreams that are called through this dispatcher. */
   through(dispatcher: Dispatcher): GrantedTokens;
   close(): Promise<void>;
 }
 
-/** Builds them, on connections to the database of their own. */
+/** Renewals use their own database connections. */
 export function composeGrantedTokens(
   { publicUrl }: Pick<Config, "publicUrl">,
   { database, sealer }: Pick<Foundation, "database" | "sealer">,
@@ -59,18 +58,17 @@ export function composeGrantedTokens(
   };
 }
 
-/** Puts the revocation of what a connection uses no longer in the queue, within a transaction. */
+/** Enqueues the revocation of a connection's unused tokens within a transaction. */
 export function createEnqueueRevocation(jobs: Jobs): EnqueueRevocation {
   return (em, accountId, connectionId) => jobs.send(REVOKE_QUEUE, { accountId, connectionId }, {}, runnerOf(em));
 }
 
-/** Has whatever authorises a connection revoked at its third party once this transaction has taken it away. */
+/** Deletes a connection's authorization within a transaction and enqueues its revocation. */
 export function createEndAuthorization(jobs: Jobs): EnqueueRevocation {
   const enqueue = createEnqueueRevocation(jobs);
   return (em, accountId, connectionId) => revokeGrants(em, accountId, connectionId, enqueue);
 }
 
-/** Builds what the queue of revocations does. */
 export function composeRevocation(
   { database: { orm }, sealer }: Pick<Foundation, "database" | "sealer">,
   catalog: Catalog,

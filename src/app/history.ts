@@ -12,7 +12,6 @@ import { createCallPartitions } from "../storage/stores/calls/call-partitions.ts
 import { createCallRecordReader } from "../storage/stores/calls/call-record-reader.ts";
 import { createCallRecordStore } from "../storage/stores/calls/call-record.ts";
 
-/** What the history is built from. */
 export interface HistoryDeps {
   readonly pool: pg.Pool;
   readonly maintenance: pg.Pool;
@@ -24,18 +23,17 @@ export interface HistoryDeps {
   readonly log: Logger;
 }
 
-/** The history of calls, with what was said in them where that is kept. */
+/** The call history, including payloads for connections that store them. */
 export interface History {
   readonly history: CallHistory;
   readonly contents: ContentsRecorder;
   readonly callHistory: CallHistoryReader;
-  /** Makes the partitions that will be needed and drops those that are too old. */
+  /** Creates the next partitions and drops expired ones. */
   renew(): Promise<void>;
-  /** Writes what waits. */
+  /** Writes pending entries. */
   close(): Promise<void>;
 }
 
-/** Builds the history. */
 export function composeHistory(deps: HistoryDeps): History {
   const { pool, sealer, historyDays, connections, view, catalog, log } = deps;
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
@@ -52,7 +50,7 @@ export function composeHistory(deps: HistoryDeps): History {
     }),
     renew: () => partitions.renew(new Date()),
     async close() {
-      // What cannot be kept goes into the history, so that closes last.
+      // Payloads that cannot be stored are noted in the history, so it closes last.
       await contents.close();
       await history.close();
     },

@@ -3,8 +3,8 @@ import { type Config, ConfigError } from "../config.ts";
 import { inspectServer, type ServerTraits } from "../storage/server-traits.ts";
 
 /**
- * Finds out whether a pooler stands at `DATABASE_URL`, and logs what it lacks. Throws ConfigError when LISTEN would go
- * through one: it would receive nothing, not even revocations, without an error.
+ * Detects a pooler at `DATABASE_URL` and logs its limitations. Throws ConfigError if LISTEN would use a transaction
+ * pooler, where it silently receives nothing, not even revocations.
  */
 export async function inspectAddresses(
   databaseUrl: string,

@@ -16,18 +16,17 @@ import { createUpstreamClientStore } from "../storage/stores/integrations/upstre
 import type { Foundation } from "./foundation.ts";
 import type { UpstreamTokens } from "./granted-tokens.ts";
 
-/** The third parties that can be connected to. */
 export interface Integrations {
   readonly catalog: Catalog;
-  /** Fetches again the OpenAPI documents that are due; `onChanged` hears the addresses of those that changed. */
+  /** Fetches the OpenAPI documents that are due and calls `onChanged` with the address of each changed one. */
   refreshDocuments(onChanged: (url: string) => Promise<void>): Promise<void>;
   /** Ends the sessions with all upstreams. */
   close(): void;
 }
 
 /**
- * Builds the integrations, every one behind the outbound guard but `additional` ones, which answer for themselves. Throws an
- * error naming a faulty contract.
+ * Builds the integrations behind the outbound guard, except the `additional` ones. Throws an error naming an invalid
+ * contract.
  */
 export async function composeIntegrations(
   config: Config,
@@ -54,7 +53,7 @@ export async function composeIntegrations(
   feed.onChange(({ event }) => {
     if (event === "tools") documents.forgetSources();
   });
-  // An operator's override may point to a private stand-in; only contracts can be sent there, never a user's address.
+  // An operator's override may name a private host. Only contracts use it, never a user's address.
   const contractDispatcher = createGuardedDispatcher({
     allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
   });

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { createLastUse, type LastUse } from "../identity/tokens/last-use.ts";
 import type { PersonalAccessTokenStore } from "../identity/tokens/personal-access-token.ts";
 
-/** Last uses of personal access tokens, noted where a verifier looks one up: once a minute a token and replica at most. */
+/** Records a last use when the verifier reads a personal access token: at most once a minute, token and replica. */
 export function composeLastUse(
   store: PersonalAccessTokenStore,
   log: Logger,

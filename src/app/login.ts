@@ -23,23 +23,21 @@ import { createTryCounter } from "../storage/stores/identity/try-counter.ts";
 import { composeExternalLogin } from "./external-login.ts";
 import type { Foundation } from "./foundation.ts";
 
-/** How people log in, and what tells their browsers apart. */
+/** Login and its browser sessions. */
 export interface Login {
   readonly sessions: BrowserSessions;
   readonly csrf: Csrf;
-  /** The pages. */
   readonly routes: readonly Route[];
 }
 
-/** Passwords that are hashed at once: half of the threads that files and names are looked up with, too. */
+/** Concurrent password hashes: half of the threads that file access and DNS lookups share. */
 const HASHING = { maxRunning: 2, maxWaiting: 64 };
 
-/** Builds what logging in is made of. */
 export function composeLogin(config: Config, { database, pepper, keys }: Foundation, log: Logger): Login {
   const { publicUrl, trustProxy } = config;
   const { orm, pool } = database;
   const record = createRecordLogin(createAuditRecorder(orm), (error) => {
-    log.error({ err: error }, "a login could not be written into the audit log");
+    log.error({ err: error }, "a login could not be written to the audit log");
   });
   const cookies = createCookies(publicUrl);
   const store = createLoginSessionStore(database);

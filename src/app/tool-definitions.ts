@@ -9,19 +9,18 @@ import { purgePins } from "../storage/stores/tools/definition-purge.ts";
 
 const PURGE_MS = 3_600_000;
 
-/** The definitions of tools that are in force, and their upkeep. */
+/** The current tool definitions and their maintenance. */
 export interface ToolDefinitions {
   readonly currentTools: CurrentTools;
   /**
-   * After the document at an address changed: looks at the tools of all who hold definitions of it, one after the other,
-   * so that they are told what waits for their word although nobody asks for their tools just now.
+   * Lists the tools of all connections of a changed document one after the other, so that their owners are notified of
+   * pending changes.
    */
   refreshAffectedConnections(tools: ConnectionTools, url: string): Promise<void>;
-  /** Now and then drops what no connection holds any more. */
+  /** Deletes unused definitions once an hour. */
   purge(): Promise<void>;
 }
 
-/** Builds it. */
 export function composeToolDefinitions(deps: { orm: Orm; connections: ConnectionStore; log: Logger }): ToolDefinitions {
   const { orm, connections, log } = deps;
   let nextPurgeMs = Date.now() + PURGE_MS * Math.random();
@@ -33,7 +32,7 @@ export function composeToolDefinitions(deps: { orm: Orm; connections: Connection
           const connection = await connections.find(accountId, id);
           if (connection !== undefined) await tools.of(connection);
         } catch (error) {
-          log.warn({ err: error, connectionId: id }, "what changed of a connection's tools could not be noted");
+          log.warn({ err: error, connectionId: id }, "the tool changes of a connection could not be recorded");
         }
       }
     },

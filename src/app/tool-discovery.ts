@@ -8,7 +8,7 @@ import { createSettingsView, type SettingsFeed, type SettingsView } from "../con
 import { createAccountSettingsStore, createSettingsFeed } from "../storage/stores/connections/account-settings.ts";
 import type { EventListener } from "../storage/stores/connections/connection-event.ts";
 
-/** How tools are found where there are many, and who wants that. */
+/** Tool search, and the setting that enables it for agents. */
 export interface ToolDiscovery {
   readonly ranking: ToolRanking;
   readonly search: ToolSearch;
@@ -17,7 +17,6 @@ export interface ToolDiscovery {
   readonly settingsFeed: SettingsFeed;
 }
 
-/** Builds the search of tools and the settings that decide where agents are given it. */
 export async function composeToolDiscovery(deps: {
   readonly orm: Orm;
   readonly listener: EventListener;

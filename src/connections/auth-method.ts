@@ -3,7 +3,10 @@ import { type AuthMethod, authMethodsOf, requiresCredential } from "../integrati
 import type { AuthorizedBy } from "../integrations/target.ts";
 import type { Integration } from "../integrations/integration.ts";
 
-/** What authorises the calls of a new connection by the word of its owner, or throws `invalid`. Without one it is what is left. */
+/**
+ * Chooses how calls of a new connection are authorized. Without a request it is the remaining method. Throws
+ * `invalid`.
+ */
 export function chooseAuthMethod(
   integration: Integration,
   word: string | undefined,
@@ -23,9 +26,9 @@ export function chooseAuthMethod(
 
 function refusal({ serverType, lacksClient }: Integration, possible: readonly AuthMethod[], word: string): string {
   if (word === "oauth2") {
-    const start = `auth_method: connections of type ${serverType} cannot be authorised by OAuth here; possible is ${inWords(possible)}.`;
+    const start = `auth_method: connections of type ${serverType} cannot be authorized by OAuth here; possible is ${inWords(possible)}.`;
     return lacksClient === true
-      ? `${start} For it the operator of this installation has to set a client in INTEGRATION_OAUTH_CLIENTS.`
+      ? `${start} The operator can enable it with a client in INTEGRATION_OAUTH_CLIENTS.`
       : start;
   }
   return `auth_method for ${serverType} must be ${inWords(possible)}.`;

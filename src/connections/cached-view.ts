@@ -10,19 +10,20 @@ const MAX_ACCOUNTS = 10_000;
 const MAX_SECRETS = 50_000;
 const MAX_OPENED = 1_000;
 /**
- * How long secrets, sealed or opened, are kept for the next call after they were read, in milliseconds: what replaces them in the
- * database without a word to the change feed counts then. Opening them costs as much as finding the tool.
+ * How long secrets, encrypted or decrypted, are cached, in milliseconds. A secret that is replaced in the database
+ * without a change event takes effect after this time. Decryption costs as much as finding the tool.
  */
 const SECRETS_MS = 60_000;
 
 /**
- * Connections in memory, dropped by the change feed, so that a tool call asks the database nothing. Secrets are kept
- * for a minute, those in use opened and the others as sealed at rest. While the feed is not healthy, every question goes to the database.
+ * Caches connections until the change feed reports a change, so that a tool call needs no query. Secrets are cached
+ * for a minute: decrypted while in use, otherwise encrypted. While the feed is unhealthy, every read goes to the
+ * database.
  */
 export function createCachedView(deps: {
   store: Pick<ConnectionStore, "find" | "list" | "sealedSecrets" | "openSecrets">;
   feed: ChangeFeed;
-  /** Monotonic milliseconds, of the process unless told. */
+  /** Monotonic milliseconds; defaults to the process clock. */
   now?: () => number;
 }): ConnectionView {
   const { store, feed, now } = deps;
@@ -35,7 +36,7 @@ export function createCachedView(deps: {
     ttlAutopurge: true,
     ...clock,
   });
-  /** Grows with every change heard, so that a list read before a change is not kept after it. */
+  /** Incremented by each change, so that a list read before a change is not cached after it. */
   let changeCount = 0;
 
   function forget(accountId: string): void {
@@ -69,7 +70,7 @@ export function createCachedView(deps: {
     if (bytes === undefined && connection.hasCredential) {
       const current = await store.find(accountId, id);
       if (current !== undefined && current.keyVersion !== keyVersion) {
-        // Its key is another one by now, and the change feed did not say so.
+        // The key was replaced without a change event.
         forget(accountId);
         return read(current);
       }

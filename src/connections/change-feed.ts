@@ -1,6 +1,6 @@
 /**
- * A change of a connection, seen on every replica. `tools` means that its upstream's list changed, `pins` that other
- * definitions of its tools are in force, without anything else to show.
+ * A change of a connection, sent to every replica. `tools` means that the upstream's tool list changed, `pins` that
+ * the accepted definitions changed without a visible effect.
  */
 export interface ConnectionEvent {
   readonly accountId: string;
@@ -8,12 +8,12 @@ export interface ConnectionEvent {
   readonly event: "created" | "updated" | "deleted" | "tools" | "pins";
 }
 
-/** Changes of connections from every replica, in the order of their commits. */
+/** Changes of all replicas in commit order. */
 export interface ChangeFeed {
-  /** Calls back on every change; answers how to stop. */
+  /** Returns a function that unsubscribes. */
   onChange(callback: (event: ConnectionEvent) => void): () => void;
-  /** Calls back whenever changes may have been missed; answers how to stop. */
+  /** Calls back when changes may have been missed. Returns a function that unsubscribes. */
   onGap(callback: () => void): () => void;
-  /** Whether a change made elsewhere would have been heard within the last second. */
+  /** Whether changes on other replicas arrive within a second. */
   isHealthy(): boolean;
 }

@@ -23,7 +23,7 @@ import {
 } from "./configuration.ts";
 import { checkApiKey, checkClientSecret, checkDescription, checkName } from "./text.ts";
 
-/** What an update may bring; absent fields keep their values (SPEC «PUT», rule 1). */
+/** Absent fields keep their values (SPEC «PUT», rule 1). */
 export interface ConnectionChange {
   readonly connectionId?: string | undefined;
   readonly agentEnabled?: boolean | undefined;
@@ -38,45 +38,44 @@ export interface ConnectionChange {
   readonly keepContentsDays?: number | undefined;
 }
 
-/** What a change is decided on beside the connection itself. */
 export interface ChangeContext {
   readonly integration: Integration;
   readonly validator: SchemaValidator;
-  /** The secrets as they are now. Needed when the key or the configuration changes. */
+  /** The current secrets. Needed if the key or the configuration changes. */
   readonly secrets: JsonObject;
-  /** The ids of all tools the connection offers now. Needed for `disabled_tools` and `individual`. */
+  /** The ids of all current tools. Needed for `disabled_tools` and `individual`. */
   readonly toolIds: readonly number[];
 }
 
-/** A decided change: the connection as it is to be, and what that entails. */
+/** The connection after the change, and its effects. */
 export interface DecidedChange {
   readonly after: Connection;
   readonly effects: ChangeEffects;
 }
 
-/** The access type, or throws the specification's 400. */
+/** Throws the specification's 400. */
 export function checkAccessType(word: string): AccessType {
   const known = ACCESS_TYPES.find((type) => type === word);
   if (known === undefined) throw invalid("access_type", "Invalid access type specified");
   return known;
 }
 
-/** Who accepts changes of tools, or throws `invalid`. */
+/** Throws `invalid`. */
 export function checkToolChangeAcceptance(word: string): ToolChangeAcceptance {
   const known = TOOL_CHANGE_ACCEPTANCES.find((each) => each === word);
   if (known === undefined) throw invalid("accept_tool_changes", "accept_tool_changes must be manual or automatic.");
   return known;
 }
 
-/** For how many days contents of calls are kept, or throws `invalid`. */
+/** Throws `invalid`. */
 export function checkKeepContentsDays(days: number): number {
   if (Number.isInteger(days) && days >= 0 && days <= MAX_KEEP_CONTENTS_DAYS) return days;
   throw invalid("keep_contents_days", `keep_contents_days must be from 0 to ${MAX_KEEP_CONTENTS_DAYS}.`);
 }
 
 /**
- * Applies a change to a connection by the rules of SPEC «PUT» and DESIGN §6. Pure; throws `invalid` naming the field.
- * A change that changes nothing answers `before` itself.
+ * Applies a change by the rules of SPEC «PUT» and DESIGN §6. Returns `before` itself if nothing changes. Throws
+ * `invalid` naming the field.
  */
 export function applyChange(before: Connection, change: ConnectionChange, ground: ChangeContext): DecidedChange {
   if (change.connectionId !== undefined && change.connectionId !== String(before.id)) {
@@ -100,7 +99,7 @@ export function applyChange(before: Connection, change: ConnectionChange, ground
   if (change.keepContentsDays !== undefined)
     ({ after, effects } = withKeeping(after, effects, checkKeepContentsDays(change.keepContentsDays)));
   if (change.clientSecret !== undefined) {
-    // Who replaces a secret may do so because it leaked: what was got with the old one ends with it.
+    // The old secret may have leaked, so everything issued with it is revoked.
     effects = { ...effects, clientSecret: checkClientSecret(change.clientSecret), endClientAccess: true };
   }
   if (change.apiKey !== undefined || change.configuration !== undefined) {
@@ -137,11 +136,11 @@ function withKeeping(before: Connection, effects: ChangeEffects, keepContentsDay
 }
 
 function withDisabledTools(before: Connection, wanted: readonly number[], toolIds: readonly number[]): Connection {
-  // A tool that went away stays disabled, so its id stays acceptable.
+  // A removed tool stays disabled, so its id stays valid.
   const acceptable = new Set([...toolIds, ...before.disabledToolIds]);
-  const stranger = wanted.find((id) => !acceptable.has(id));
-  if (stranger !== undefined) {
-    throw invalid("disabled_tools", `disabled_tools: ${stranger} is not the id of a tool of this connection.`);
+  const unknown = wanted.find((id) => !acceptable.has(id));
+  if (unknown !== undefined) {
+    throw invalid("disabled_tools", `disabled_tools: ${unknown} is not the id of a tool of this connection.`);
   }
   const disabledToolIds = [...new Set(wanted)].sort((a, b) => a - b);
   const knownToolIds = before.knownToolIds && [...new Set([...before.knownToolIds, ...toolIds])];
@@ -187,10 +186,9 @@ function withKey(before: Connection, change: ConnectionChange, ground: ChangeCon
 }
 
 /**
- * What becomes of a connection that its owner authorised: a key takes the authorisation's place, and at another destination
- * that may ask for nothing the verification finds out. Otherwise the owner is asked anew: the tokens were issued for what it was.
- * Where the operator's client authorises, it goes on with what the connection is now, and nobody is asked; where that client is
- * missing for a while, nobody could answer.
+ * The effects of a new key or destination on an authorized connection. A key replaces the authorization, and a
+ * destination that may need none is verified without it. Otherwise the owner must authorize again, since the tokens
+ * were issued for the old destination. A connection of the operator's client continues with the new configuration.
  */
 function underAuthorization(
   changed: Connection,
@@ -210,7 +208,7 @@ function underAuthorization(
   return { after: { ...changed, needsAuthorization: true, statusReason }, effects: { ...ended, verify: false } };
 }
 
-/** A secret goes only where its owner sent it: moving the destination must bring every stored secret again (DESIGN §6). */
+/** A new destination requires all stored secrets again, so that they go only where the owner sends them (DESIGN §6). */
 function requireSecretsForMove(moved: string | undefined, secrets: JsonObject, patch: JsonObject): void {
   if (moved === undefined) return;
   const kept = Object.keys(secrets).find((property) => !(property in patch));
@@ -221,7 +219,7 @@ function requireSecretsForMove(moved: string | undefined, secrets: JsonObject, p
   );
 }
 
-/** The names of the fields that a change touched, as an update names them; of the configuration the names of its keys. */
+/** The changed fields as an update names them, and the names of configuration keys. */
 export function changedFields(before: Connection, after: Connection, change: ConnectionChange): readonly string[] {
   const fields: string[] = [];
   if (before.name !== after.name) fields.push("name");

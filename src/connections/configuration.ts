@@ -7,15 +7,15 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 
 const MAX_CONFIGURATION_BYTES = 32 * 1024;
 
-/** A configuration taken apart: what may be shown and what is sealed. */
+/** A configuration split into visible values and secrets. */
 export interface SplitConfiguration {
   readonly configuration: JsonObject;
   readonly secrets: JsonObject;
 }
 
 /**
- * Checks a whole configuration against its integration (DESIGN §6 «create»): size, schema, the integration's own rules.
- * A missing secret is allowed; the key then stays `pending`. Throws `invalid` naming `field`.
+ * Checks size, schema and the integration's own rules (DESIGN §6 «create»). A missing secret is allowed; the key then
+ * stays `pending`. Throws `invalid` naming `field`.
  */
 export function checkConfiguration(
   integration: Integration,
@@ -27,7 +27,7 @@ export function checkConfiguration(
   if (Buffer.byteLength(JSON.stringify(small)) > MAX_CONFIGURATION_BYTES) {
     throw new DomainError("invalid", `${field} must be at most 32 KiB.`, { field });
   }
-  // Of a document only the type is checked here; its integration reads it.
+  // Only the type of a document is checked here; its integration parses it.
   const checked =
     integration.documentProperty === undefined || document === undefined
       ? small
@@ -51,7 +51,7 @@ function complaintAbout(schema: JsonObject, whole: JsonObject, validator: Schema
   }
 }
 
-/** Sets the secrets of a configuration apart, by the integration's list of secret properties. */
+/** Splits by the integration's list of secret properties. */
 export function splitConfiguration(integration: Integration, whole: JsonObject): SplitConfiguration {
   const configuration: JsonObject = {};
   const secrets: JsonObject = {};
@@ -61,7 +61,7 @@ export function splitConfiguration(integration: Integration, whole: JsonObject):
   return { configuration, secrets };
 }
 
-/** Why a verification cannot start yet, or undefined when it can. */
+/** Returns why a verification cannot start, or undefined. */
 export function missingCredentialReason(integration: Integration, hasCredential: boolean): string | undefined {
   if (hasCredential || !requiresCredential(integration)) return undefined;
   return `No ${integration.credentialProperty ?? "credential"} has been supplied yet; send it as api_key in an update.`;
@@ -80,7 +80,7 @@ function withoutRequiredSecrets(integration: Integration): JsonObject {
   return result;
 }
 
-/** The configuration with the named keys replaced; a null removes an optional key (RFC 7396, one level). */
+/** Replaces the given keys; null removes an optional key (RFC 7396, one level). */
 export function mergeConfiguration(current: JsonObject, patch: JsonObject): JsonObject {
   const merged: JsonObject = { ...current };
   for (const [key, value] of Object.entries(patch)) {

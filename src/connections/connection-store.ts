@@ -7,7 +7,7 @@ import type { CreatedConnection, CreateKey } from "./create-once.ts";
 import type { ExpectedVersions } from "./expected-versions.ts";
 import type { AccessType, Connection, ToolChangeAcceptance, VerificationStatus } from "./connection.ts";
 
-/** A connection about to be stored: validated, its secrets set apart. */
+/** A validated connection before it is stored. */
 export interface NewConnection {
   readonly accountId: string;
   readonly serverType: string;
@@ -15,75 +15,78 @@ export interface NewConnection {
   readonly description: string;
   readonly accessType: AccessType;
   readonly configuration: JsonObject;
-  /** Sealed by the store, never returned. */
+  /** Encrypted by the store, never returned. */
   readonly secrets: JsonObject;
   readonly hasCredential: boolean;
   readonly statusReason: string | undefined;
   readonly acceptToolChanges: ToolChangeAcceptance;
   readonly authMethod: AuthorizedBy;
-  /** Waits for its owner's authorisation. */
+  /** Whether the owner must authorize it first. */
   readonly needsAuthorization: boolean;
 }
 
-/** What a change of a connection entails beside its own row, all in one transaction. */
+/** Effects of a change beside its own row, all in one transaction. */
 export interface ChangeEffects {
-  /** All secrets as they are from now on. Undefined keeps them. */
+  /** All secrets after the change. Undefined keeps them. */
   readonly secrets?: JsonObject;
-  /** Verify the key anew. */
+  /** Verify the key again. */
   readonly verify?: boolean;
-  /** Forget the cached tool list and which definitions are in force: they came from another destination. */
+  /** Delete the tool list and the accepted definitions, which came from another destination. */
   readonly forgetTools?: boolean;
-  /** Forget which definitions are in force: all are as the upstream has them. */
+  /** Delete the accepted definitions, so that the upstream's are current. */
   readonly forgetAcceptedDefinitions?: boolean;
-  /** Ends the authorisation that its owner gave at the third party: its tokens go with it. */
+  /** Ends the owner's authorization and revokes its tokens. */
   readonly endAuthorization?: boolean;
-  /** Hash of the new secret of the connection's own client. */
+  /** The new secret of the connection's own client. */
   readonly clientSecret?: string;
-  /** The scopes of the connection's own client from now on. */
+  /** The new scopes of the connection's own client. */
   readonly clientScopes?: readonly Scope[];
-  /** Ends the tokens of the connection's own client and the sessions they opened. */
+  /** Revokes the tokens of the connection's own client and ends their sessions. */
   readonly endClientAccess?: boolean;
-  /** From now on arguments and results of calls are kept, or no longer are: said by itself in the audit log. */
+  /** Starts or stops storing call payloads, with its own audit event. */
   readonly contentsChange?: "on" | "off";
-  /** Delete what was kept for longer than it may be now. */
+  /** Delete call payloads older than the new limit. */
   readonly purgeContents?: boolean;
 }
 
-/** What the audit log says of a change: who made it, and the names of the fields, never their values. */
+/** Data for the audit event: the actor and the names of the changed fields. */
 export interface AuditedBy {
   readonly actor: Actor;
   readonly fields: readonly string[];
 }
 
-/** One page of an account's connections. */
 export interface ConnectionPage {
   readonly connections: readonly Connection[];
   readonly totalCount: number;
 }
 
 /**
- * Connections at rest. The owner is part of every question, so a query without one cannot be asked.
- * What changes a connection for somebody writes down who, in the same transaction.
- * Every method throws DomainError `unavailable` when the database cannot be reached.
+ * Stores connections. Every query includes the account, and every change writes its audit event in the same
+ * transaction. Every method throws DomainError `unavailable` if the database cannot be reached.
  */
 export interface ConnectionStore {
-  /** The account's connection, or undefined: missing, deleted and somebody else's are the same. */
+  /** Returns undefined for a missing or deleted connection and for another account's. */
   find(accountId: string, id: number): Promise<Connection | undefined>;
-  /** All of the account's connections, oldest first. */
+  /** Oldest first. */
   list(accountId: string): Promise<readonly Connection[]>;
-  /** A page of them, oldest first. */
+  /** Oldest first. */
   listPage(accountId: string, limit: number, offset: number): Promise<ConnectionPage>;
-  /** The secrets of that key version as sealed at rest, or undefined when there are none. Safe to keep in memory. */
+  /** Returns the encrypted secrets of a key version, which may be cached, or undefined if there are none. */
   sealedSecrets(accountId: string, id: number, keyVersion: number): Promise<Uint8Array | undefined>;
-  /** Opens what `sealedSecrets` gave. Not for keeping. */
+  /** Decrypts the result of `sealedSecrets`. Do not store the plain secrets. */
   openSecrets(accountId: string, id: number, sealed: Uint8Array): JsonObject;
-  /** Stores a connection with its own client and its verification job, or throws `exhausted` past the account's limit. */
+  /** Stores a connection with its own client and its verification. Throws `exhausted` above the account's limit. */
   create(connection: NewConnection, actor: Actor): Promise<Connection>;
-  /** What an earlier request under that key created, for as long as the key counts. Throws `conflict` when it was another request. */
+  /**
+   * Returns the result of an earlier request with this key while the key is valid. Throws `conflict` if that request
+   * was different.
+   */
   findCreated(accountId: string, key: CreateKey): Promise<CreatedConnection | undefined>;
-  /** As `create`, once for each key: the same request again, even at the same time, is answered with what the first one made. */
+  /** Like `create`, but a repeated request with the same key, even a concurrent one, returns the first result. */
   createOnce(connection: NewConnection, actor: Actor, key: CreateKey): Promise<CreatedConnection>;
-  /** Replaces `before` by `after` with all effects, or changes nothing and answers undefined when `before` is not current. */
+  /**
+   * Replaces `before` by `after` with all effects. Returns undefined and changes nothing if `before` is not current.
+   */
   save(
     before: Connection,
     after: Connection,
@@ -91,11 +94,11 @@ export interface ConnectionStore {
     audit: AuditedBy,
   ): Promise<Connection | undefined>;
   /**
-   * Deletes a connection for good with all that hangs on it. False when there was none. Throws `stale`, and deletes nothing,
-   * when it is of none of the expected versions.
+   * Deletes a connection with all dependent rows. Returns false if there is none. Throws `stale` if it has none of the
+   * expected versions.
    */
   delete(accountId: string, id: number, actor: Actor, expected?: ExpectedVersions): Promise<boolean>;
-  /** Records what a verification saw, if the key is still the one it tested. */
+  /** Records a verification result if the key is still the tested one. */
   recordVerification(
     accountId: string,
     id: number,
@@ -104,11 +107,11 @@ export interface ConnectionStore {
     reason: string | undefined,
   ): Promise<boolean>;
   /**
-   * Has the owner authorise the connection, if its key is still the one that was found wanting; false when it is not, or
-   * when that was known already. Without an authorisation that stays in use the verification becomes `failed`, or stays
-   * `pending` before there ever was one.
+   * Marks the connection as needing authorization if its key is still the given one. Returns false if it is not, or
+   * was marked already. If no authorization stays usable, the verification becomes `failed`, or stays `pending` before
+   * the first one.
    */
   requireAuthorization(accountId: string, id: number, keyVersion: number, need: AuthorizationNeed): Promise<boolean>;
-  /** Under `individual`: takes tools among the known ones, and among the disabled ones unless none were known yet. */
+  /** Under `individual`: records tools as known, and disables them unless none were known yet. */
   adoptTools(accountId: string, id: number, toolIds: readonly number[]): Promise<void>;
 }

@@ -2,22 +2,20 @@ import type { Principal } from "../identity/principal.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
 import type { Connection } from "./connection.ts";
 
-/** A tool of one connection. */
 export interface ConnectionTool {
-  /** The interned name: what `disabled_tools` holds. */
+  /** The id of the tool's name, as in `disabled_tools`. */
   readonly id: number;
   readonly definition: ToolDefinition;
-  /** Whether the owner leaves it switched on. Under `individual`, a tool the owner has not seen is off. */
+  /** Whether the tool is enabled. Under `individual`, new tools are disabled. */
   readonly enabled: boolean;
-  /** What the upstream would have it be. Its owner has not accepted that, so `definition` stays in force. */
+  /** The upstream's definition, if it differs and the owner has not accepted it. */
   readonly proposed?: ToolDefinition;
 }
 
-/** The tools of connections, from cache. */
 export interface ConnectionTools {
   /**
-   * Every tool, switched off or not, by name. The same array until the connection or its upstream's list changes.
-   * Never throws for an upstream that is down: then it is the last known list, or an empty one.
+   * Returns all tools, enabled or not, sorted by name: the same array until the connection or its upstream's list
+   * changes. If the upstream is down, returns the last known list or an empty one.
    */
   of(connection: Connection): readonly ConnectionTool[] | Promise<readonly ConnectionTool[]>;
 }
@@ -25,12 +23,12 @@ export interface ConnectionTools {
 const READING = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mgmt.admin"] as const;
 const WRITING = ["mcp.write", "mgmt.write", "mgmt.admin"] as const;
 
-/** Whether a token allows what only reads. */
+/** Whether a token allows reading. */
 export function mayRead({ scopes }: Principal): boolean {
   return READING.some((scope) => scopes.has(scope));
 }
 
-/** Whether a principal may use a tool: the token allows it, the access level allows it, and it is switched on (DESIGN §6). */
+/** Whether a principal may use a tool: its token and the access level allow it, and the tool is enabled (DESIGN §6). */
 export function isVisible(principal: Principal, connection: Connection, tool: ConnectionTool): boolean {
   const { readOnly } = tool.definition;
   if (!tool.enabled || (connection.accessType === "read" && !readOnly)) return false;

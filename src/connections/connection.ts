@@ -1,25 +1,21 @@
 import type { AuthorizedBy } from "../integrations/target.ts";
 import type { JsonObject } from "../json.ts";
 
-/** How far a connection's access goes (SPEC «Access types»). */
+/** Access types (SPEC «Access types»). */
 export const ACCESS_TYPES = ["read", "write", "individual"] as const;
 
-/** One of them. */
 export type AccessType = (typeof ACCESS_TYPES)[number];
 
-/** What happens when an upstream changes the definition of a tool: it waits for the owner's word, or is in force at once. */
+/** Whether a changed tool definition waits for the owner's approval or is accepted at once. */
 export const TOOL_CHANGE_ACCEPTANCES = ["manual", "automatic"] as const;
 
-/** One of them. */
 export type ToolChangeAcceptance = (typeof TOOL_CHANGE_ACCEPTANCES)[number];
 
-/** The longest time for which arguments and results of calls can be kept, in days. */
+/** The longest retention of call payloads, in days. */
 export const MAX_KEEP_CONTENTS_DAYS = 30;
 
-/** What is known of a connection's key. */
 export type VerificationStatus = "pending" | "verified" | "failed";
 
-/** A connection without its secrets. */
 export interface Connection {
   readonly accountId: string;
   /** At least 1, never reused. */
@@ -29,43 +25,45 @@ export interface Connection {
   readonly description: string;
   readonly agentEnabled: boolean;
   readonly accessType: AccessType;
-  /** The configuration without its secrets. */
+  /** The configuration without secrets. */
   readonly configuration: JsonObject;
-  /** Whether the integration's credential has been supplied. */
+  /** Whether the integration's credential is stored. */
   readonly hasCredential: boolean;
   readonly verificationStatus: VerificationStatus;
   readonly authMethod: AuthorizedBy;
   /**
-   * Whether its owner has to log in at the third party. While the verification says `verified`, calls still go out by the
-   * authorisation there is: it only reaches less far than one of them asked for.
+   * Whether the owner must log in at the upstream. If the verification is still `verified`, the present authorization
+   * works but lacks scopes that a call needed.
    */
   readonly needsAuthorization: boolean;
-  /** Why the verification is where it is, in a public sentence. */
+  /** The reason of the verification status, as a public message. */
   readonly statusReason: string | undefined;
-  /** Grows with every change of credential or destination. */
+  /** Incremented by every change of credential or destination. */
   readonly keyVersion: number;
-  /** Interned tool names that are switched off, ascending. */
+  /** Ids of the disabled tools, ascending. */
   readonly disabledToolIds: readonly number[];
-  /** Under `individual`: the tools there were so far; any other counts as disabled. Undefined before the first list, and otherwise. */
+  /**
+   * Under `individual`: the tools seen so far; all others count as disabled. Undefined before the first list, and for
+   * other access types.
+   */
   readonly knownToolIds: readonly number[] | undefined;
   readonly acceptToolChanges: ToolChangeAcceptance;
-  /** Stands for the definitions that are in force (`ToolPins`). Undefined before the first list, and under `automatic`. */
+  /** The digest of the accepted definitions. Undefined before the first list, and under `automatic`. */
   readonly acceptedDefinitions: string | undefined;
-  /** How many tools the upstream would have otherwise than they are in force, when its list was last looked at. */
+  /** How many of the upstream's tools differed from the accepted definitions in its last list. */
   readonly changedTools: number;
-  /** For how many days arguments and results of calls are kept, 1 to 30. 0: they are not. */
+  /** Retention of call payloads in days, 1 to 30; 0 stores none. */
   readonly keepContentsDays: number;
   readonly oauthClientId: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-/** The words of `connectionStatus`. */
 export type ConnectionStatus = "active" | "disabled" | "needs_authorization" | "error";
 
 /**
- * `disabled` while agents may not use it, `needs_authorization` while its owner has to log in at the third party, `error`
- * while its key fails, `active` otherwise.
+ * `disabled` if agents may not use it, `needs_authorization` if its owner must log in at the upstream, `error` if its
+ * key fails, `active` otherwise.
  */
 export function connectionStatus(connection: Connection): ConnectionStatus {
   if (!connection.agentEnabled) return "disabled";
@@ -78,7 +76,6 @@ export function connectionScopes(accessType: AccessType): readonly ("mcp.read" |
   return accessType === "read" ? ["mcp.read"] : ["mcp.read", "mcp.write"];
 }
 
-/** What a caller supplies for a new connection. */
 export interface ConnectionDraft {
   readonly serverType: string;
   readonly name?: string | undefined;
@@ -86,6 +83,6 @@ export interface ConnectionDraft {
   readonly accessType?: string | undefined;
   readonly acceptToolChanges?: string | undefined;
   readonly configuration: JsonObject;
-  /** One of the integration's ways to authenticate. Undefined leaves it to the configuration. */
+  /** One of the integration's authentication methods. Undefined derives it from the configuration. */
   readonly authMethod?: string | undefined;
 }

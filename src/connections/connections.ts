@@ -18,22 +18,22 @@ import { listTools, type ToolPage, type ToolQuery } from "./list-tools.ts";
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 import { connectionNotFound, reachableId } from "../identity/server-id.ts";
 
-/** The account's connections, and whether more follow when a page was asked for. */
+/** `page` is undefined if no page was requested. */
 export interface ListedConnections {
   readonly connections: readonly Connection[];
   readonly page: { readonly totalCount: number; readonly hasMore: boolean } | undefined;
 }
 
 /**
- * What a principal can do with its own connections (SPEC «Endpoints»). `serverId` is as the path has it. Throws `not_found`
- * for what is missing, deleted, somebody else's or outside a bound token.
+ * Use cases for the caller's connections (SPEC «Endpoints»). `serverId` is the path parameter. Throws `not_found` for
+ * a connection that is missing, deleted, of another account or outside a bound token.
  */
 export interface Connections {
-  /** With the key of a request that came before, answers what that one created. */
+  /** With a repeated idempotency key, returns the result of the first request. */
   create(caller: Caller, draft: ConnectionDraft, idempotencyKey?: string): Promise<CreatedConnection>;
   list(principal: Principal, page: PageQuery): Promise<ListedConnections>;
   get(principal: Principal, serverId: string): Promise<Connection>;
-  /** Throws `stale` where the connection is of none of the expected versions, as `delete` does. */
+  /** Throws `stale` if the connection has none of the expected versions, as `delete` does. */
   update(caller: Caller, serverId: string, change: ConnectionChange, expected?: ExpectedVersions): Promise<Connection>;
   delete(caller: Caller, serverId: string, expected?: ExpectedVersions): Promise<void>;
   listTools(
@@ -43,7 +43,6 @@ export interface Connections {
   ): Promise<ToolPage & { readonly connectionId: number }>;
 }
 
-/** What the use cases need. */
 export interface ConnectionsDeps {
   readonly catalog: Catalog;
   readonly validator: SchemaValidator;
@@ -51,14 +50,13 @@ export interface ConnectionsDeps {
   readonly view: ConnectionView;
   readonly tools: ConnectionTools;
   readonly addresses: AuthorizationAddresses;
-  /** Called after every change, before it is answered: what this replica remembers of the account is out of date. */
+  /** Called after every change, before the response, to drop this replica's caches of the account. */
   readonly onChange: (event: ConnectionEvent) => void;
 }
 
-/** How often a change is decided anew when the connection changed meanwhile. */
+/** How often a change is applied again after a concurrent change. */
 const MAX_TRIES = 5;
 
-/** Makes the use cases of connections. */
 export function createConnections(deps: ConnectionsDeps): Connections {
   const { store } = deps;
 
@@ -69,7 +67,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     return connection;
   }
 
-  /** The connections that a principal sees, oldest first. */
+  /** Oldest first. */
   async function seen(principal: Principal): Promise<readonly Connection[]> {
     const { accountId, connectionId } = principal;
     if (connectionId === undefined) {
@@ -101,7 +99,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     const key = createKey(idempotencyKey, draft);
     const earlier = key && (await store.findCreated(principal.accountId, key));
     if (earlier !== undefined) return earlier;
-    // What is wrong is said before anything is stored.
+    // Validated before `adopt` stores anything.
     prepareConnection(principal.accountId, draft, deps.catalog, deps.validator);
     const configuration = await adopt(principal, deps.catalog.get(draft.serverType), draft.configuration);
     const adopted = { ...draft, configuration };
@@ -118,10 +116,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     async create(principal, draft, idempotencyKey) {
       const created = await createOne(principal, draft, idempotencyKey);
       if (created.status !== "needs_authorization") return created;
-      // A repetition may come when the owner has logged in, or the connection is gone.
+      // At a repetition the owner may have authorized or deleted the connection.
       const now = created.isRepeated ? await store.find(principal.accountId, created.id) : undefined;
       if (created.isRepeated && now?.needsAuthorization !== true) return created;
-      // The connection is there: where the database fails just now its owner has the address made later.
+      // The connection exists, so if the database fails here, its owner can request an address later.
       const authorization = await deps.addresses.issue(principal.accountId, created.id).catch(undefinedIfUnavailable);
       return { ...created, authorization };
     },
@@ -159,7 +157,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const before = await find(principal, serverId);
         const { after, effects } = await decide(before, change);
-        // What is saved is what was checked: `save` replaces `before` alone.
+        // `save` replaces only `before`, so the checked version is the saved one.
         checkVersion(before, expected);
         if (after === before) return before;
         const saved = await store.save(before, after, effects, {

@@ -10,7 +10,7 @@ import { chooseAuthMethod } from "./auth-method.ts";
 import { NOT_YET_AUTHORIZED } from "../integrations/authorization.ts";
 import { checkApiKey, checkDescription, checkName } from "./text.ts";
 
-/** Checks a draft against the catalog and its integration. Pure; throws `invalid` naming the field. */
+/** Checks a draft against its integration. Throws `invalid` naming the field. */
 export function prepareConnection(
   accountId: string,
   draft: ConnectionDraft,

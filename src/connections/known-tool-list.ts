@@ -1,12 +1,12 @@
 import type { ToolDefinition } from "../integrations/tool.ts";
 
-/** A list of tools in memory: definitions by name, with their ids beside them. It keeps its identity while it stays the same. */
+/** A cached tool list: definitions sorted by name, with their ids. The object stays the same while the list does. */
 export interface KnownToolList {
   readonly digest: string;
   readonly definitions: readonly ToolDefinition[];
   readonly ids: readonly number[];
-  /** Nobody keeps the definitions but this service: those that are pinned have to be kept with the pins. */
+  /** The definitions are not stored elsewhere, so accepted ones must be stored with their set. */
   readonly isTransient: boolean;
-  /** What the upstream offers instead of definitions that are in force, by name; the owner has not accepted it. */
+  /** Proposed definitions that the owner has not accepted, by name. */
   readonly pending?: ReadonlyMap<string, ToolDefinition>;
 }

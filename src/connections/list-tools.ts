@@ -4,22 +4,21 @@ import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 import type { Connection } from "./connection.ts";
 import { isVisible, type ConnectionTool, type ConnectionTools } from "./connection-tools.ts";
 
-/** Which tools to list. */
 export interface ToolQuery extends PageQuery {
-  /** Every tool, whether visible or not; needs `mgmt.write`. */
+  /** Includes tools that are not visible; needs `mgmt.write`. */
   readonly includeDisabled?: boolean | undefined;
 }
 
-/** Tools of one connection, by name. */
+/** Sorted by name. */
 export interface ToolPage {
   readonly tools: readonly ConnectionTool[];
-  /** After filtering, on all pages. */
+  /** The count of all pages, after filtering. */
   readonly totalCount: number;
-  /** Undefined when all tools came without a page being asked for. */
+  /** Undefined if no page was requested and all tools fit. */
   readonly page: { readonly limit: number; readonly offset: number; readonly hasMore: boolean } | undefined;
 }
 
-/** The tools of a connection that the principal may use (DESIGN §6 «tool pages»). */
+/** Lists the tools that the principal may use (DESIGN §6 «tool pages»). */
 export async function listTools(
   tools: ConnectionTools,
   principal: Principal,

@@ -11,22 +11,20 @@ import { missingCredentialReason } from "./configuration.ts";
 import { prepareConnection } from "./create.ts";
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../page.ts";
 
-/** What is to be tried. */
 export interface Trial {
   readonly serverType: string;
-  /** Secrets included. Undefined: none was given. */
+  /** Includes secrets. Undefined if none was supplied. */
   readonly configuration: JsonObject | undefined;
 }
 
-/** What trying a configuration showed. */
 export interface ConfigurationReport {
-  /** What is wrong with it, the way creating a connection would say it. */
+  /** The errors that creating a connection would return. */
   readonly errors: readonly { readonly field: string; readonly message: string }[];
-  /** What one real call told. `skipped`: there is no credential to try. Undefined when there are errors. */
+  /** The result of one real call. `skipped` if there is no credential to try, undefined if there are errors. */
   readonly verification: Verification | { readonly outcome: "skipped"; readonly reason: string } | undefined;
 }
 
-/** A page of the tools that a connection would have, by name. */
+/** A page of the tools that a connection would have, sorted by name. */
 export interface ToolPreview {
   readonly tools: readonly ToolDefinition[];
   readonly totalCount: number;
@@ -35,27 +33,29 @@ export interface ToolPreview {
   readonly hasMore: boolean;
 }
 
-/** Trying before connecting: at most one exchange with the third party, nothing stored. Throws `not_found` for an unknown type. */
+/**
+ * Tries a configuration with at most one request to the upstream and stores nothing. Throws `not_found` for an unknown
+ * type.
+ */
 export interface Trials {
   validate(principal: Principal, trial: Trial, signal: AbortSignal): Promise<ConfigurationReport>;
   previewTools(principal: Principal, trial: Trial & PageQuery, signal: AbortSignal): Promise<ToolPreview>;
 }
 
-/** What trying needs. */
 export interface TrialDeps {
   readonly catalog: Catalog;
   readonly validator: SchemaValidator;
-  /** 60 unless told. */
+  /** Defaults to 60. */
   readonly maxTrialsPerMinute?: number;
 }
 
 const TIMEOUT_MS = 30_000;
 
-/** Makes the use cases. Trials are counted per account, so that nobody finds out keys or addresses by trying them all. */
+/** Trials are limited per account, so that nobody can search for keys or addresses. */
 export function createTrials(deps: TrialDeps): Trials {
   const { catalog, validator, maxTrialsPerMinute = 60 } = deps;
   const counter = new RateLimiterMemory({ points: maxTrialsPerMinute, duration: 60 });
-  /** Counts down: what an integration keeps of a trial is never taken for a connection's. */
+  /** Negative ids, so that an integration's caches never mix trials with connections. */
   let lastId = 0;
 
   async function admit(principal: Principal): Promise<void> {
@@ -84,7 +84,7 @@ export function createTrials(deps: TrialDeps): Trials {
       return await question(target, AbortSignal.any([signal, timeout]));
     } catch (error) {
       if (!timeout.aborted || error instanceof DomainError) throw error;
-      const message = `The third party did not answer within ${TIMEOUT_MS / 1000} seconds.`;
+      const message = `The upstream did not answer within ${TIMEOUT_MS / 1000} seconds.`;
       throw new DomainError("unavailable", message, { cause: error });
     } finally {
       integration.forget?.(target.connectionId);

@@ -11,9 +11,9 @@ export type Micros = number;
 const HEX_UUID = /^[0-9a-f]{32}$/;
 
 /** Returns a UUIDv7 of the instant without dashes. */
-function uuidHex(moment: Micros): string {
-  const millis = Math.floor(moment / 1_000);
-  const fraction = Math.ceil(((moment % 1_000) * 4_096) / 1_000);
+function uuidHex(instant: Micros): string {
+  const millis = Math.floor(instant / 1_000);
+  const fraction = Math.ceil(((instant % 1_000) * 4_096) / 1_000);
   const bytes = randomBytes(16);
   bytes.writeUIntBE(millis, 0, 6);
   bytes.writeUInt16BE(0x7000 | fraction, 6);
@@ -22,13 +22,13 @@ function uuidHex(moment: Micros): string {
 }
 
 /** The `jti` of an OAuth access token. */
-export function accessTokenId(moment: Micros): string {
-  return uuidHex(moment).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+export function accessTokenId(instant: Micros): string {
+  return uuidHex(instant).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /** The `jti` of a personal access token, `pat_<uuid>`. */
-export function personalAccessTokenId(moment: Micros): string {
-  return `pat_${uuidHex(moment)}`;
+export function personalAccessTokenId(instant: Micros): string {
+  return `pat_${uuidHex(instant)}`;
 }
 
 /** The instant in a token id, or the start of the `iat` second for another id format. */

@@ -125,7 +125,7 @@ test("rejects a key at creation, and names the setting if no client is configure
     "400 auth_method oauth2 takes no key: leave configuration.api_token out.",
   );
   expect(await refusal({ server_type: "github", auth_method: "oauth2" })).toBe(
-    "400 auth_method: connections of type github cannot be authorised by OAuth here; possible is api_key. " +
-      "For it the operator of this installation has to set a client in INTEGRATION_OAUTH_CLIENTS.",
+    "400 auth_method: connections of type github cannot be authorized by OAuth here; possible is api_key. " +
+      "The operator can enable it with a client in INTEGRATION_OAUTH_CLIENTS.",
   );
 });

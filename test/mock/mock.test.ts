@@ -159,7 +159,7 @@ test.each([
 });
 
 test.each([
-  ["POST", "/api/v1/mcp-servers/1/authorization", 400, "cannot be authorised by OAuth"],
+  ["POST", "/api/v1/mcp-servers/1/authorization", 400, "cannot be authorized by OAuth"],
   ["GET", "/api/v1/mcp-servers/2/calls/811", 404, "call 811 are not stored"],
   ["DELETE", "/api/v1/oauth-clients/conn_2_b8RkQ1nWf4ZsE6hJ", 409, "belongs to MCP server 2"],
   ["POST", "/api/v1/oauth-clients/client_h1Wc6sUe9oPq3dKx7yTb0A/rotate-secret", 409, "has no secret"],

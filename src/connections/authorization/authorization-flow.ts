@@ -17,44 +17,42 @@ import type { ConnectionView } from "../connection-view.ts";
 import type { AuthorizationStore } from "./authorization-store.ts";
 import { AUTHORIZATION_SECONDS, type AuthorizationSecrets, isSecret } from "./tickets.ts";
 
-/** A person in a browser, logged in. */
 export interface Person {
   readonly accountId: string;
-  /** The login session: one browser of theirs. */
+  /** The login session of the browser. */
   readonly sessionId: string;
 }
 
-/** What a person is about to authorise. */
+/** The data of the page that starts an authorization. */
 export interface AuthorizationPreview {
   readonly connection: Connection;
-  /** Where it connects to: a host, or the third party's name. */
+  /** The upstream's host, or the integration's title. */
   readonly upstreamName: string;
 }
 
-/** What a person came back with from a third party. */
+/** The request to the callback address. */
 export interface AuthorizationCallback {
-  /** The path on which they arrived. */
+  /** The path of the request. */
   readonly path: string;
   readonly parameters: URLSearchParams;
 }
 
-/** The way of a person through the authorization of a connection, in one browser. */
+/** The steps of authorizing a connection in one browser. */
 export interface AuthorizationFlow {
-  /** What a ticket is for. Changes nothing, so that a browser may look ahead. Throws `not_found`. */
+  /** Returns what a ticket authorizes. Changes nothing, so that browsers may prefetch. Throws `not_found`. */
   preview(person: Person, ticket: string): Promise<AuthorizationPreview>;
   /**
-   * Uses the ticket up and answers where the person goes to log in. Throws `not_found`, or TokenFailure with a sentence for
-   * the person; the ticket then stays good.
+   * Uses up the ticket and returns the URL of the upstream's login. Throws `not_found`, or TokenFailure with a message
+   * for the person; the ticket then stays valid.
    */
   start(person: Person, ticket: string, signal: AbortSignal): Promise<URL>;
   /**
-   * Redeems what the person came back with and puts it in force. Throws `not_found` for what this browser did not begin or
-   * has finished already, `conflict` when the connection changed meanwhile, or TokenFailure with a sentence for the person.
+   * Redeems the code and stores the tokens. Throws `not_found` for a flow that this browser did not start or has
+   * completed, `conflict` if the connection changed meanwhile, or TokenFailure with a message for the person.
    */
   complete(person: Person, answer: AuthorizationCallback, actor: Actor, signal: AbortSignal): Promise<Connection>;
 }
 
-/** What the flow needs. */
 export interface AuthorizationFlowDeps {
   readonly catalog: Catalog;
   readonly connections: Pick<ConnectionStore, "find" | "sealedSecrets" | "openSecrets">;
@@ -62,14 +60,13 @@ export interface AuthorizationFlowDeps {
   readonly authorizations: AuthorizationStore;
   readonly secrets: AuthorizationSecrets;
   readonly publicUrl: string;
-  /** Our registrations at authorization servers. */
   readonly clients: Pick<UpstreamClients, "forget">;
   readonly grants: Pick<ConnectionGrants, "storeGrant">;
-  /** Called after an authorization is in force, before it is answered: what this replica remembers of the account is out of date. */
+  /** Called after tokens are stored, before the response, to drop this replica's caches of the account. */
   readonly onChange: (event: ConnectionEvent) => void;
 }
 
-/** Makes the flow: the steps in the order of RFC 6749 §4.1, each bound to the account and the browser that it began in. */
+/** Implements the steps of RFC 6749 §4.1, bound to the account and the browser. */
 export function createAuthorizationFlow(deps: AuthorizationFlowDeps): AuthorizationFlow {
   const { secrets, authorizations } = deps;
 
@@ -141,11 +138,11 @@ function authorizationOf(
 ): { readonly integration: Integration; readonly authorization: OwnerAuthorization } {
   const integration = catalog.get(connection.serverType);
   if (integration?.authorization === undefined)
-    throw new DomainError("invalid", "This installation can no longer have this connection authorised.");
+    throw new DomainError("invalid", "This installation can no longer authorize this connection.");
   return { integration, authorization: integration.authorization };
 }
 
-/** The secrets that stay when tokens take the place of the key; undefined where there is no key. */
+/** The secrets that remain when tokens replace the key; undefined if there is no key. */
 async function withoutKey(
   store: Pick<ConnectionStore, "sealedSecrets" | "openSecrets">,
   { accountId, id, keyVersion, hasCredential }: Connection,
@@ -165,30 +162,30 @@ function upstreamNameOf({ configuration }: Connection, { title }: Integration): 
 function unusableTicket(): DomainError {
   return new DomainError(
     "not_found",
-    "This address has been used, is more than ten minutes old, or was made for another account. Have a new one made where you got it from.",
+    "This address has been used, is more than ten minutes old, or was made for another account. Request a new one where you got it.",
   );
 }
 
 function notStartedHere(): DomainError {
   return new DomainError(
     "not_found",
-    "This browser did not begin this authorization, took more than ten minutes, or has finished it already. Look at the connection, and begin again there if it still waits for you.",
+    "This browser did not start this authorization, took more than ten minutes, or has completed it already. Open the connection and start again there if it still needs authorization.",
   );
 }
 
-/** RFC 9700 §4.4: a code that another authorization server gave out must not be sent to this one. */
+/** RFC 9700 §4.4: a code of another authorization server must not be sent to this one. */
 function wrongCallbackPath({ server }: AuthorizationTerms): TokenFailure {
   const { host } = new URL(server.issuer);
   return new TokenFailure(
     "other",
-    `You came back on the address of another authorization server than ${host}, where the connection was to be authorised, ` +
-      "so nothing was sent there. Authorise the connection again.",
+    `You came back on the address of another authorization server than ${host}, where the connection was to be authorized, ` +
+      "so nothing was sent there. Authorize the connection again.",
   );
 }
 
 function changedMeanwhile(): DomainError {
   return new DomainError(
     "conflict",
-    "The connection was changed or deleted while you were away, so what you authorised is not used. Begin again at the connection.",
+    "The connection was changed or deleted while you were away, so your authorization is not used. Start again at the connection.",
   );
 }

@@ -1,44 +1,45 @@
 import type { AuthorizationTerms } from "../../integrations/authorization.ts";
 
-/** An authorization that its owner may begin: the ticket is good. */
+/** An authorization whose ticket is still unused. */
 export interface PendingAuthorization {
   readonly id: string;
   readonly connectionId: number;
-  /** The scopes that a refused call asked for; undefined for the usual ones. */
+  /** The scopes that a rejected call needed; undefined for the default ones. */
   readonly wantedScope: string | undefined;
 }
 
-/** An authorization that its owner has gone to the third party for. */
+/** An authorization whose owner was sent to the upstream's login. */
 export interface StartedAuthorization {
   readonly connectionId: number;
-  /** The version of the connection's key at that moment: under another one the terms are no longer the connection's. */
+  /** The key version at that time. The terms are void under another one. */
   readonly keyVersion: number;
   readonly terms: AuthorizationTerms;
-  /** PKCE (RFC 7636). Sealed at rest. */
+  /** PKCE (RFC 7636). Encrypted at rest. */
   readonly codeVerifier: string;
 }
 
 /**
- * Authorizations under way. Of tickets and states only keyed hashes are kept; each is good once, for `lifetimeSeconds`, and
- * for its account alone. Every method throws DomainError `unavailable` when the database cannot be reached.
+ * Stores authorizations in progress, with keyed hashes of tickets and states. Each can be used once, within
+ * `lifetimeSeconds` and by its account. Every method throws DomainError `unavailable` if the database cannot be
+ * reached.
  */
 export interface AuthorizationStore {
-  /** Makes a ticket good for a connection, until the answer; undefined when the connection is gone. */
+  /** Stores a ticket and returns its expiry, or undefined if the connection is deleted. */
   issue(
     accountId: string,
     connectionId: number,
     ticketHash: Uint8Array,
     lifetimeSeconds: number,
   ): Promise<Date | undefined>;
-  /** The authorization that a ticket opens. Looking uses nothing up. */
+  /** Finds the authorization of a ticket without using it up. */
   find(accountId: string, ticketHash: Uint8Array): Promise<PendingAuthorization | undefined>;
-  /** Uses the ticket up: from now on the state alone leads on, in the session that it is bound to. False when it was used already. */
+  /** Uses up the ticket and binds the state to the login session. Returns false if the ticket was used. */
   start(
     accountId: string,
     id: string,
     begun: StartedAuthorization & { readonly sessionId: string; readonly stateHash: Uint8Array },
     lifetimeSeconds: number,
   ): Promise<boolean>;
-  /** What was begun under a state, by the session that began it. Using it up and learning it is one step, so it happens once. */
+  /** Returns and uses up the authorization of a state in one step, if this session started it. */
   consume(accountId: string, sessionId: string, stateHash: Uint8Array): Promise<StartedAuthorization | undefined>;
 }

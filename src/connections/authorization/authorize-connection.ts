@@ -5,12 +5,12 @@ import type { ConnectionStore } from "../connection-store.ts";
 import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 import type { AuthorizationAddress, AuthorizationAddresses } from "../authorization-address.ts";
 
-/** Gives out an address at which the owner of a connection authorises it, for the first time or again. */
+/** Returns an address at which the owner authorizes the connection, for the first time or again. */
 export type AuthorizeConnection = (caller: Caller, serverId: string) => Promise<AuthorizationAddress>;
 
 /**
- * Makes the use case. The connection stays as it is, tokens included, until an authorization replaces them. Throws
- * `not_found` as every use of a connection does, and `invalid` where no OAuth is possible.
+ * The connection keeps its tokens until the new authorization replaces them. Throws `not_found`, and `invalid` if the
+ * connection cannot use OAuth.
  */
 export function createAuthorizeConnection(deps: {
   readonly catalog: Catalog;
@@ -27,10 +27,10 @@ export function createAuthorizeConnection(deps: {
     if (integration?.clientAuthorization !== undefined)
       throw new DomainError(
         "invalid",
-        `Connections of type ${serverType} need no login: with auth_method oauth2 a client of this installation authorises them.`,
+        `Connections of type ${serverType} need no login: with auth_method oauth2 a client of this installation authorizes them.`,
       );
     if (integration?.authorization === undefined)
-      throw new DomainError("invalid", `Connections of type ${serverType} cannot be authorised by OAuth here.`);
+      throw new DomainError("invalid", `Connections of type ${serverType} cannot be authorized by OAuth here.`);
     const address = await deps.addresses.issue(accountId, connection.id);
     if (address === undefined) throw connectionNotFound(serverId);
     return address;

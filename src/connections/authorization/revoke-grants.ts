@@ -4,19 +4,18 @@ import { revokeTokens } from "../../integrations/oauth/revoke-tokens.ts";
 import { TokenFailure } from "../../integrations/oauth/token-failure.ts";
 import type { EndedGrant, EndedGrants } from "./connection-grants.ts";
 
-/** Revokes what a connection uses no longer at its third party. Throws when another attempt may succeed where this one failed. */
+/** Revokes a connection's unused tokens at the authorization server. Throws if a retry may succeed. */
 export type RevokeGrants = (accountId: string, connectionId: number, signal: AbortSignal) => Promise<void>;
 
-/** What revoking needs. */
 export interface RevokeGrantsDeps {
   readonly catalog: Catalog;
   readonly grants: EndedGrants;
   readonly log: Logger;
 }
 
-/** Makes it. Tokens that a third party will not revoke are dropped all the same: nothing here uses them any more. */
+/** Tokens that an authorization server refuses to revoke are deleted anyway, since nothing uses them. */
 export function createRevokeGrants({ catalog, grants, log }: RevokeGrantsDeps): RevokeGrants {
-  /** Why another attempt is worth it, or undefined. */
+  /** Returns the error if a retry may succeed. */
   async function revoke({ serverType, terms, tokens }: EndedGrant, signal: AbortSignal): Promise<Error | undefined> {
     const dispatcher = catalog.get(serverType)?.authorization?.dispatcher;
     if (dispatcher === undefined) return undefined;
@@ -27,7 +26,7 @@ export function createRevokeGrants({ catalog, grants, log }: RevokeGrantsDeps): 
       signal.throwIfAborted();
       if (!(error instanceof TokenFailure)) throw error;
       if (error.kind === "busy" || error.kind === "down") return error;
-      log.warn({ reason: error.message }, "a third party did not revoke tokens that are used no longer");
+      log.warn({ reason: error.message }, "an authorization server refused to revoke unused tokens; deleted them");
       return undefined;
     }
   }

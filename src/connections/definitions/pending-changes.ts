@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import type { ConnectionTool } from "../connection-tools.ts";
 
-/** The parts of a definition that an upstream can change, as the contract calls them. */
+/** The parts of a definition that can change, as the contract names them. */
 export const DEFINITION_PARTS = [
   "description",
   "input_schema",
@@ -15,23 +15,22 @@ export const DEFINITION_PARTS = [
   "listing",
 ] as const;
 
-/** One of them. */
 export type DefinitionPart = (typeof DEFINITION_PARTS)[number];
 
-/** A tool that the upstream would have otherwise; its owner has not accepted that. */
+/** A changed definition that its owner has not accepted. */
 export interface PendingToolChange {
-  /** The interned name. */
+  /** The id of the tool's name. */
   readonly id: number;
   readonly name: string;
-  /** What differs; `request` or `listing` where nothing does that we show. */
+  /** The parts that differ; `request` or `listing` if no visible part does. */
   readonly changed: readonly DefinitionPart[];
-  /** Stands for the definition that is offered. */
+  /** The digest of the proposed definition. */
   readonly digest: string;
   readonly current: ToolDefinition;
   readonly proposed: ToolDefinition;
 }
 
-/** The changes that wait for the owner's word, by the tools' names. */
+/** Returns changes that wait for approval, by tool name. */
 export function pendingChangesOf(tools: readonly ConnectionTool[]): readonly PendingToolChange[] {
   return tools.flatMap(({ id, definition, proposed }) =>
     proposed?.digest === undefined
@@ -49,7 +48,7 @@ export function pendingChangesOf(tools: readonly ConnectionTool[]): readonly Pen
   );
 }
 
-/** Stands for all changes together: who names it has seen them all, and no other. */
+/** The digest of all changes, which proves that its sender has seen exactly these. */
 export function digestOfChanges(changes: readonly PendingToolChange[]): string {
   const hash = createHash("sha256");
   for (const { name, digest } of changes) hash.update(`${JSON.stringify(name)} ${digest}\n`);

@@ -17,70 +17,63 @@ import {
   pendingChangesOf,
 } from "./pending-changes.ts";
 
-/** Which changes to list. */
 export interface ToolChangeQuery extends PageQuery {
   /** `pending` or `past`. Undefined means both. */
   readonly status?: string | undefined;
-  /** A tool's name. */
+  /** A tool name. */
   readonly tool?: string | undefined;
-  /** One of DEFINITION_PARTS: changes that wait and concern it. */
+  /** One of DEFINITION_PARTS. Selects pending changes of that part. */
   readonly part?: string | undefined;
 }
 
-/** How the tools of a connection changed, and would change. */
 export interface ListedToolChanges {
-  /** What came, went and changed in its document, newest first. */
+  /** Changes of its document, newest first. */
   readonly past: readonly ToolChange[];
-  /** A page of what waits for the owner's word, by name. */
+  /** A page of changes that wait for approval, by name. */
   readonly pending: readonly PendingToolChange[];
-  /** How many of these there are on all pages. */
+  /** The count of all pages. */
   readonly pendingCount: number;
   readonly hasMore: boolean;
-  /** Stands for all that waits, whatever the filters leave out. */
+  /** The digest of all pending changes, regardless of the filters. */
   readonly digest: string;
 }
 
-/** What an owner accepts: the changes named one by one, or all that `digest` stands for. */
+/** The changes to accept, one by one, or all of them by `digest`. */
 export interface AcceptedChanges {
   readonly changes: readonly { readonly tool: string; readonly digest: string }[];
   readonly digest: string | undefined;
 }
 
-/** What was accepted just now, and how many changes still wait. */
+/** The accepted tools, and how many changes still wait. */
 export interface Acceptance {
   readonly accepted: readonly string[];
   readonly remaining: number;
 }
 
-/**
- * Changes of tools for their owner to look at and to accept. `serverId` is as the path has it; throws `not_found` as
- * `Connections` does.
- */
+/** Use cases for reviewing tool changes. `serverId` is the path parameter. Throws `not_found` as `Connections` does. */
 export interface ToolChangeReview {
   list(principal: Principal, serverId: string, query: ToolChangeQuery): Promise<ListedToolChanges>;
   /**
-   * Puts the accepted definitions in force. Throws `stale` when the upstream offers others than those seen, and then accepts
-   * none; what is in force already may be accepted again.
+   * Makes the proposed definitions current. Throws `stale` and accepts none if the upstream now proposes others.
+   * Accepting a current definition again is allowed.
    */
   accept(caller: Caller, serverId: string, wanted: AcceptedChanges): Promise<Acceptance>;
 }
 
-/** What the review needs. */
 export interface ToolChangeReviewDeps {
   readonly catalog: Catalog;
   readonly connections: Pick<Connections, "get">;
   readonly store: Pick<ConnectionStore, "find">;
   readonly tools: ConnectionTools;
   readonly currentTools: Pick<CurrentTools, "accept">;
-  /** Called after every acceptance, before it is answered. */
+  /** Called after every acceptance, before the response. */
   readonly onChange: (event: ConnectionEvent) => void;
 }
 
 const MAX_PAST = 50;
-/** How often an acceptance is decided anew when the connection changed meanwhile. */
+/** How often an acceptance is applied again after a concurrent change. */
 const MAX_TRIES = 5;
 
-/** Makes the use cases. */
 export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeReview {
   async function pastOf({ serverType, configuration }: Connection, tool: string | undefined): Promise<ToolChange[]> {
     const past = (await deps.catalog.get(serverType)?.toolChanges?.(configuration, MAX_PAST)) ?? [];
@@ -125,7 +118,7 @@ export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeRe
         const accepted = await chosen(wanted, pending, seen);
         const remaining = pending.length - accepted.length;
         if (accepted.length === 0) return { accepted: [], remaining };
-        // Looking at the tools may have pinned new ones.
+        // Listing the tools may have accepted new ones.
         const current = await deps.store.find(seen.accountId, seen.id);
         if (current?.keyVersion !== seen.keyVersion || current.acceptToolChanges === "automatic") continue;
         const definitions = accepted.map(({ proposed }) => proposed);
@@ -144,8 +137,7 @@ export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeRe
     connection: Connection,
   ): Promise<readonly PendingToolChange[]> {
     if (digest !== undefined) {
-      if (digest !== digestOfChanges(pending))
-        throw stale("The changes that wait are not those that the digest stands for.");
+      if (digest !== digestOfChanges(pending)) throw stale("The digest does not match the pending changes.");
       return pending;
     }
     const byName = new Map(pending.map((change) => [change.name, change]));
@@ -154,9 +146,9 @@ export function createToolChangeReview(deps: ToolChangeReviewDeps): ToolChangeRe
     for (const { tool, digest: seen } of changes) {
       const change = byName.get(tool);
       if (change?.digest === seen) accepted.set(tool, change);
-      // Accepted before, perhaps by this very request the first time that it was sent.
+      // Accepted before, perhaps by an earlier attempt of this request.
       else if (current.get(tool)?.digest !== seen)
-        throw stale(`${JSON.stringify(tool.slice(0, 64))} has no change with this digest that waits.`);
+        throw stale(`${JSON.stringify(tool.slice(0, 64))} has no pending change with this digest.`);
     }
     return [...accepted.values()];
   }

@@ -2,33 +2,32 @@ import { type Actor, type Caller, toActor } from "../../identity/actor.ts";
 import { type Principal, reachesAll } from "../../identity/principal.ts";
 import { DomainError } from "../../domain-error.ts";
 
-/** What an account's owner decides once for all connections. */
+/** Settings of an account for all its connections. */
 export interface AccountSettings {
-  /** Whether agents that would see very many tools are given two that find and call them instead. */
+  /** Whether agents with very many tools get two tools that search and call them instead. */
   readonly toolSearch: boolean;
 }
 
-/** How it is until the owner decides otherwise. */
 export const DEFAULT_SETTINGS: AccountSettings = { toolSearch: false };
 
-/** A change of settings; what is undefined stays. */
+/** Undefined fields keep their values. */
 export type SettingsChange = { readonly [Name in keyof AccountSettings]: AccountSettings[Name] | undefined };
 
-/** Settings at rest. Throws DomainError `unavailable` when the database cannot be reached. */
+/** Throws DomainError `unavailable` if the database cannot be reached. */
 export interface AccountSettingsStore {
-  /** The account's settings, or the defaults. */
+  /** Returns the defaults for an account without settings. */
   find(accountId: string): Promise<AccountSettings>;
-  /** Changes what is given and tells every replica; answers the settings as they are then. */
+  /** Saves the change, notifies every replica and returns the new settings. */
   save(accountId: string, change: SettingsChange, actor: Actor): Promise<AccountSettings>;
 }
 
-/** What a principal can do with the settings of its own account. Throws `forbidden` for a token that sees less than all of it. */
+/** Use cases for the settings of the caller's account. Throws `forbidden` for a token limited to some connections. */
 export interface SettingsOfAccount {
   get(principal: Principal): Promise<AccountSettings>;
   update(caller: Caller, change: SettingsChange): Promise<AccountSettings>;
 }
 
-/** Makes the use cases of settings. `onChange` is called after every change, before it is answered. */
+/** `onChange` is called after every change, before the response. */
 export function createSettingsOfAccount(deps: {
   readonly store: AccountSettingsStore;
   readonly onChange: (accountId: string) => void;

@@ -2,34 +2,33 @@ import { LRUCache } from "lru-cache";
 import { atMost } from "../../at-most.ts";
 import type { AccountSettings, AccountSettingsStore } from "./account-settings.ts";
 
-/** Changes of settings from every replica. */
+/** Notifies of settings changes on all replicas. */
 export interface SettingsFeed {
-  /** Calls back with the account whose settings changed; answers how to stop. */
+  /** Calls back with the id of the account. Returns a function that unsubscribes. */
   onChange(callback: (accountId: string) => void): () => void;
-  /** Calls back whenever changes may have been missed; answers how to stop. */
+  /** Calls back when changes may have been missed. Returns a function that unsubscribes. */
   onGap(callback: () => void): () => void;
-  /** Whether a change made elsewhere would have been heard within the last second. */
+  /** Whether changes on other replicas arrive within a second. */
   isHealthy(): boolean;
 }
 
-/** The settings of accounts, from memory. */
 export interface SettingsView {
-  /** Without a promise when they are in memory. */
+  /** Returns no promise for cached settings. */
   of(accountId: string): AccountSettings | Promise<AccountSettings>;
-  /** Forgets what is in memory of an account's settings: they have just been changed. */
+  /** Drops the account's cached settings after a change. */
   forget(accountId: string): void;
 }
 
 const MAX_ACCOUNTS = 10_000;
 
-/** Settings in memory, dropped by the feed. While the feed is not healthy, every question goes to the database. */
+/** Caches settings until the feed reports a change. While the feed is unhealthy, every read goes to the database. */
 export function createSettingsView(deps: {
   readonly store: Pick<AccountSettingsStore, "find">;
   readonly feed: SettingsFeed;
 }): SettingsView {
   const { store, feed } = deps;
   const known = new LRUCache<string, AccountSettings>(atMost(MAX_ACCOUNTS));
-  /** Grows with every change heard, so that what was read before a change is not kept after it. */
+  /** Incremented by each change, so that a read that started before a change is not cached after it. */
   let changeCount = 0;
 
   function forget(accountId: string): void {

@@ -1,24 +1,24 @@
 import type { ToolDefinition } from "../../integrations/tool.ts";
 
-/** The last list an upstream gave. */
+/** The last tool list of an upstream. */
 export interface StoredToolList {
-  /** The key it was fetched with. */
+  /** The key version of the request. */
   readonly keyVersion: number;
   readonly tools: readonly ToolDefinition[];
-  /** Tells two lists apart. */
+  /** Differs between different lists. */
   readonly digest: string;
   readonly fetchedAt: Date;
 }
 
-/** Tool lists at rest, so that a restart or an upstream that is down costs nobody their tools. */
+/** Stores tool lists, so that tools survive a restart and an unavailable upstream. */
 export interface ToolListStore {
   find(accountId: string, connectionId: number): Promise<StoredToolList | undefined>;
-  /** Keeps a list, if the connection still exists with that key; tells every replica when it differs from the one before. */
+  /** Stores a list if the connection still has that key. Notifies every replica if it differs from the previous one. */
   save(accountId: string, connectionId: number, list: StoredToolList): Promise<void>;
 }
 
-/** Interns tool names: one integer a name, the same for every connection and for good. */
+/** Assigns each tool name one permanent integer, shared by all connections. */
 export interface ToolNames {
-  /** The ids of the names, in their order. Makes those that are new. */
+  /** Returns the ids in the order of the names, and creates missing ones. */
   intern(names: readonly string[]): Promise<readonly number[]>;
 }

@@ -15,17 +15,16 @@ import type { CurrentTools } from "../definitions/current-tools.ts";
 import type { StoredToolList, ToolListStore, ToolNames } from "./tool-list-store.ts";
 
 const MAX_LISTS = 10_000;
-/** How old a list may grow before it is fetched again in the background. */
+/** The age at which a list is fetched again in the background. */
 const FRESH_MS = 60_000;
-/** How long to leave an upstream alone that could not be asked. */
+/** The pause before an unavailable upstream is asked again. */
 const PAUSE_MS = 10_000;
-/** How long a caller waits for the very first list; later ones are served while they are refreshed. */
+/** How long a caller waits for the first list; later ones are served while they are refreshed. */
 const FIRST_WAIT_MS = 10_000;
 const FETCH_TIMEOUT_MS = 30_000;
-/** How long news of a list are gathered before it is fetched, in milliseconds. */
+/** The delay between a notification and the fetch, in milliseconds. Collects further notifications. */
 const REFETCH_DELAY_MS = 250;
 
-/** What the tool lists need. */
 export interface ToolListDeps {
   readonly catalog: Catalog;
   readonly view: ConnectionView;
@@ -37,30 +36,30 @@ export interface ToolListDeps {
   readonly log: { warn(fields: object, message: string): void };
 }
 
-/** What is in memory of a connection's upstream. The list keeps its identity while it stays the same. */
+/** The cached list of a connection's upstream. The object stays the same while the list does. */
 interface Entry {
   readonly connection: Connection;
   readonly list: KnownToolList;
-  /** The key it was last confirmed with. */
+  /** The key version of the last fetch. */
   readonly keyVersion: number;
-  /** Milliseconds since the epoch after which it is looked at again. */
+  /** When to fetch the list again, in milliseconds since 1970. */
   readonly staleAt: number;
 }
 
 const EMPTY_LIST: KnownToolList = { digest: "", definitions: [], ids: [], isTransient: false };
 
-/** The tools of connections: from the contract for `fixed` integrations, from the upstream's last answer otherwise. */
+/** Lists tools: from the contract for `fixed` integrations, otherwise from the upstream's last response. */
 export function createToolLists(deps: ToolListDeps): ConnectionTools {
   const known = new LRUCache<number, Entry>(atMost(MAX_LISTS));
   const loading = new Map<number, Promise<KnownToolList>>();
-  /** Connections whose list is to be fetched although it is fresh. */
+  /** Connections whose list must be fetched although it is recent. */
   const outdated = new Set<number>();
   const fixed = new Map<string, KnownToolList>();
-  /** Lists of `shared` integrations by the array they were made of, so that connections that share one share all of it. */
+  /** Lists of `shared` integrations by their definitions, so that connections share them. */
   const sharedLists = new WeakMap<readonly ToolDefinition[], Promise<KnownToolList>>();
-  /** The same with every tool switched on: most connections switch none off. */
+  /** The tools of a list with all enabled, which most connections share. */
   const allEnabled = new WeakMap<KnownToolList, readonly ConnectionTool[]>();
-  /** What a connection last had, for when it cannot be asked for. */
+  /** The last list of a connection, used when listing fails. */
   const lastShared = new LRUCache<number, { configuration: JsonObject; list: KnownToolList }>(atMost(MAX_LISTS));
   const built = new WeakMap<Connection, { list: KnownToolList; tools: readonly ConnectionTool[] }>();
 
@@ -110,10 +109,10 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     return tools;
   }
 
-  /** Under `individual` what appears later arrives disabled; writing that down shows it in `disabled_tools`. */
-  function adoptNewTools(connection: Connection, newcomers: readonly number[]): void {
-    if (newcomers.length === 0) return;
-    deps.connections.adoptTools(connection.accountId, connection.id, newcomers).catch((error: unknown) => {
+  /** Under `individual`, new tools are disabled; storing that shows them in `disabled_tools`. */
+  function adoptNewTools(connection: Connection, newIds: readonly number[]): void {
+    if (newIds.length === 0) return;
+    deps.connections.adoptTools(connection.accountId, connection.id, newIds).catch((error: unknown) => {
       deps.log.warn({ err: error, connectionId: connection.id }, "new tools could not be recorded as disabled");
     });
   }
@@ -135,7 +134,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
       const definitions = await integration.listTools(target, { signal: controller.signal });
       const made = sharedLists.get(definitions) ?? withIds(definitions, "", false);
       sharedLists.set(definitions, made);
-      // A failure is not kept: the next caller tries again.
+      // A failure is not cached, so the next caller retries.
       made.catch(() => sharedLists.delete(definitions));
       const list = await made;
       lastShared.set(id, { configuration, list });
@@ -158,7 +157,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     return { digest, definitions, isTransient, ids: await deps.names.intern(definitions.map(({ name }) => name)) };
   }
 
-  /** One load of a connection's list at a time, however many ask. */
+  /** Concurrent callers share one load. */
   function load(integration: Integration, connection: Connection): Promise<KnownToolList> {
     const running = loading.get(connection.id);
     if (running !== undefined) return running;
@@ -167,11 +166,11 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     return started;
   }
 
-  /** The upstream says that its tools have changed; whoever keeps them hears of it by the feed. */
+  /** Fetches the list after a notification of the upstream. Other replicas learn of it from the feed. */
   function scheduleFetch(integration: Integration, connectionId: number): void {
     if (outdated.has(connectionId)) return;
     outdated.add(connectionId);
-    // An upstream that says so without end is asked a few times a second at most.
+    // Limits an upstream that notifies constantly to a few fetches per second.
     setTimeout(() => {
       const entry = known.get(connectionId);
       if (entry === undefined) outdated.delete(connectionId);
@@ -182,7 +181,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
   async function refetch(integration: Integration, connection: Connection): Promise<void> {
     try {
       await load(integration, connection);
-      // That load may have been under way before.
+      // The first load may have started before the notification.
       if (outdated.has(connection.id)) await load(integration, connection);
     } catch (error) {
       deps.log.warn({ err: error, connectionId: connection.id }, "the tool list could not be refreshed");
@@ -212,7 +211,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     return list;
   }
 
-  /** Asks the upstream and keeps its answer. Undefined when it cannot be asked now. */
+  /** Fetches and stores the list. Returns undefined if the upstream is unavailable. */
   async function fetchList(integration: Integration, connection: Connection): Promise<StoredToolList | undefined> {
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(), FETCH_TIMEOUT_MS);
@@ -241,10 +240,10 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     return entry.list;
   }
 
-  /** The tools as they are in force. */
+  /** Applies the accepted definitions. */
   function currentToolsOf(connection: Connection, proposed: KnownToolList): ReturnType<ConnectionTools["of"]> {
     const entry = proposed.isTransient ? known.get(connection.id) : undefined;
-    // A list that was fetched for an earlier key may come from where the connection no longer leads.
+    // A list fetched with an earlier key may come from an earlier destination.
     const isConfirmed =
       !proposed.isTransient || (entry?.list === proposed && entry.keyVersion === connection.keyVersion);
     const list = deps.currentTools.of(connection, proposed, isConfirmed);
@@ -280,7 +279,7 @@ function enabledTools({ definitions, ids, pending }: KnownToolList): readonly Co
   });
 }
 
-/** Waits for a first list only so long: an upstream that hangs must not make its owner's requests hang. */
+/** Returns an empty list after a timeout, so that a hanging upstream does not block its owner's requests. */
 async function withinFirstWait(list: Promise<KnownToolList>): Promise<KnownToolList> {
   let timer: NodeJS.Timeout | undefined;
   const nothing = new Promise<KnownToolList>((resolve) => {

@@ -2,23 +2,22 @@ import { LRUCache } from "lru-cache";
 import { atMost } from "../../at-most.ts";
 import type { Connection } from "../connection.ts";
 
-/** The shortest time between two such verifications of one connection on one replica, in milliseconds. */
+/** The shortest time between two early rechecks of a connection on one replica, in milliseconds. */
 const PAUSE_MS = 300_000;
-/** Connections remembered at most; forgetting one costs a verification that was not needed. */
+/** The most remembered connections. Evicting one may cause an extra verification. */
 const MAX_REMEMBERED = 20_000;
 
-/** What it needs. */
 export interface EarlyRecheckDeps {
-  /** Makes the verification of the key due now. */
+  /** Schedules the verification of the key immediately. */
   readonly makeDue: (connection: Connection) => Promise<void>;
   readonly onError: (error: unknown) => void;
-  /** Milliseconds since 1970; the system's clock unless told. */
+  /** Milliseconds since 1970; defaults to the system clock. */
   readonly now?: () => number;
 }
 
 /**
- * Has a key verified again before it is due, because its third party just refused it in a call: the refusal of one call may
- * concern that call alone, so it decides nothing itself. Never waits and never throws.
+ * Schedules an early verification of a key that an upstream rejected in a call. The rejection may concern only that
+ * call, so it does not change the status itself. Returns at once and never throws.
  */
 export function createEarlyRecheck({
   makeDue,

@@ -9,38 +9,39 @@ import {
   type VerificationQueue,
 } from "./verification-queue.ts";
 
-/** How many verifications may run on this replica when one of the priority starts, so that the higher ones find room. */
+/**
+ * For each priority, the running verifications below which one may start. Lower priorities leave slots free for higher
+ * ones.
+ */
 const SLOTS: readonly (readonly [priority: VerificationPriority, running: number])[] = [
   [VERIFICATION_PRIORITIES.fresh, 96],
   [VERIFICATION_PRIORITIES.retry, 64],
   [VERIFICATION_PRIORITIES.recheck, 32],
 ];
-/** With so many running, an account gets no further slots. */
+/** An account with this many running verifications gets no further slots. */
 const BUSY_ACCOUNT = 8;
-/** The pause between two looks at the queue while nothing wakes the runner. */
+/** The polling interval while nothing wakes the runner. */
 const POLL_MS = 500;
-/** The shortest pause between two looks: what ends meanwhile is replaced by one claim. */
+/** The shortest time between two claims, so that one claim refills several slots. */
 const PAUSE_MS = 25;
 const RENEW_MS = (CLAIM_SECONDS * 1_000) / 4;
-/** How long running verifications may go on when the service closes. */
+/** How long running verifications may continue when the service closes. */
 const CLOSE_MS = 5_000;
 
-/** What runs verifications. */
 export interface VerificationRunnerDeps {
   readonly queue: VerificationQueue;
   readonly verify: VerifyKey;
   readonly log: Logger;
 }
 
-/** Verifies what is due on this replica. */
 export interface VerificationRunner {
-  /** Looks at the queue soon: something may have become due. */
+  /** Polls the queue soon, because something may be due. */
   wake(): void;
-  /** Claims nothing more, waits a few seconds for what runs, and returns the rest to the queue. */
+  /** Stops claiming, waits a few seconds for running verifications and returns the rest to the queue. */
   close(): Promise<void>;
 }
 
-/** Verifies keys as they become due, from now on. A claim that its replica does not renew falls to another one. */
+/** Verifies due keys until closed. Another replica takes over claims that are not renewed. */
 export function startVerificationRunner({ queue, verify, log }: VerificationRunnerDeps): VerificationRunner {
   const running = new Map<DueVerification, Promise<void>>();
   const accounts = new Map<string, number>();
@@ -60,8 +61,11 @@ export function startVerificationRunner({ queue, verify, log }: VerificationRunn
       if (pause === undefined) await queue.complete(due);
       else await queue.postpone(due, pause, aborting.signal.aborted ? due.attempt : due.attempt + 1);
     } catch (error) {
-      // The claim runs out by itself, and the key is verified again.
-      log.warn({ err: error, connection: due.connectionId }, "a verification could not be ended; it is tried again");
+      // The claim expires, and the key is verified again.
+      log.warn(
+        { err: error, connection: due.connectionId },
+        "the result of a verification could not be stored; retrying",
+      );
     } finally {
       running.delete(due);
       count(due.accountId, -1);
@@ -74,7 +78,7 @@ export function startVerificationRunner({ queue, verify, log }: VerificationRunn
       return await verify(due, aborting.signal);
     } catch (error) {
       if (aborting.signal.aborted) return 0;
-      log.warn({ err: error, connection: due.connectionId }, "a verification failed; it is tried again");
+      log.warn({ err: error, connection: due.connectionId }, "a verification failed; retrying");
       return pauseSeconds(due.attempt);
     }
   }
@@ -100,7 +104,7 @@ export function startVerificationRunner({ queue, verify, log }: VerificationRunn
       try {
         for (const [priority, slots] of SLOTS) await fill(priority, slots);
       } catch (error) {
-        log.warn({ err: error }, "due verifications could not be claimed; it is tried again");
+        log.warn({ err: error }, "due verifications could not be claimed; retrying");
       }
       await sleep(PAUSE_MS);
       const timer = setTimeout(wake, POLL_MS);
@@ -112,7 +116,7 @@ export function startVerificationRunner({ queue, verify, log }: VerificationRunn
   const renewal = setInterval(() => {
     if (running.size === 0) return;
     queue.renew([...running.keys()]).catch((error: unknown) => {
-      log.warn({ err: error }, "running verifications could not be kept; another replica may repeat them");
+      log.warn({ err: error }, "claims of running verifications could not be renewed; another replica may repeat them");
     });
   }, RENEW_MS);
   const working = work();

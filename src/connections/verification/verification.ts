@@ -7,7 +7,6 @@ import type { ConnectionTools } from "../connection-tools.ts";
 import type { ConnectionView } from "../connection-view.ts";
 import type { DueVerification } from "./verification-queue.ts";
 
-/** What verifying needs. */
 export interface VerifierDeps {
   readonly catalog: Catalog;
   readonly connections: ConnectionStore;
@@ -15,23 +14,23 @@ export interface VerifierDeps {
   readonly tools: ConnectionTools;
 }
 
-/** Verifies a key; answers after how many seconds to try again, or undefined when there is a result. */
+/** Verifies a key. Returns the seconds until a retry, or undefined if there is a result. */
 export type VerifyKey = (due: DueVerification, signal: AbortSignal) => Promise<number | undefined>;
 
 const TIMEOUT_MS = 30_000;
 const LONGEST_PAUSE_SECONDS = 300;
-/** Attempts of a recheck; a third party that answers none of them is asked again when the key is due next. */
+/** Attempts of a recheck. Without a response, the next attempt is at the next due time. */
 const RECHECK_ATTEMPTS = 8;
 
-/** How long to wait after so many unanswered attempts: 1 s, doubling, 5 minutes at most. */
+/** The pause after unanswered attempts in seconds: 1, doubling, at most 300. */
 export function pauseSeconds(attempt: number): number {
   return Math.min(2 ** attempt, LONGEST_PAUSE_SECONDS);
 }
 
 /**
- * Verifies the key of a connection with one real call (DESIGN §6 «verification»): `verified`, `failed`, or still `pending`
- * with a reason, or its owner is asked to log in at the upstream. A recheck without an answer leaves the connection as it is.
- * A result counts only for the key it tested.
+ * Verifies a key with one real call (DESIGN §6 «verification»). The result is `verified`, `failed`, still `pending`
+ * with a reason, or a request to its owner to log in. A recheck without a response changes nothing. A result counts
+ * only for the tested key.
  */
 export function createVerification(deps: VerifierDeps): VerifyKey {
   return async ({ accountId, connectionId, keyVersion, attempt }, signal) => {
@@ -51,13 +50,13 @@ export function createVerification(deps: VerifierDeps): VerifyKey {
       return undefined;
     }
     await record(seen.outcome, seen.outcome === "failed" ? seen.reason : undefined);
-    // The tools are there by the time their owner looks.
+    // Loads the tools before their owner opens them.
     if (seen.outcome === "verified") await deps.tools.of(connection);
     return undefined;
   };
 }
 
-/** Without a key, or without an authorisation that is in use, there is nothing to verify. */
+/** A connection without a key or a usable authorization cannot be verified. */
 function canBeVerified(integration: Integration, connection: Connection): boolean {
   if (connection.authMethod === "oauth2")
     return !connection.needsAuthorization || connection.verificationStatus === "verified";
@@ -78,12 +77,12 @@ async function look(
   try {
     const either = AbortSignal.any([controller.signal, signal]);
     const seen = await integration.verify(await deps.view.target(connection), { signal: either });
-    // Cut off by us: that says nothing of the key.
+    // The service canceled the call, so the result is meaningless.
     signal.throwIfAborted();
     return seen;
   } catch (error) {
     if (error instanceof DomainError || signal.aborted || !controller.signal.aborted) throw error;
-    return { outcome: "retry", reason: `The third party did not answer within ${TIMEOUT_MS / 1000} seconds.` };
+    return { outcome: "retry", reason: `The upstream did not answer within ${TIMEOUT_MS / 1000} seconds.` };
   } finally {
     clearTimeout(timer);
   }

@@ -2,11 +2,11 @@ import type { ChangeFeed } from "../change-feed.ts";
 import type { Connection } from "../connection.ts";
 import type { ConnectionStore } from "../connection-store.ts";
 
-/** Reads after a change of an account's connections, each made once for all watchers of the account. */
+/** Reads after a change, each shared by all watchers of the account. */
 export interface SharedReads {
-  /** One connection as it is since its last change. */
+  /** Returns a connection read since its last change. */
   find(id: number): Promise<Connection | undefined>;
-  /** All connections as they are since the last change of any. */
+  /** Returns all connections read since the last change. */
   list(): Promise<readonly Connection[]>;
   /** Must be called once when the watch ends. */
   leave(): void;
@@ -20,9 +20,8 @@ interface AccountReads {
 }
 
 /**
- * Returns a function that joins an account's readers. A read is kept until the next change of what it read, so its result
- * also serves a watcher that is slow to ask. A watcher must join before it subscribes to the feed, so that a change is
- * forgotten before anybody asks for it.
+ * Returns a function that joins an account's readers. A read is cached until its data changes, so it also serves a
+ * slow watcher. A watcher must join before it subscribes to the feed, so that the cache is cleared before it reads.
  */
 export function createSharedReads(
   connections: Pick<ConnectionStore, "find" | "list">,

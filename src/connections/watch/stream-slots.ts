@@ -1,15 +1,13 @@
 import { DomainError } from "../../domain-error.ts";
 
-/** Streams that one account may have open on one replica, over all protocols (DESIGN §8). */
+/** The most open streams of an account on one replica, over all protocols (DESIGN §8). */
 export const MAX_STREAMS_PER_ACCOUNT = 200;
 
-/** Counts the open streams of each account. */
 export interface StreamSlots {
-  /** Takes a slot and returns how to give it back. Throws `exhausted` when the account has none left. */
+  /** Takes a slot and returns a function that releases it. Throws `exhausted` if the account has none left. */
   take(accountId: string): () => void;
 }
 
-/** Creates slots for the streams of one replica. */
 export function createStreamSlots(perAccount: number = MAX_STREAMS_PER_ACCOUNT): StreamSlots {
   const taken = new Map<string, number>();
   return {

@@ -7,24 +7,22 @@ import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 import { createSharedReads, type SharedReads } from "./shared-reads.ts";
 import type { StreamSlots } from "./stream-slots.ts";
 
-/** One event of a watch (DESIGN §6 «watch»). */
 export type WatchEvent =
   | { readonly event: "snapshot"; readonly connections: readonly Connection[] }
   | { readonly event: "updated"; readonly connection: Connection }
   | { readonly event: "deleted"; readonly connectionId: number }
   | { readonly event: "heartbeat" };
 
-/** What watching needs. */
 export interface ConnectionWatchDeps {
   readonly connections: ConnectionStore;
   readonly feed: ChangeFeed;
-  /** Shared with the other streams of the account. */
+  /** Shared with other streams of the account. */
   readonly slots: StreamSlots;
-  /** Whether the principal's token still holds: neither expired nor revoked. */
+  /** Whether the token is neither expired nor revoked. */
   readonly isValid: (principal: Principal) => boolean | Promise<boolean>;
 }
 
-/** Watches one connection (`serverId`) or, without it, all that the principal may see, until `signal` aborts. */
+/** Watches one connection, or without `serverId` all visible ones, until `signal` aborts. */
 export type Watch = (
   principal: Principal,
   serverId: string | undefined,
@@ -32,12 +30,12 @@ export type Watch = (
 ) => AsyncIterable<WatchEvent>;
 
 const HEARTBEAT_MS = 15_000;
-/** How often the token is looked at: its end is noticed within this time. */
+/** The interval between token checks. */
 const TOKEN_CHECK_MS = 1_000;
 
 /**
- * Creates `watch`: a snapshot first, then each change, a heartbeat every 15 s. Throws `exhausted` when the account has too many
- * streams open and `unauthenticated` when the token expires or is revoked.
+ * Yields a snapshot first, then each change, and a heartbeat every 15 s. Throws `exhausted` if the account has too
+ * many streams open and `unauthenticated` when the token expires or is revoked.
  */
 export function createWatch(deps: ConnectionWatchDeps): Watch {
   const joinReads = createSharedReads(deps.connections, deps.feed);
@@ -61,12 +59,12 @@ export function createWatch(deps: ConnectionWatchDeps): Watch {
     const single = id !== undefined;
     const leaveSlot = deps.slots.take(accountId);
     const reads = joinReads(accountId);
-    // The first snapshot is read by itself: a change made just before may not have been heard yet.
+    // The first snapshot is not shared: a change made just before it may not have arrived yet.
     const ownReads = {
       find: (wanted: number) => deps.connections.find(accountId, wanted),
       list: () => deps.connections.list(accountId),
     };
-    // Subscribed before the snapshot is taken, so that no change falls between the two.
+    // Subscribe before reading the snapshot, so that no change is missed between them.
     const isWatched = (changed: number): boolean => (id === undefined ? reaches(principal, changed) : changed === id);
     const changes = collectChanges(deps.feed, accountId, isWatched, signal);
     try {
@@ -106,9 +104,9 @@ export function createWatch(deps: ConnectionWatchDeps): Watch {
 }
 
 interface CollectedChanges {
-  /** Resolves at the next change, the abort of the signal, or after so many milliseconds. */
+  /** Resolves at the next change, when the signal aborts, or after `ms`. */
   wait(ms: number): Promise<void>;
-  /** Which connections changed since the last take, each once: a slow reader costs no memory. */
+  /** Returns the ids that changed since the last call, each once, so that a slow reader uses no memory. */
   take(): { readonly ids: readonly number[]; readonly missed: boolean };
   stop(): void;
 }

@@ -40,8 +40,8 @@ export function createIssueSessionToken(deps: {
 }): IssueSessionToken {
   return async (session, scope) => {
     const scopes = grantedScopes(session, scope);
-    const moment = await deps.issueTimestamp(session.accountId, session.id);
-    if (moment === undefined) throw new DomainError("unauthenticated", "You are not logged in.");
+    const instant = await deps.issueTimestamp(session.accountId, session.id);
+    if (instant === undefined) throw new DomainError("unauthenticated", "You are not logged in.");
     const key = deps.keys.current("access_token");
     const issuedAt = Math.floor(Date.now() / 1_000);
     const expiresAt = Math.min(issuedAt + SESSION_TOKEN_SECONDS, Math.floor(session.expiresAt.getTime() / 1_000));
@@ -57,7 +57,7 @@ export function createIssueSessionToken(deps: {
       .setIssuer(deps.issuer)
       .setAudience(deps.issuer)
       .setSubject(session.accountId)
-      .setJti(accessTokenId(moment))
+      .setJti(accessTokenId(instant))
       .setIssuedAt(issuedAt)
       .setExpirationTime(expiresAt)
       .sign(await importJWK(key.privateJwk, "ES256"));

@@ -2,33 +2,32 @@ import type { Principal } from "../principal.ts";
 import { REVOCATION_KINDS, type Revocation, type RevocationKind } from "./revocation.ts";
 import { issuedAtMicros, type Micros } from "../token-id.ts";
 
-/** The revocations that a replica knows. It forgets one only when that has expired, never because the database lost it. */
+/** The revocations that a replica knows. It removes one only after its expiry, even if the database lost it. */
 export interface RevocationMemory {
-  /** Adds one. A broader revocation stays as it is, unless the new one is narrowing. */
+  /** Adds a revocation. Only a narrowing one reduces a broader one. */
   add(revocation: Revocation): void;
   /**
-   * Adds all rows in force, then what `arrived` since they were read, and forgets what has expired. Returns how many known
-   * revocations are in neither: a standby that was promoted lacks what had not reached it.
+   * Adds all current rows and those that `arrived` since the query, and removes expired ones. Returns the number of
+   * known revocations that are missing in both, for example after the promotion of a standby that lacks them.
    */
   merge(rows: readonly Revocation[], arrived: readonly Revocation[]): number;
-  /** Whether the principal's token is refused. */
   refuses(principal: Principal): boolean;
 }
 
 interface Known {
   readonly before: Micros;
-  /** The database's moment of the newest row; -Infinity until the database has told one. */
+  /** When the database stored the newest row; -Infinity while unknown. */
   readonly revokedAt: Micros;
-  /** Undefined until the database has told it. */
+  /** Undefined while unknown. */
   readonly expiresAt: Micros | undefined;
 }
 
-/** A revocation outlives its row by this much, since the clocks of replica and database differ. */
+/** Revocations stay this much longer than their rows, because clocks differ. */
 const CLOCK_MARGIN: Micros = 600_000_000;
 
 /**
- * Only enabling an account again narrows a revocation. A row tells of that by having been written no earlier than what is
- * known; an older one comes from a database that lost the newer one.
+ * Only enabling an account narrows a revocation. Its row is at least as new as the known one; an older row comes from
+ * a database that lost the newer one.
  */
 function narrows(known: Known, { kind, revokedAt, isNarrowing = false }: Revocation): boolean {
   return isNarrowing || (kind === "account" && revokedAt !== undefined && revokedAt >= known.revokedAt);
@@ -49,7 +48,6 @@ function combine(known: Known | undefined, revocation: Revocation): Known {
   };
 }
 
-/** Creates an empty memory. */
 export function createRevocationMemory(): RevocationMemory {
   const byKind: Readonly<Record<RevocationKind, Map<string, Known>>> = {
     token: new Map(),

@@ -4,41 +4,42 @@ import { REVOCATION_KINDS, type Revocation } from "./revocation.ts";
 import { createRevocationMemory } from "./revocation-memory.ts";
 import { type Micros, parseMicros } from "../token-id.ts";
 
-/** Where revocations are kept. */
 export interface RevocationStore {
-  /** Every row that has not expired. */
+  /** Returns all rows that have not expired. */
   listInForce(): Promise<readonly Revocation[]>;
-  /** Those that could touch one principal, for when the notifications cannot be trusted. */
+  /** Returns the rows that may apply to one principal, for when notifications are unreliable. */
   listFor(principal: Principal): Promise<readonly Revocation[]>;
 }
 
-/** The part of a database listener that revocation needs. */
 export interface RevocationListener {
   listen(channel: string, hear: (payload: string) => void): Promise<void>;
-  /** Calls `resume` on every connect, when messages arrive again, and is healthy only once it has succeeded. */
+  /** Calls `resume` on every connect. The listener is healthy only after it succeeded. */
   onReconnect(resume: () => Promise<void>): void;
-  /** Whether messages can be relied on to have arrived. */
+  /** Whether all messages arrive. */
   isHealthy(): boolean;
 }
 
-/** The revocations in force, as this replica knows them. */
+/** The current revocations as this replica knows them. */
 export interface Revocations {
-  /** Reads what is in force and follows what is added; fails when the database cannot be read. */
+  /** Loads the current revocations and follows new ones. Throws if the database cannot be read. */
   start(): Promise<void>;
-  /** Whether the principal's token is revoked; a promise only while notifications cannot be trusted. */
+  /** Returns a promise only while notifications are unreliable. */
   isRevoked(principal: Principal): boolean | Promise<boolean>;
-  /** Applies what this replica has just committed, ahead of its notification, so that who revoked meets it at once. */
+  /**
+   * Applies a revocation that this replica committed before its notification arrives, so that its caller sees the
+   * effect.
+   */
   add(revocation: Revocation): void;
   close(): void;
 }
 
-/** The channel on which every new row is announced inside its transaction. */
+/** Notified of every new row inside its transaction. */
 export const REVOCATION_CHANNEL = "patchbay_revocation";
 
-/** How often all rows are read again, to forget those that have expired. */
+/** How often all rows are read again to remove expired ones. */
 const RELOAD_MS = 600_000;
 
-/** How soon reading is tried again while it fails, or while notifications are not yet arriving. */
+/** The retry interval while reading fails or notifications do not arrive. */
 const RETRY_MS = 250;
 
 function parsePayload(payload: string): Revocation | undefined {
@@ -59,17 +60,16 @@ function parsePayload(payload: string): Revocation | undefined {
 }
 
 /**
- * Revocations in memory, fed by notifications.
+ * Keeps revocations in memory and follows notifications.
  *
- * Every connection of the listener reads all rows in force again, because "newer than the last I saw" misses a row whose
- * transaction commits late. What memory holds stays until it expires, whatever the database says: a promoted standby may
- * lack it. When notifications cannot be trusted the database is asked; when it does not answer either,
- * the request fails with `unavailable`, never with a pass.
+ * Every connect of the listener reads all current rows, because a query for newer rows misses those whose transaction
+ * commits late. Known revocations stay until they expire, since a promoted standby may lack them. While notifications
+ * are unreliable, the database is queried; if it does not respond, requests fail with `unavailable`.
  */
 export function createRevocations(deps: {
   readonly store: RevocationStore;
   readonly listener: RevocationListener;
-  /** Called when a reading lacks unexpired revocations that this replica knows, with their count. */
+  /** Called with the number of unexpired revocations that the database lost. */
   readonly onLost?: (count: number) => void;
 }): Revocations {
   const memory = createRevocationMemory();
@@ -79,7 +79,7 @@ export function createRevocations(deps: {
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  /** A reading is complete only if notifications were arriving when it began: what is added later then comes by itself. */
+  /** A load is complete only if notifications arrived when it started, so that later rows arrive by notification. */
   async function load(isListening: boolean): Promise<void> {
     const mine = ++newestLoad;
     arrivedWhileLoading = [];
@@ -95,7 +95,7 @@ export function createRevocations(deps: {
   }
 
   function loadInBackground(): void {
-    // A failure has already set the time of the next try.
+    // A failed load has already scheduled its retry.
     load(deps.listener.isHealthy()).catch(() => undefined);
   }
 

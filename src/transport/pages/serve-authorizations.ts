@@ -157,7 +157,7 @@ function isTimeout(error: unknown): error is DOMException {
 }
 
 function tooSlow(cause: DOMException): TokenFailure {
-  const message = `The third party did not answer within ${TIMEOUT_MS / 1_000} seconds. Try again later.`;
+  const message = `The upstream did not answer within ${TIMEOUT_MS / 1_000} seconds. Try again later.`;
   return new TokenFailure("down", message, { cause });
 }
 
