@@ -8,27 +8,25 @@ import { type McpArena, openMcpArena } from "./mcp-arena.ts";
 import { startBare, startPatchbay, type Subject } from "./processes.ts";
 import { createTenant, openSession, type Tenant, toUpstream } from "./tenant.ts";
 
-/** The service and what it is compared with, on one database, ready to be driven. */
+/** The service and its comparisons on one database. */
 export interface Arena {
-  /** What the service runs in. */
   readonly env: Readonly<Record<string, string>>;
   readonly service: Subject;
   readonly floor: Subject;
   readonly upstream: Subject;
-  /** An account of five connections, each to the upstream. */
+  /** An account with five connections to the upstream. */
   readonly reader: Tenant;
-  /** An account of many connections, so that each of the load's connections changes a row of its own. */
+  /** An account with many connections, so that each load connection updates a separate row. */
   readonly writer: Tenant;
   /** An MCP session of the reader. */
   readonly sessionId: string;
   /** A tool of the reader's first connection, by its qualified name. */
   readonly toolName: string;
-  /** What MCP is measured with, where it is. */
+  /** The MCP servers to measure, if requested. */
   readonly mcp: McpArena | undefined;
   close(): Promise<void>;
 }
 
-/** Starts everything and fills it. */
 export async function openArena(writerConnections: number, withMcp: boolean): Promise<Arena> {
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-bench-"));
   const postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: "warn" }) });
@@ -64,7 +62,7 @@ async function fillArena(
     PUBLIC_URL: "http://127.0.0.1",
     OUTBOUND_ALLOW: new URL(upstream.url).host,
     LOG_LEVEL: "error",
-    // One address asks for thousands of tokens.
+    // A single address requests thousands of tokens.
     RATE_LIMITS: "token=0",
   };
   const service = started(await startPatchbay(env));

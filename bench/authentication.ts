@@ -7,17 +7,17 @@ import { median } from "./load/percentile.ts";
 import type { BenchOptions } from "./options.ts";
 import { readUsage } from "./process-usage.ts";
 
-/** What tokens cost. */
+/** The cost of tokens. */
 export interface Authentication extends GateCost {
-  /** Client-credentials tokens issued a second. */
+  /** Client credentials tokens issued per second. */
   readonly tokensPerSecond: number;
-  /** CPU time of the service for one of them, in milliseconds. */
+  /** CPU time of the service per token, in milliseconds. */
   readonly tokenCpuMs: number;
-  /** What the gate takes of a list's CPU time, from 0 to 1. */
+  /** The gate's share of a list's CPU time, from 0 to 1. */
   readonly gateShare: number;
 }
 
-/** Measures the issuing of tokens, and the share of a list operation that checking a known one takes. */
+/** Measures token issuance, and the share of a list operation that checking a cached token takes. */
 export async function measureAuthentication(
   load: LoadProcess,
   arena: Arena,

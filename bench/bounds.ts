@@ -1,18 +1,17 @@
 import { addedMedianMs, medianP99Ms, type Run } from "./compare.ts";
 import type { Operation } from "./contestant.ts";
 
-/** A time that is to stay below a bound, in milliseconds. */
+/** A time with an upper bound, in milliseconds. */
 export interface Bound {
   readonly what: string;
   readonly ms: number;
   readonly atMostMs: number;
 }
 
-/** What relaying may add to a call at one connection. */
+/** The time that relaying may add to a call at one connection. */
 const ADDED_MS = 0.5;
 const RELAYED = /^mcp-relay-\w+-call-1$/;
 
-/** Reads them off the runs. */
 export function readBounds(runs: readonly Run[], operations: readonly Operation[]): readonly Bound[] {
   return operations.flatMap(({ name, p99GoalMs, against }) => {
     const direct = against.find(({ floor }) => floor.startsWith("echo"))?.floor;

@@ -3,19 +3,18 @@ import { median } from "./load/percentile.ts";
 import type { Contestant, Operation, Opponent } from "./contestant.ts";
 import { readUsage } from "./process-usage.ts";
 
-/** One run of one contestant. */
 export interface Run {
   readonly name: string;
   readonly round: number;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Of the process under load, in milliseconds. */
+  /** CPU time of the process under load, in milliseconds. */
   readonly cpuMsPerRequest: number;
   readonly rssMb: number;
 }
 
-/** An operation against its floor; every figure but the throughput is better when smaller. */
+/** An operation relative to its floor. For every figure except throughput, lower is better. */
 export interface Comparison {
   readonly name: string;
   readonly floor: string;
@@ -30,7 +29,7 @@ export interface Comparison {
 
 const WARM_UP_SECONDS = 1;
 
-/** Runs every contestant once a round in random order, the floors twice. */
+/** Runs every contestant once per round in random order, and the floors twice. */
 export async function runRounds(
   load: LoadProcess,
   floors: readonly Contestant[],
@@ -62,7 +61,7 @@ async function measure(load: LoadProcess, { name, subject, job }: Contestant, ro
   return { name, round, perSecond: good / seconds, p50, p99, cpuMsPerRequest, rssMb: after.rssMb };
 }
 
-/** Sets every operation, and every floor's second run, in relation to the floor of the same round. */
+/** Divides every operation, and every floor's second run, by the floor of the same round. */
 export function compare(runs: readonly Run[], operations: readonly Operation[]): readonly Comparison[] {
   const opponents = operations.flatMap(({ against }) => against);
   const floors = [...new Set(opponents.map(({ floor }) => floor))];
@@ -79,7 +78,7 @@ export function compare(runs: readonly Run[], operations: readonly Operation[]):
   ];
 }
 
-/** How much longer a request takes than its like in the same round, in milliseconds: the median of the medians' differences. */
+/** The additional latency of a request within a round, in milliseconds: the median of the differences of medians. */
 export function addedMedianMs(runs: readonly Run[], name: string, floor: string): number {
   const direct = named(runs, floor);
   return median(

@@ -2,29 +2,26 @@ import type { Job, RequestTemplate } from "./load/job.ts";
 import type { BenchOptions } from "./options.ts";
 import type { Subject } from "./processes.ts";
 
-/** What is driven. */
 export interface Contestant {
   readonly name: string;
   readonly subject: Subject;
   readonly job: Job;
 }
 
-/** Something the service does. */
 export interface Operation extends Contestant {
   readonly against: readonly Opponent[];
-  /** What the 99th percentile should stay below, in milliseconds. */
+  /** The upper bound of the 99th percentile, in milliseconds. */
   readonly p99GoalMs?: number;
 }
 
-/** What an operation is compared with. */
 export interface Opponent {
   /** The name of the floor. */
   readonly floor: string;
-  /** The share of the floor's throughput that the operation should reach. */
+  /** The goal, as a share of the floor's throughput. */
   readonly goal?: number;
 }
 
-/** A contestant over HTTP/1.1, every connection always busy. */
+/** A contestant over HTTP/1.1 with one request in flight per connection. */
 export function http1(
   name: string,
   subject: Subject,

@@ -1,4 +1,4 @@
-/** Twenty tools, `echo` first among them, that everything under comparison offers alike. */
+/** Twenty tools with `echo` first, equal in all compared servers. */
 export const ECHO_TOOLS = Array.from({ length: 20 }, (_, index) => ({
   name: index === 0 ? "echo" : `tool_${index}`,
   description: `Says again what it was told, number ${index}.`,
@@ -13,12 +13,12 @@ export const ECHO_TOOLS = Array.from({ length: 20 }, (_, index) => ({
   annotations: { readOnlyHint: index % 2 === 0 },
 }));
 
-/** What each of them is told. */
+/** The arguments of the calls. */
 export interface EchoArguments {
   readonly message?: unknown;
 }
 
-/** What each of them answers. */
+/** The result of the calls. */
 export function echo(args: EchoArguments | undefined): {
   content: { type: "text"; text: string }[];
 } {

@@ -8,14 +8,14 @@ import type { BenchOptions } from "./options.ts";
 import type { Subject } from "./processes.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** What a quiet tenant notices of a flood by another one. Times are in milliseconds. */
+/** The effect of one tenant's flood on a quiet tenant. Times are in milliseconds. */
 export interface Fairness {
   readonly name: string;
   readonly idleP99: number;
   readonly floodedP99: number;
-  /** Of the quiet tenant's requests, in all rounds. */
+  /** Wrong responses to the quiet tenant in all rounds. */
   readonly refused: number;
-  /** What the flooding tenant was served and refused, requests a second. */
+  /** Requests of the flooding tenant that were served and refused, per second. */
   readonly floodServed: number;
   readonly floodRefused: number;
 }
@@ -23,10 +23,13 @@ export interface Fairness {
 const QUIET_PER_SECOND = 50;
 const QUIET_CONNECTIONS = 8;
 const FLOOD_CONNECTIONS = 400;
-/** The flood begins before and ends after what is measured, in seconds. */
+/** The flood starts before and ends after the measurement, in seconds. */
 const MARGIN_SECONDS = 1;
 
-/** Measures a quiet tenant at 50 requests a second, alone and while another tenant keeps 400 connections busy; medians over the rounds. */
+/**
+ * Measures a quiet tenant at 50 requests per second, alone and while another tenant keeps 400 connections busy. Medians
+ * over the rounds.
+ */
 export async function measureFairness(load: LoadProcess, arena: Arena, options: BenchOptions): Promise<Fairness[]> {
   const { service, reader, writer, mcp } = arena;
   const list = ({ token }: Tenant): RequestTemplate => ({

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import pg from "pg";
 
-// The floor: what a request for the same rows costs with nothing but node:http, pg and a named statement.
+// The floor: the cost of a request for the same rows with only node:http, pg and a named statement.
 const pool = new pg.Pool({ connectionString: process.env["DATABASE_URL"], max: 20 });
 
 const COLUMNS = `id, name as mcp_server_name, verification_status as api_key_verification_status,

@@ -9,11 +9,11 @@ import { createRates, RATE_LIMITS } from "../src/transport/gate/rates.ts";
 import type { HttpExchange } from "../src/transport/http/exchange.ts";
 import { median } from "./load/percentile.ts";
 
-/** CPU time that the gate takes per request, in microseconds. */
+/** CPU time of the gate per request, in microseconds. */
 export interface GateCost {
-  /** A token on the connection that brought it before. */
+  /** A token already used on the connection. */
   readonly knownTokenUs: number;
-  /** A token that was seen before, on another connection: its header is hashed anew. */
+  /** A cached token on another connection, whose header is hashed again. */
   readonly otherConnectionUs: number;
 }
 
@@ -28,9 +28,8 @@ const ACCESS: Access = {
 };
 
 /**
- * Times the gate with everything behind it as the service has it (digest, memory of tokens, revocations, rate limit and its
- * headers), against a public operation, which passes it untouched. By itself in a loop, because in whole requests the
- * difference is smaller than what two runs of the same thing differ by.
+ * Measures the gate as the service uses it (digest, token cache, revocations, rate limit and its headers), compared
+ * with a public operation, which bypasses it. Runs in a loop, because whole requests vary by more than the difference.
  */
 export async function measureGate(): Promise<GateCost> {
   const keys = await loadSigningKeys(keysInMemory());
@@ -102,7 +101,7 @@ async function sign(keys: SigningKeys): Promise<string> {
     .sign(await importJWK(privateJwk, "ES256"));
 }
 
-/** As much of an exchange as the gate looks at. */
+/** The parts of an exchange that the gate uses. */
 function exchangeWith(headers: HttpExchange["headers"], connection: object): HttpExchange {
   return { headers, connection, alwaysSend: undefined } as unknown as HttpExchange;
 }

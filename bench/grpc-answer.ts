@@ -7,10 +7,10 @@ import { openGrpc } from "./load/grpc-connection.ts";
 import type { Subject } from "./processes.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** Where connections are listed over Connect and gRPC. */
+/** The paths that list connections over Connect and gRPC. */
 export const LIST_PATH = "/patchbay.v1.ConnectionService/ListConnections";
 
-/** A list over gRPC; the message and the expected answer are in base64. */
+/** A list over gRPC. The message and the expected response are in base64. */
 export interface GrpcList {
   readonly url: string;
   readonly path: string;
@@ -19,7 +19,7 @@ export interface GrpcList {
   readonly expected: string;
 }
 
-/** Lists a tenant's connections over gRPC once and makes sure that all of them are in the answer. */
+/** Lists a tenant's connections over gRPC once and checks that the response is complete. */
 export async function fetchGrpcList(service: Subject, { token, connectionIds }: Tenant): Promise<GrpcList> {
   const message = Buffer.from(toBinary(ListConnectionsRequestSchema, create(ListConnectionsRequestSchema)));
   const target = { url: service.url, path: LIST_PATH, headers: { authorization: `Bearer ${token}` } };
@@ -30,7 +30,7 @@ export async function fetchGrpcList(service: Subject, { token, connectionIds }: 
   connection.close();
   const listed = answer === undefined ? [] : fromBinary(ListConnectionsResponseSchema, answer).data;
   if (answer === undefined || listed.length !== connectionIds.length) {
-    throw new Error(`gRPC lists ${listed.length} connections, not ${connectionIds.length}`);
+    throw new Error(`gRPC lists ${listed.length} connections instead of ${connectionIds.length}`);
   }
   return { ...target, message: message.toString("base64"), expected: answer.toString("base64") };
 }

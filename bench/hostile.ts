@@ -11,18 +11,18 @@ import { describeTool, startUpstream } from "../test/support/upstream.ts";
 import { startPatchbay } from "./processes.ts";
 import { createTenant, openSession } from "./tenant.ts";
 
-/** What one hostile call did to everybody else. */
+/** The effect of one hostile call on other requests. */
 export interface HostileGap {
   readonly name: string;
-  /** The longest time between two answers of /healthz while the call ran, in milliseconds. */
+  /** The longest time between two responses of /healthz during the call, in milliseconds. */
   readonly gapMs: number;
   readonly answer: string;
 }
 
-/** Fewer than may run over in a minute before an account has to wait. */
+/** Below the number of overruns per minute after which an account must wait. */
 const CASES_PER_ACCOUNT = 4;
 
-/** Calls each tool whose schema or arguments are made to be slow, while a thread of its own watches /healthz. */
+/** Calls each tool with a slow schema or slow arguments while another thread watches /healthz. */
 export async function measureHostile(): Promise<readonly HostileGap[]> {
   await using cleaning = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-bench-"));

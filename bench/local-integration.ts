@@ -2,7 +2,7 @@ import type { Integration } from "../src/integrations/integration.ts";
 import type { JsonObject } from "../src/json.ts";
 import { echo, ECHO_TOOLS } from "./echo.ts";
 
-/** An integration whose tools are functions of this process: what is left of a call when there is nobody to wait for. */
+/** An integration whose tools are functions of this process: a call without waiting for an upstream. */
 export const LOCAL_INTEGRATION: Integration = {
   serverType: "local",
   title: "Local",

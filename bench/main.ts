@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { type Arena, openArena } from "./arena.ts";
 import { measureAuthentication } from "./authentication.ts";
-import { takeColdLook } from "./cold-look.ts";
+import { measureColdStart } from "./cold-start.ts";
 import { readBounds } from "./bounds.ts";
 import { compare, runRounds } from "./compare.ts";
 import { http1 } from "./contestant.ts";
@@ -17,7 +17,7 @@ import { type BenchOptions, isWanted, readOptions } from "./options.ts";
 import { describe, type Results } from "./report.ts";
 
 const options = readOptions(process.argv.slice(2));
-const coldLook = isWanted(options, "cold-look") ? { coldLook: await takeColdLook() } : {};
+const coldStart = isWanted(options, "cold-start") ? { coldStart: await measureColdStart() } : {};
 const hostile = isWanted(options, "hostile") ? { hostile: await measureHostile() } : {};
 const withMcp =
   options.only.length === 0 ||
@@ -25,7 +25,7 @@ const withMcp =
 const arena = await openArena(options.connections, withMcp);
 const load = startLoadProcess();
 try {
-  const results: Results = { ...coldLook, ...hostile, ...(await drive(arena, load, options)) };
+  const results: Results = { ...coldStart, ...hostile, ...(await drive(arena, load, options)) };
   console.log(`\n${describe(results)}`);
   if (options.keep) await keep(results, options);
 } finally {

@@ -3,23 +3,25 @@ import pg from "pg";
 import { startBare, startLocalService, type Subject } from "./processes.ts";
 import { createTenant, openSession, type Tenant, toUpstream } from "./tenant.ts";
 
-/** What MCP is measured with: one process of the service, with an account each for a local and for a relayed connection. */
+/**
+ * The MCP servers to measure: one process of the service, with an account each for a local and a relayed connection.
+ */
 export interface McpArena {
   readonly service: Subject;
   readonly local: McpTenant;
   readonly relay: McpTenant;
-  /** One more account with a local connection, which stays quiet while the first floods. */
+  /** Another account with a local connection, which stays quiet while the first floods. */
   readonly quiet: McpTenant;
-  /** The SDK's own server and a session with it. */
+  /** The SDK's server and a session with it. */
   readonly sdk: { readonly subject: Subject; readonly sessionId: string };
 }
 
-/** An account of one connection, so that its tools go by their bare names, and a session of it. */
+/** An account with one connection, so that its tools have bare names, and a session. */
 export interface McpTenant extends Tenant {
   readonly sessionId: string;
 }
 
-/** Starts them on a database of their own, since no other replica may be asked to verify what it does not know. */
+/** Uses a separate database, because other replicas cannot verify the additional integration. */
 export async function openMcpArena(databaseUrl: string, upstream: Subject, subjects: Subject[]): Promise<McpArena> {
   const sdk = await startBare("sdk-server", {});
   subjects.push(sdk);

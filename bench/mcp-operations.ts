@@ -4,28 +4,31 @@ import { type McpRequests, sessionRequests, statelessRequests } from "./mcp-requ
 import type { BenchOptions } from "./options.ts";
 import type { Subject } from "./processes.ts";
 
-const ERAS = ["session", "stateless"] as const;
-type Era = (typeof ERAS)[number];
+const REVISIONS = ["session", "stateless"] as const;
+type Revision = (typeof REVISIONS)[number];
 
 const METHODS = ["call", "list"] as const;
 
-/** What every answer must hold. */
+/** The text that every response must contain. */
 const EXPECTED = { call: "Echo: hello", list: "tool_19" };
 
-/** A call is compared with the SDK's server and with the echo; relaying leaves the echo's work to be done beside. */
+/** A local call is compared with the SDK's server and the echo; a relayed call includes the echo's own work. */
 const GOALS = { sdk: 5, echo: 0.35 };
 const P99_GOAL_MS = 15;
 
-/** Where the SDK makes a server for every request. */
+/** The path where the SDK creates a server per request. */
 const SDK_ENTRY = { path: "/per-request", token: undefined };
 
-/** Numbers of connections, and what they add to a name. */
+/** Numbers of connections, and their suffix in names. */
 const WIDTHS = [
   { suffix: "", connections: undefined },
   { suffix: "-1", connections: 1 },
 ] as const;
 
-/** The bare JSON-RPC server that is the upstream too, and the SDK's own: its HTTP entry in both eras, and its sessions. */
+/**
+ * The bare JSON-RPC server, which is also the upstream, and the SDK's server: its HTTP entry in both protocol
+ * revisions, and its sessions.
+ */
 export function listMcpFloors({ sdk }: McpArena, upstream: Subject, options: BenchOptions): readonly Contestant[] {
   const echo = sessionRequests({ path: "/mcp", token: undefined }, "none");
   return [
@@ -36,36 +39,38 @@ export function listMcpFloors({ sdk }: McpArena, upstream: Subject, options: Ben
   ];
 }
 
-/** Listing and calling in both eras, over a connection of this process and over one to the upstream. */
+/** Lists and calls in both protocol revisions, over a local and a relayed connection. */
 export function listMcpOperations({ service, local, relay }: McpArena, options: BenchOptions): readonly Operation[] {
-  return ERAS.flatMap((era) => [
-    ...operations(`mcp-local-${era}`, era, service, local, options),
-    ...operations(`mcp-relay-${era}`, era, service, relay, options),
+  return REVISIONS.flatMap((revision) => [
+    ...operations(`mcp-local-${revision}`, revision, service, local, options),
+    ...operations(`mcp-relay-${revision}`, revision, service, relay, options),
   ]);
 }
 
-/** Calls through the service to the upstream, by era. */
+/** Calls through the service to the upstream, by protocol revision. */
 export function relayedCalls({ service, relay }: McpArena, options: BenchOptions): readonly Contestant[] {
-  return ERAS.map((era) => http1(`MCP ${era} call`, service, [requestsOf(era, relay).call], EXPECTED.call, options));
+  return REVISIONS.map((revision) =>
+    http1(`MCP ${revision} call`, service, [requestsOf(revision, relay).call], EXPECTED.call, options),
+  );
 }
 
 function operations(
   name: string,
-  era: Era,
+  revision: Revision,
   service: Subject,
   tenant: McpTenant,
   options: BenchOptions,
 ): readonly Operation[] {
   const isLocalCall = (each: string): boolean => each.startsWith("mcp-local") && each.includes("-call");
-  return widths(name, service, requestsOf(era, tenant), options).map((contestant) => {
+  return widths(name, service, requestsOf(revision, tenant), options).map((contestant) => {
     const what = contestant.name.slice(name.length);
     const hasGoal = isLocalCall(contestant.name) && !what.endsWith("-1");
     return {
       ...contestant,
       ...(!what.endsWith("-1") && { p99GoalMs: P99_GOAL_MS }),
       against: [
-        { floor: `sdk-entry-${era}${what}`, ...(hasGoal && { goal: GOALS.sdk }) },
-        ...(era === "session" ? [{ floor: `sdk-sessions${what}`, ...(hasGoal && { goal: GOALS.sdk }) }] : []),
+        { floor: `sdk-entry-${revision}${what}`, ...(hasGoal && { goal: GOALS.sdk }) },
+        ...(revision === "session" ? [{ floor: `sdk-sessions${what}`, ...(hasGoal && { goal: GOALS.sdk }) }] : []),
         { floor: `echo${what}`, ...(hasGoal && { goal: GOALS.echo }) },
       ],
     };
@@ -83,7 +88,7 @@ function widths(name: string, subject: Subject, requests: McpRequests, options: 
   );
 }
 
-function requestsOf(era: Era, { token, sessionId }: McpTenant): McpRequests {
+function requestsOf(revision: Revision, { token, sessionId }: McpTenant): McpRequests {
   const recipient = { path: "/mcp", token };
-  return era === "session" ? sessionRequests(recipient, sessionId) : statelessRequests(recipient);
+  return revision === "session" ? sessionRequests(recipient, sessionId) : statelessRequests(recipient);
 }

@@ -8,20 +8,18 @@ const META = {
 };
 const CALL = { name: "echo", arguments: { message: "hello" } };
 
-/** The two requests that are measured. */
 export interface McpRequests {
   readonly list: RequestTemplate;
   readonly call: RequestTemplate;
 }
 
-/** To whom they go. */
 export interface McpRecipient {
   readonly path: string;
-  /** Undefined for those who ask for none. */
+  /** Undefined for servers without authentication. */
   readonly token: string | undefined;
 }
 
-/** With `Mcp-Session-Id`, as clients of 2025 speak. */
+/** With `Mcp-Session-Id`, as clients of 2025 send. */
 export function sessionRequests(recipient: McpRecipient, sessionId: string): McpRequests {
   const headers = { "mcp-session-id": sessionId, "mcp-protocol-version": "2025-03-26" };
   return {
@@ -30,7 +28,7 @@ export function sessionRequests(recipient: McpRecipient, sessionId: string): Mcp
   };
 }
 
-/** Without a session, as clients of 2026-07-28 speak. */
+/** Without a session, as clients of 2026-07-28 send. */
 export function statelessRequests(recipient: McpRecipient): McpRequests {
   const mirrored = (method: string): Record<string, string> => ({
     "mcp-protocol-version": REVISION,

@@ -10,7 +10,7 @@ export interface MemoryGrowth {
 
 const REQUESTS = 100_000;
 
-/** Drives a contestant until it has answered 100,000 requests. Must come first, while the service is idle. */
+/** Runs a contestant until it has answered 100,000 requests. Must run first, while the service is idle. */
 export async function measureMemory(load: LoadProcess, { subject, job }: Contestant): Promise<MemoryGrowth> {
   const { rssMb: idleMb } = await readUsage(subject.pid);
   for (let answered = 0; answered < REQUESTS;) answered += (await load.run(job)).good;

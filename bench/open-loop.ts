@@ -4,21 +4,21 @@ import type { Job } from "./load/job.ts";
 import { median } from "./load/percentile.ts";
 import type { BenchOptions } from "./options.ts";
 
-/** What a tool call through the service takes longer than one to its upstream, at 1,000 calls a second; in milliseconds. */
+/** The latency that the service adds to a tool call at 1,000 calls per second, in milliseconds. */
 export interface AddedLatency {
   readonly name: string;
   readonly p50: number;
   readonly p99: number;
 }
 
-/** What is left of the throughput under more load than the service can carry. */
+/** The throughput under overload. */
 export interface Overload {
   readonly offeredPerSecond: number;
-  /** Good answers a second, as a share of what saturation gave. */
+  /** Correct responses per second, as a share of saturation. */
   readonly goodput: number;
-  /** Of the good answers, in milliseconds. */
+  /** Latencies of the correct responses, in milliseconds. */
   readonly p99: number;
-  /** The share of all answers that was a 503. */
+  /** The share of 503 responses. */
   readonly refused: number;
 }
 
@@ -46,7 +46,7 @@ export async function measureAddedLatency(
   return { name: relayed.name, p50: median(p50), p99: median(p99) };
 }
 
-/** Finds saturation in a closed loop, then offers half as much again in an open one. */
+/** Finds saturation in a closed loop, then sends 1.5 times as much in an open loop. */
 export async function measureOverload(
   load: LoadProcess,
   contestant: Contestant,
@@ -75,9 +75,9 @@ export async function measureOverload(
 }
 
 function openLoop(job: Job, ratePerSecond: number, seconds: number, connections: number): Job {
-  if (job.kind !== "closed-http1") throw new Error("only HTTP/1.1 is measured in an open loop");
+  if (job.kind !== "closed-http1") throw new Error("open loops support only HTTP/1.1");
   const [request] = job.requests;
-  if (request === undefined) throw new Error("no request to send");
+  if (request === undefined) throw new Error("there is no request to send");
   const { url, expected } = job;
   return { kind: "open-http1", url, request, expected, ratePerSecond, connections, seconds };
 }

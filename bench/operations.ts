@@ -8,7 +8,7 @@ import type { BenchOptions } from "./options.ts";
 const JSON_TYPE = { "content-type": "application/json" };
 const RUNTIME_CALL = "/mcp/tools/call";
 
-/** The floors: the same rows with nothing around them, and the upstream called directly. */
+/** The floors: the same rows without the service, and direct calls to the upstream. */
 export function listFloors(arena: Arena, options: BenchOptions): readonly Contestant[] {
   const { floor, upstream, reader } = arena;
   const get = (path: string): RequestTemplate => ({ method: "GET", path, headers: {} });
@@ -28,7 +28,6 @@ export function listFloors(arena: Arena, options: BenchOptions): readonly Contes
   ];
 }
 
-/** Everything that is measured in a closed loop. */
 export async function listOperations(arena: Arena, options: BenchOptions): Promise<readonly Operation[]> {
   const { service, reader, writer } = arena;
   const authorization = `Bearer ${reader.token}`;

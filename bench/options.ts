@@ -1,14 +1,13 @@
 import { parseArgs } from "node:util";
 
-/** What to measure and for how long. */
 export interface BenchOptions {
-  /** Names, or beginnings of names, of what to measure; empty for everything. */
+  /** Names, or prefixes of names, of the measurements; empty for all. */
   readonly only: readonly string[];
   /** Of one run. */
   readonly seconds: number;
   readonly rounds: number;
   readonly connections: number;
-  /** Whether the raw results are kept in bench/results/. */
+  /** Whether to keep the raw results in bench/results/. */
   readonly keep: boolean;
 }
 
@@ -40,7 +39,6 @@ function positive(name: string, text: string): number {
   throw new Error(`--${name} must be a number above 0`);
 }
 
-/** Whether a name was asked for. */
 export function isWanted(options: BenchOptions, name: string): boolean {
   return options.only.length === 0 || options.only.some((each) => name.startsWith(each));
 }

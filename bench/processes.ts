@@ -3,14 +3,13 @@ import { join } from "node:path";
 import { type Child, PROJECT_FOLDER, startChild } from "../test/support/child-process.ts";
 import { freePort } from "../test/support/free-port.ts";
 
-/** A server under load. */
 export interface Subject {
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** Starts one of the bench's own servers. */
+/** Starts one of the benchmark's own servers. */
 export async function startBare(
   name: "floor" | "upstream" | "sdk-server",
   env: Readonly<Record<string, string>>,
@@ -27,12 +26,12 @@ export async function startBare(
   );
 }
 
-/** Starts the service exactly as `npm start` does, without npm in between. */
+/** Starts the service like `npm start`, without npm. */
 export async function startPatchbay(env: Readonly<Record<string, string>>): Promise<Subject> {
   return startService(await startArguments(), env);
 }
 
-/** Starts the service the same way, with the bench's local integration beside its own. */
+/** Starts the service the same way, with the benchmark's local integration. */
 export async function startLocalService(env: Readonly<Record<string, string>>): Promise<Subject> {
   const args = await startArguments();
   return startService([...args.slice(0, -1), "bench/local-service.ts"], env);

@@ -1,15 +1,15 @@
 import type { Authentication } from "./authentication.ts";
 import type { Bound } from "./bounds.ts";
-import type { ColdLook } from "./cold-look.ts";
+import type { ColdStart } from "./cold-start.ts";
 import type { Comparison, Run } from "./compare.ts";
 import type { HostileGap } from "./hostile.ts";
 import type { MemoryGrowth } from "./memory.ts";
 import type { AddedLatency, Overload } from "./open-loop.ts";
 import type { Fairness } from "./fair.ts";
 
-/** Everything one run of the bench found out. */
+/** All results of one run. */
 export interface Results {
-  readonly coldLook?: ColdLook;
+  readonly coldStart?: ColdStart;
   readonly hostile?: readonly HostileGap[];
   readonly memory?: MemoryGrowth;
   readonly comparisons?: readonly Comparison[];
@@ -21,7 +21,7 @@ export interface Results {
   readonly runs?: readonly Run[];
 }
 
-/** One figure with the bound it should keep. */
+/** A figure with its goal. */
 type Line = readonly [what: string, value: string, goal: string, isMet: boolean | undefined];
 
 /** The table of ratios, then the other figures with their goals. */
@@ -48,7 +48,7 @@ export function describe(results: Results): string {
 }
 
 function lines({
-  coldLook,
+  coldStart,
   hostile = [],
   memory,
   bounds = [],
@@ -91,11 +91,11 @@ function lines({
       undefined,
     ]);
   }
-  if (coldLook !== undefined) {
-    all.push(atMost("first start, ms", coldLook.firstStartMs, 3_000, 0));
-    all.push(atMost("second start, ms", coldLook.secondStartMs, 3_000, 0));
-    all.push(atMost("idle after first start, MB", coldLook.firstIdleMb, 150, 0));
-    all.push(atMost("idle after second start, MB", coldLook.secondIdleMb, 150, 0));
+  if (coldStart !== undefined) {
+    all.push(atMost("first start, ms", coldStart.firstStartMs, 3_000, 0));
+    all.push(atMost("second start, ms", coldStart.secondStartMs, 3_000, 0));
+    all.push(atMost("idle after first start, MB", coldStart.firstIdleMb, 150, 0));
+    all.push(atMost("idle after second start, MB", coldStart.secondIdleMb, 150, 0));
   }
   if (memory !== undefined) {
     all.push(atMost("after 100,000 requests, MB", memory.workedMb, memory.idleMb * 1.3, 0));

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../src/json.ts";
 
-/** Calls the service while the bench prepares itself. */
+/** Calls the service during preparation. */
 export type Caller = (method: string, path: string, body?: JsonObject) => Promise<JsonObject>;
 
-/** A caller with a token; fails for any answer that is no success. */
+/** Throws for any response without success. */
 export function createCaller(url: string, token: string): Caller {
   return async (method, path, body) => {
     const response = await fetch(url + path, {

@@ -9,16 +9,17 @@ const TOOLS = ECHO_TOOLS.map(({ name, inputSchema, ...rest }) => ({
   config: { ...rest, inputSchema: fromJsonSchema<EchoArguments>(inputSchema) },
 }));
 
-// The SDK's own server, as its documentation builds it: `McpServer`, which checks arguments as we do; no token.
+// The SDK's own server, built as in its documentation: `McpServer`, which validates arguments like the service; no
+// token.
 function createEcho(): McpServer {
   const server = new McpServer({ name: "sdk", version: "1" });
   for (const { name, config } of TOOLS) server.registerTool(name, config, echo);
   return server;
 }
 
-/** A server for every session, at its fastest: answers are JSON. */
+/** One server per session in its fastest configuration: JSON responses. */
 const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
-/** Its HTTP entry: a server for every request, of either era. */
+/** Its HTTP entry: one server per request, for both protocol revisions. */
 const perRequest = toNodeHandler(createMcpHandler(createEcho));
 
 async function openSession(): Promise<NodeStreamableHTTPServerTransport> {
@@ -34,7 +35,7 @@ async function openSession(): Promise<NodeStreamableHTTPServerTransport> {
 const server = createServer((request, response) => {
   const failed = (error: unknown): void => void response.writeHead(500).end(String(error));
   if (request.url === "/per-request") {
-    // Its type has no place for a request without a method, which no server ever hands out.
+    // Its type excludes a request without a method, which no server produces.
     perRequest(request as Parameters<typeof perRequest>[0], response).catch(failed);
     return;
   }

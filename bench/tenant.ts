@@ -3,20 +3,19 @@ import { openAccounts } from "../test/support/accounts.ts";
 import type { Subject } from "./processes.ts";
 import { createCaller } from "./rest-caller.ts";
 
-/** An account with its token and its connections. */
 export interface Tenant {
   readonly accountId: string;
   readonly token: string;
   readonly connectionIds: readonly number[];
 }
 
-/** What every connection of a tenant leads to. */
+/** The upstream of all connections of a tenant. */
 export interface ConnectionTarget {
   readonly server_type: string;
   readonly configuration: JsonObject;
 }
 
-/** Makes an account with so many connections, and waits until their keys are verified. */
+/** Creates an account with this many connections, and waits until their keys are verified. */
 export async function createTenant(
   env: Readonly<Record<string, string>>,
   service: Subject,
@@ -39,12 +38,11 @@ export async function createTenant(
   return { accountId: account.id, token, connectionIds };
 }
 
-/** A connection to the bench's own MCP server. */
+/** A connection to the benchmark's own MCP server. */
 export function toUpstream(upstream: Subject): ConnectionTarget {
   return { server_type: "mcp", configuration: { url: `${upstream.url}/mcp`, api_token: "a-token-of-the-upstream" } };
 }
 
-/** Opens a session of the tenant's. */
 export async function openSession(service: Subject, { token }: Tenant): Promise<string> {
   const introduction = { protocolVersion: "2025-03-26", capabilities: {}, clientInfo: { name: "bench", version: "1" } };
   return String((await createCaller(service.url, token)("POST", "/mcp/initialize", introduction))["sessionId"]);

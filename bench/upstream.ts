@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { echo, ECHO_TOOLS } from "./echo.ts";
 
-// A remote MCP server (Streamable HTTP, no sessions) that does as little as one can: node:http and JSON.
+// A minimal remote MCP server (Streamable HTTP, no sessions): node:http and JSON.
 const introduction = {
   protocolVersion: "2025-06-18",
   capabilities: { tools: {} },

@@ -1,7 +1,8 @@
 import { get } from "node:http";
 import { parentPort, workerData } from "node:worker_threads";
 
-// A thread: asks for /healthz again and again between "start" and "stop", and then reports the longest gap between two answers.
+// A thread that requests /healthz repeatedly between "start" and "stop", and reports the longest gap between two
+// responses.
 let isRunning = false;
 let answeredAt = 0;
 let longestMs = 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Connects an MCP server, calls one of its tools and tidies up, with curl and jq.
-# PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) in the environment.
+# Connects an MCP server, calls one of its tools and deletes it, with curl and jq.
+# Reads PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) from the environment.
 set -euo pipefail
 url="${PATCHBAY_URL:-http://127.0.0.1:8080}"
 

@@ -1,5 +1,5 @@
-// Connects an MCP server, calls one of its tools and tidies up, over gRPC and REST. npm install @patchbay/client's tarball.
-// PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) in the environment.
+// Connects an MCP server, calls one of its tools and deletes it, over gRPC and REST. Install the tarball of @patchbay/client with npm.
+// Reads PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) from the environment.
 import { createClientCredentials, createRestClient } from "@patchbay/client";
 import { ConnectError, createGrpcClients, ErrorInfoSchema } from "@patchbay/client/grpc";
 

@@ -1,6 +1,6 @@
-"""Connects an MCP server, calls one of its tools and tidies up, over REST. pip install httpx.
+"""Connects an MCP server, calls one of its tools and deletes it, over REST. Requires httpx.
 
-PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) in the environment.
+Reads PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) from the environment.
 """
 
 import os

@@ -6,20 +6,20 @@ import { middle } from "./calls.ts";
 import { closedLoop, type LoopRequest, type LoopResult } from "./closed-loop.ts";
 import type { Place } from "./place.ts";
 
-/** How calls fare that have nothing to do with an upstream which breaks. */
+/** Calls through healthy connections while an upstream of another connection fails. */
 export interface BesideBroken {
-  /** How it breaks; `nothing` for the comparison. */
+  /** The kind of failure; `nothing` for the comparison. */
   readonly way: string;
-  /** Calls of the others. */
+  /** The other calls. */
   readonly others: LoopResult;
 }
 
 const WAYS = ["nothing", "hangs", "drips", "floods", "resets", "nothing again"] as const;
-/** Calls that are kept in flight through the broken connection: as many as one may have. */
+/** Concurrent calls through the failing connection: the maximum of one connection. */
 const BROKEN_WIDTH = 64;
 const OTHERS_WIDTH = 8;
 
-/** Calls through a healthy connection while another one, of the same account, is called as hard as it may be. */
+/** Calls a healthy connection while another one of the same account is called at its limit. */
 export async function measureBesideBroken(place: Place, options: BenchOptions): Promise<readonly BesideBroken[]> {
   const responses = { "200": { description: "ok" } };
   const operations = ["hangs", "drips", "floods", "resets"].map((way) => [
@@ -29,19 +29,19 @@ export async function measureBesideBroken(place: Place, options: BenchOptions): 
   const spec: JsonObject = {
     openapi: "3.1.0",
     info: { title: "Third party", version: "1" },
-    servers: [{ url: place.thirdParty }],
+    servers: [{ url: place.upstream }],
     paths: { "/fine": { get: { operationId: "fine", responses } }, ...Object.fromEntries(operations) },
   };
   const target = {
     server_type: "openapi",
-    configuration: { spec: JSON.stringify(spec), api_token: "a-key-of-the-third-party" },
+    configuration: { spec: JSON.stringify(spec), api_token: "a-key-of-the-upstream" },
   };
   const tenant = await createTenant(place.env, place.service, target, 2);
   const [healthy, broken] = tenant.connectionIds;
   const session = await openSession(place.service, tenant);
   const call = createCaller(place.service.url, tenant.token);
   for (const id of tenant.connectionIds) {
-    // A document's first use starts the process that reads it.
+    // The first use of a document starts the process that reads it.
     while (!JSON.stringify(await call("GET", `/api/v1/mcp-servers/${String(id)}/tools`)).includes('"fine"')) {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
@@ -73,7 +73,7 @@ export async function measureBesideBroken(place: Place, options: BenchOptions): 
   return results;
 }
 
-/** Keeps calls in flight, whatever comes of them, until it is stopped; a refusal is waited after for a moment. */
+/** Keeps calls in flight until stopped, regardless of their results. Pauses after a refusal. */
 async function keepCalling({ origin, path, headers, body }: LoopRequest, signal: AbortSignal): Promise<void> {
   const work = async (): Promise<void> => {
     while (!signal.aborted) {

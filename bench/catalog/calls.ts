@@ -5,19 +5,19 @@ import { createTenant, openSession } from "../tenant.ts";
 import { closedLoop, type LoopRequest, type LoopResult } from "./closed-loop.ts";
 import type { Place } from "./place.ts";
 
-/** `tools/call` through a built-in contract beside undici calling the third party itself. */
+/** `tools/call` through a built-in contract, compared with direct calls by undici. */
 export interface CatalogCalls {
   readonly width: number;
-  /** Median over the rounds of what undici reaches directly, and through the service. */
+  /** Medians over the rounds, for undici and for the service. */
   readonly direct: LoopResult;
   readonly through: LoopResult;
-  /** The service's processor time per call. */
+  /** CPU time of the service per call. */
   readonly cpuMs: number;
 }
 
-/** Measures both in turns, one call at a time and many. */
+/** Measures both alternately, with one and with many concurrent calls. */
 export async function measureCatalogCalls(place: Place, options: BenchOptions): Promise<readonly CatalogCalls[]> {
-  const configuration = { company_domain: "acme", api_token: "a-key-of-the-third-party" };
+  const configuration = { company_domain: "acme", api_token: "a-key-of-the-upstream" };
   const tenant = await createTenant(place.env, place.service, { server_type: "bamboohr", configuration }, 1);
   const session = await openSession(place.service, tenant);
   const through: LoopRequest = {
@@ -33,7 +33,7 @@ export async function measureCatalogCalls(place: Place, options: BenchOptions): 
     expected: '"isError":false',
   };
   const direct: LoopRequest = {
-    origin: place.thirdParty,
+    origin: place.upstream,
     path: "/v1/employees/directory",
     method: "GET",
     headers: { accept: "application/json", authorization: "Basic YS1rZXk6eA==" },
@@ -57,7 +57,6 @@ export async function measureCatalogCalls(place: Place, options: BenchOptions): 
   return results;
 }
 
-/** The median of each figure. */
 export function middle(results: readonly LoopResult[]): LoopResult {
   const of = (key: keyof LoopResult): number => median(results.map((result) => result[key]));
   return { requests: of("requests"), perSecond: of("perSecond"), p50: of("p50"), p99: of("p99") };

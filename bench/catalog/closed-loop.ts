@@ -1,18 +1,17 @@
 import { Pool } from "undici";
 import { percentile } from "../load/percentile.ts";
 
-/** What is sent, again and again. */
 export interface LoopRequest {
   readonly origin: string;
   readonly path: string;
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** What every answer must contain. */
+  /** A text that every response must contain. */
   readonly expected: string;
 }
 
-/** What came of a loop. Latencies in milliseconds. */
+/** Latencies are in milliseconds. */
 export interface LoopResult {
   readonly requests: number;
   readonly perSecond: number;
@@ -20,7 +19,7 @@ export interface LoopResult {
   readonly p99: number;
 }
 
-/** Keeps `width` requests in flight through undici for so long. Throws when an answer is not what it should be. */
+/** Keeps `width` requests in flight with undici. Throws for an unexpected response. */
 export async function closedLoop(request: LoopRequest, width: number, seconds: number): Promise<LoopResult> {
   const pool = new Pool(request.origin, { connections: width, pipelining: 1 });
   const latencies: number[] = [];
@@ -34,7 +33,7 @@ export async function closedLoop(request: LoopRequest, width: number, seconds: n
       const answer = await pool.request({ path, method, headers, body: body ?? null });
       const text = await answer.body.text();
       if (answer.statusCode !== 200 || !text.includes(expected))
-        throw new Error(`${path} answered ${answer.statusCode} ${text}`);
+        throw new Error(`${path} returned ${answer.statusCode} ${text}`);
       latencies.push(performance.now() - sentAt);
     }
   }

@@ -4,10 +4,10 @@ import { readUsage } from "../process-usage.ts";
 import { createCaller } from "../rest-caller.ts";
 import type { Place } from "./place.ts";
 
-/** What GitHub's document costs. Times in milliseconds, memory in MB of the service's process. */
+/** The cost of GitHub's document. Times in milliseconds, memory of the service's process in MB. */
 export interface GithubCosts {
   readonly tools: number;
-  /** From creating the first connection to its first page of tools: fetched, converted, kept. */
+  /** From creating the first connection to its first page of tools: fetch, convert, store. */
   readonly importMs: number;
   /** The same for the second connection. */
   readonly againMs: number;
@@ -16,10 +16,10 @@ export interface GithubCosts {
   readonly oneConnectionMb: number;
   readonly connections: number;
   readonly manyConnectionsMb: number;
-  /** A page of the tools of one of many connections, the half and the slowest of a hundred. */
+  /** Median and maximum of a hundred pages of tools of different connections. */
   readonly pageP50Ms: number;
   readonly pageP99Ms: number;
-  /** A search through all tools of an account of a thousand of these connections. */
+  /** A search in an account with a thousand of these connections. */
   readonly wideSearchMs: number;
 }
 
@@ -30,7 +30,7 @@ const SETTLE_MS = 3_000;
 /** Connects ten accounts with a thousand connections each to the document, and uses all of them. */
 export async function measureGithub(place: Place): Promise<GithubCosts> {
   const accounts = await openAccounts(place.env);
-  const spec = { server_type: "openapi", configuration: { spec_url: `${place.thirdParty}/openapi.json` } };
+  const spec = { server_type: "openapi", configuration: { spec_url: `${place.upstream}/openapi.json` } };
   const callers = await Promise.all(
     Array.from({ length: ACCOUNTS }, async () =>
       createCaller(place.service.url, await (await accounts.create()).token()),

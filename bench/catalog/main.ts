@@ -4,7 +4,7 @@ import { measureCatalogCalls } from "./calls.ts";
 import { measureGithub } from "./github.ts";
 import { openPlace } from "./place.ts";
 
-// What the catalog costs: calls through a contract, GitHub's document, and a neighbour that breaks.
+// Measures the catalog: calls through a contract, GitHub's document, and a failing neighbor.
 const options = readOptions(process.argv.slice(2));
 const place = await openPlace();
 try {

@@ -9,28 +9,27 @@ import { freePort } from "../../test/support/free-port.ts";
 import { createMasterKeys } from "../../test/support/service.ts";
 import { startPatchbay, type Subject } from "../processes.ts";
 
-/** GitHub's document, where `npm run fixture:github` has brought it. */
+/** GitHub's document, installed by `npm run fixture:github`. */
 const GITHUB = join(PROJECT_FOLDER, "node_modules/@octokit/openapi/generated/api.github.com.json");
 
-/** The service and a third party, both on this machine. */
+/** The service and an upstream, both on this machine. */
 export interface Place {
   readonly service: Subject;
-  /** Its origin. */
-  readonly thirdParty: string;
+  readonly upstream: string;
   readonly env: Readonly<Record<string, string>>;
   readonly hasGithub: boolean;
   close(): Promise<void>;
 }
 
-/** Starts both. The built-in contract of BambooHR leads to the third party, as an operator may have it. */
+/** Starts both. The built-in contract of BambooHR points to the upstream. */
 export async function openPlace(): Promise<Place> {
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-bench-"));
   const postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: "warn" }) });
   const port = await freePort();
   const hasGithub = existsSync(GITHUB);
-  const thirdParty = await startChild({
+  const upstream = await startChild({
     command: process.execPath,
-    args: ["bench/catalog/third-party.ts"],
+    args: ["bench/catalog/upstream.ts"],
     env: { PORT: String(port), ...(hasGithub ? { DOCUMENT_FILE: GITHUB } : {}) },
     ready: /listening/,
   });
@@ -46,12 +45,12 @@ export async function openPlace(): Promise<Place> {
   const service = await startPatchbay(env);
   return {
     service,
-    thirdParty: origin,
+    upstream: origin,
     env,
     hasGithub,
     async close() {
       await service.stop();
-      await thirdParty.end("SIGTERM");
+      await upstream.end("SIGTERM");
       await postgres.stop();
       await rm(dataDir, { recursive: true, force: true });
     },

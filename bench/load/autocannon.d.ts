@@ -4,7 +4,7 @@ declare module "autocannon" {
     setRequests(requests: readonly object[]): void;
     on(event: "response", listener: (status: number, bytes: number, milliseconds: number) => void): void;
   }
-  /** The part of its options that we use; durations in seconds. */
+  /** The options in use; durations in seconds. */
   interface Options {
     readonly url: string;
     readonly connections: number;
@@ -13,7 +13,7 @@ declare module "autocannon" {
     readonly verifyBody: (body: string) => boolean;
     readonly setupClient: (client: Client) => void;
   }
-  /** The part of its result that we use. */
+  /** The results in use. */
   interface Result {
     /** In seconds. */
     readonly duration: number;

@@ -2,7 +2,7 @@ import { openGrpc } from "./grpc-connection.ts";
 import type { Job, Outcome } from "./job.ts";
 import { percentile } from "./percentile.ts";
 
-/** One gRPC call in flight on each connection; every answer must be the expected message to the byte. */
+/** One gRPC call in flight per connection. Every response must equal the expected message. */
 export async function runClosedGrpc(job: Extract<Job, { kind: "closed-grpc" }>): Promise<Outcome> {
   const expected = Buffer.from(job.expected, "base64");
   const message = Buffer.from(job.message, "base64");
@@ -22,7 +22,7 @@ export async function runClosedGrpc(job: Extract<Job, { kind: "closed-grpc" }>):
         message,
         onAnswer: (body) => {
           const now = performance.now();
-          // The first five bytes are gRPC's own: not compressed, and the length.
+          // The first five bytes are gRPC's compression flag and length.
           if (body?.subarray(5).equals(expected) === true) durations.push(now - sentAt);
           else {
             wrong += 1;

@@ -2,7 +2,7 @@ import autocannon from "autocannon";
 import type { Job, Outcome } from "./job.ts";
 import { percentile } from "./percentile.ts";
 
-/** autocannon with as many requests in flight as connections; every body is looked at. */
+/** autocannon with one request in flight per connection. Every body is checked. */
 export async function runClosedHttp1(job: Extract<Job, { kind: "closed-http1" }>): Promise<Outcome> {
   const durations: number[] = [];
   let example: string | undefined;

@@ -1,7 +1,7 @@
 import { type Http1Connection, openHttp1 } from "./http1-connection.ts";
 import type { Job, Outcome } from "./job.ts";
 
-/** Keeps every connection busy and repeats at once whatever is refused, as a client without any back-off does. */
+/** Keeps every connection busy and repeats refused requests at once, like a client without back-off. */
 export async function runFloodHttp1(job: Extract<Job, { kind: "flood-http1" }>): Promise<Outcome> {
   let good = 0;
   let refused = 0;

@@ -13,7 +13,7 @@ const END_HEADERS = 0x4;
 const ACK = 0x1;
 const INITIAL_WINDOW_SIZE = 0x4;
 const MAX_WINDOW = 2 ** 31 - 1;
-/** The receive window of the connection is filled up after this many bytes. */
+/** The connection's receive window is replenished after this many bytes. */
 const REFILL_BYTES = 2 ** 28;
 
 function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
@@ -31,7 +31,7 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** HPACK without compression: every field literal, never indexed. */
+/** HPACK without compression: every field is a literal without indexing. */
 function encodeHeaders(headers: Readonly<Record<string, string>>): Buffer {
   const text = (value: string): Buffer => {
     const bytes = Buffer.from(value);
@@ -46,18 +46,18 @@ function encodeHeaders(headers: Readonly<Record<string, string>>): Buffer {
   );
 }
 
-/** What a connection needs to know. */
 export interface GrpcConnectionOptions {
   readonly url: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The request message. */
   readonly message: Uint8Array;
-  /** Called at the end of each call with the DATA of its answer, or undefined when it was reset or the connection broke. */
+  /**
+   * Called at the end of each call with the DATA of its response, or undefined after a reset or a broken connection.
+   */
   readonly onAnswer: (body: Buffer | undefined) => void;
 }
 
-/** One HTTP/2 connection that carries one gRPC call at a time, built from frames: as cheap for the client as `h2load`. */
+/** One HTTP/2 connection with one gRPC call at a time, built from frames, as cheap for the client as `h2load`. */
 export function openGrpc(options: GrpcConnectionOptions): { call(): void; close(): void } {
   const { host, hostname, port } = new URL(options.url);
   const socket: Socket = connect({ host: hostname, port: Number(port), noDelay: true });

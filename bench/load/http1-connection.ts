@@ -1,23 +1,23 @@
 import { connect } from "node:net";
 import type { RequestTemplate } from "./job.ts";
 
-/** An answer: its status and whether the body holds what was expected. */
+/** The status, and whether the body contains the expected text. */
 export interface Answer {
   readonly status: number;
   readonly isExpected: boolean;
   readonly body: string;
 }
 
-/** One connection that carries one request at a time, with as little work of its own as HTTP/1.1 allows. */
+/** One connection with one request at a time and minimal overhead. */
 export interface Http1Connection {
-  /** Sends the request; the answer is undefined when the connection broke. */
+  /** Sends the request. The response is undefined if the connection broke. */
   send(onAnswer: (answer: Answer | undefined) => void): void;
   close(): void;
 }
 
 const LENGTH = /\r\ncontent-length: (\d+)/i;
 
-/** Connects; every request is the same. Reads answers with a Content-Length alone. */
+/** Connects. Every request is the same. Responses must have a Content-Length. */
 export function openHttp1(url: string, request: RequestTemplate, expected: string): Http1Connection {
   const { hostname, port } = new URL(url);
   const bytes = toBytes(request, `${hostname}:${port}`);

@@ -1,4 +1,3 @@
-/** A request that is sent over and over. */
 export interface RequestTemplate {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
@@ -6,9 +5,12 @@ export interface RequestTemplate {
   readonly body?: string;
 }
 
-/** What a load process is asked to do against one server. */
+/** A job of a load process against one server. */
 export type Job =
-  /** Keeps every connection busy over HTTP/1.1; connection n sends `requests[n % length]`. The answer must be 200 and hold `expected`. */
+  /**
+   * Keeps every connection busy over HTTP/1.1; connection n sends `requests[n % length]`. The response must be 200 and
+   * contain `expected`.
+   */
   | {
       readonly kind: "closed-http1";
       readonly url: string;
@@ -59,18 +61,18 @@ export type Job =
       readonly seconds: number;
     };
 
-/** What came of it. Times are in milliseconds; in an open loop they count from when a request was due. */
+/** Times are in milliseconds; in an open loop they start when a request was due. */
 export interface Outcome {
   readonly seconds: number;
-  /** Answers as expected. */
+  /** Expected responses. */
   readonly good: number;
-  /** Answers 503; only an open loop and a flood tolerate them. */
+  /** 503 responses; only an open loop and a flood tolerate them. */
   readonly refused: number;
-  /** Everything else: other statuses, other bodies, broken connections. */
+  /** Other statuses, other bodies, broken connections. */
   readonly wrong: number;
-  /** Of the good answers. */
+  /** Latencies of the expected responses. */
   readonly p50: number;
   readonly p99: number;
-  /** An example of a wrong answer. */
+  /** An example of a wrong response. */
   readonly example?: string;
 }

@@ -5,7 +5,7 @@ import type { Job, Outcome } from "./job.ts";
 import { runOpenGrpc } from "./open-grpc.ts";
 import { runOpenHttp1 } from "./open-http1.ts";
 
-// A load process: does each job that it is sent and sends back what came of it.
+// A load process: runs each job it receives and returns the result.
 process.on("message", (job: Job) => {
   run(job).then(
     (outcome) => process.send?.(outcome),

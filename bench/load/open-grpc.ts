@@ -2,7 +2,9 @@ import { openGrpc } from "./grpc-connection.ts";
 import type { Job, Outcome } from "./job.ts";
 import { percentile } from "./percentile.ts";
 
-/** Sends on schedule over one connection, one call at a time, and counts each answer's time from when its call was due. */
+/**
+ * Sends on schedule over one connection, one call at a time, and measures each latency from the time its call was due.
+ */
 export async function runOpenGrpc(job: Extract<Job, { kind: "open-grpc" }>): Promise<Outcome> {
   const expected = Buffer.from(job.expected, "base64");
   const message = Buffer.from(job.message, "base64");
@@ -17,7 +19,7 @@ export async function runOpenGrpc(job: Extract<Job, { kind: "open-grpc" }>): Pro
   for (let call = 0; call < total; call += 1) {
     const dueAt = startedAt + call * everyMs;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAt - performance.now())));
-    // The timer may fire early or late; a call that is sent late counts from when it was due.
+    // The timer may fire early or late. A late call counts from the time it was due.
     const body = await new Promise<Buffer | undefined>((resolve) => {
       answered = resolve;
       connection.call();

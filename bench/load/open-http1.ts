@@ -2,13 +2,13 @@ import { type Answer, type Http1Connection, openHttp1 } from "./http1-connection
 import type { Job, Outcome } from "./job.ts";
 import { percentile } from "./percentile.ts";
 
-/** How long answers are waited for after the last request was due, in milliseconds. */
+/** How long to wait for responses after the last request was due, in milliseconds. */
 const PATIENCE_MS = 5_000;
 
-/** How long the connections have to be made before the first request is due, in milliseconds. */
+/** How long the connections have to open before the first request is due, in milliseconds. */
 const CONNECT_MS = 500;
 
-/** Sends on schedule whether or not answers come, and counts each answer's time from when its request was due. */
+/** Sends on schedule regardless of responses, and measures each latency from the time its request was due. */
 export async function runOpenHttp1(job: Extract<Job, { kind: "open-http1" }>): Promise<Outcome> {
   const total = job.ratePerSecond * job.seconds;
   const everyMs = 1_000 / job.ratePerSecond;

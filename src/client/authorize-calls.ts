@@ -2,8 +2,8 @@ import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { TokenSource } from "./token-source.ts";
 
 /**
- * Adds the bearer token to calls without an `Authorization` of their own. `unauthenticated` is answered once with another
- * token. A stream that is refused fails: what it was to bring may be half consumed.
+ * Adds the bearer token to calls without their own `Authorization`. After `unauthenticated` it retries once with a new
+ * token. A rejected stream fails, because its input may be partly consumed.
  */
 export function authorizeCalls(source: TokenSource): Interceptor {
   return (next) => async (call) => {
@@ -18,7 +18,7 @@ export function authorizeCalls(source: TokenSource): Interceptor {
       call.header.set("authorization", `Bearer ${await source.renew(token)}`);
       return await next(call);
     } finally {
-      // The next attempt of the same call asks for a token anew.
+      // The next attempt of the same call adds its own token.
       call.header.delete("authorization");
     }
   };

@@ -2,8 +2,8 @@ import type { Send } from "./send.ts";
 import type { TokenSource } from "./token-source.ts";
 
 /**
- * Adds the bearer token to requests without an `Authorization` of their own. A 401 is answered once with another token:
- * the service refuses before it does anything, so every request may be repeated.
+ * Adds the bearer token to requests without their own `Authorization`. After a 401 it retries once with a new token.
+ * This is safe for every request, because the service rejects a token before it does anything.
  */
 export function createAuthorizedSend(send: Send, source: TokenSource): Send {
   return async (request) => {

@@ -1,16 +1,16 @@
 import { requestToken, type IssuedToken, type TokenRequest } from "./token-request.ts";
 import type { TokenSource } from "./token-source.ts";
 
-/** Which client asks for tokens, and where. */
+/** The client that requests tokens, and the service's address. */
 export interface ClientCredentialsOptions extends TokenRequest {
-  /** The clock, in milliseconds; the system's unless told. */
+  /** The clock, in milliseconds. Default: the system's clock. */
   readonly now?: () => number;
 }
 
-/** A token is renewed when this share of its life is left, and a minute before its end at the latest asked for. */
+/** A token is renewed when this share of its lifetime remains, or one minute before it expires if that is later. */
 const RENEW_SHARE = 0.2;
 const RENEW_AHEAD_MS = 60_000;
-/** How long a failed renewal rests while the old token is still good. */
+/** How long to wait after a failed renewal while the old token is still valid. */
 const RENEWAL_REST_MS = 5_000;
 
 interface Held extends IssuedToken {
@@ -19,8 +19,8 @@ interface Held extends IssuedToken {
 }
 
 /**
- * Tokens by OAuth client credentials: kept until shortly before they expire, then renewed in the background; however many
- * callers wait for one, it is asked for once. Its failures are `TokenError`, or what `fetch` fails with.
+ * Creates a source of tokens by OAuth client credentials. Tokens are cached and renewed in the background before they
+ * expire. Concurrent callers share one request. Fails with `TokenError`, or with the error of `fetch`.
  */
 export function createClientCredentials(options: ClientCredentialsOptions): TokenSource {
   const now = options.now ?? Date.now;
@@ -57,7 +57,7 @@ export function createClientCredentials(options: ClientCredentialsOptions): Toke
       return known.accessToken;
     },
     renew: async (refused) => {
-      // Another caller may have brought the new one while this one's request was on its way.
+      // Another caller may have renewed the token already.
       if (held !== undefined && held.accessToken !== refused) return held.accessToken;
       return (await askOnce()).accessToken;
     },

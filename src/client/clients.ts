@@ -26,7 +26,7 @@ export interface Clients {
   readonly tools: Client<typeof ToolService>;
 }
 
-/** The clients of all services over one transport. */
+/** Creates the clients of all services over one transport. */
 export function createClients(transport: Transport): Clients {
   return {
     accountSettings: createClient(AccountSettingsService, transport),

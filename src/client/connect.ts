@@ -12,7 +12,7 @@ export type { RpcOptions } from "./rpc-options.ts";
 export { TokenError } from "./token-error.ts";
 export type { TokenSource } from "./token-source.ts";
 
-/** Connect clients over `fetch`, for browsers and every other runtime. Their failures are `ConnectError`. */
+/** Creates Connect clients over `fetch`, for browsers and other runtimes. They fail with `ConnectError`. */
 export function createConnectClients(options: RpcOptions): Clients {
   return createClients(createConnectTransport({ ...toTransportOptions(options), useHttpGet: false }));
 }

@@ -1,4 +1,4 @@
-/** The messages and services of the RPC contract, as generated from it. */
+/** The generated messages and services of the RPC contract. */
 export * from "../../gen/proto/patchbay/v1/account_pb.ts";
 export * from "../../gen/proto/patchbay/v1/account_settings_pb.ts";
 export * from "../../gen/proto/patchbay/v1/account_settings_service_pb.ts";

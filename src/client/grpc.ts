@@ -12,7 +12,7 @@ export type { RpcOptions } from "./rpc-options.ts";
 export { TokenError } from "./token-error.ts";
 export type { TokenSource } from "./token-source.ts";
 
-/** gRPC clients over HTTP/2, for Node and what has its `http2`. Their failures are `ConnectError`. */
+/** Creates gRPC clients over HTTP/2, for Node and runtimes with its `http2` module. They fail with `ConnectError`. */
 export function createGrpcClients(options: RpcOptions): Clients {
   return createClients(createGrpcTransport(toTransportOptions(options)));
 }

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
 /**
- * Packs the client for `npm install`, into the folder named on the command line or the current one: plain JavaScript and
- * types of the client and the contracts, and the versions of the service's own dependencies.
+ * Packs the client for `npm install` into the folder given on the command line or the current one. The package contains
+ * plain JavaScript and types of the client and the contracts, and depends on the versions that the service uses.
  */
 interface Manifest {
   readonly version: string;
@@ -37,14 +37,14 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The package's own description with the versions that the service itself is built and tested with. */
+/** The package's manifest, with the dependency versions that the service is tested with. */
 function describe(): object {
   const project = readManifest(join(source, "..", "..", "package.json"));
   const versions = { ...project.devDependencies, ...project.dependencies };
   return {
     ...readManifest(join(source, "package.json")),
     version: project.version,
-    // A range, so that an application's own copies serve: two of them would not know each other's messages.
+    // Version ranges let an application share its own copies; two copies would not recognize each other's messages.
     dependencies: Object.fromEntries(DEPENDENCIES.map((name) => [name, `^${versions[name] ?? ""}`])),
   };
 }

@@ -13,23 +13,23 @@ export type { Send } from "./send.ts";
 export { TokenError } from "./token-error.ts";
 export type { TokenSource } from "./token-source.ts";
 
-/** Every operation of the HTTP contract, typed by it. */
+/** A client with every operation of the HTTP contract, with its types. */
 export type RestClient = Client<paths>;
 
-/** Which service a client is for, and how it behaves. */
+/** The service's address, and the behavior of the client. */
 export interface RestClientOptions {
-  /** Where the service is, such as `https://patchbay.example.com`. */
+  /** The address of the service, such as `https://patchbay.example.com`. */
   readonly baseUrl: string;
-  /** A token, or where tokens come from. */
+  /** A token, or a source of tokens. */
   readonly token: string | TokenSource;
   readonly retries?: RetryPolicy;
-  /** How to reach the service; `fetch` unless told. */
+  /** Sends a request. Default: `fetch`. */
   readonly send?: Send;
 }
 
 /**
- * The client of the HTTP contract: `await client.GET("/api/v1/mcp-servers")` gives `data` or the service's `error`.
- * It fails only where there is no answer at all.
+ * Creates a client of the HTTP contract. `await client.GET("/api/v1/mcp-servers")` returns `data` or the service's
+ * `error`. It throws only if there is no response.
  */
 export function createRestClient(options: RestClientOptions): RestClient {
   const { baseUrl, token, retries = DEFAULT_RETRIES, send = (each: Request) => fetch(each) } = options;

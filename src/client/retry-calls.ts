@@ -4,13 +4,13 @@ import { ConnectionService } from "../../gen/proto/patchbay/v1/connection_servic
 import { IDEMPOTENCY_KEY, newIdempotencyKey } from "./idempotency-key.ts";
 import { pause, type RetryPolicy, waitAfter } from "./retry-policy.ts";
 
-/** What is done once under a key, however often it comes. Elsewhere a key means nothing. */
+/** Methods that run only once per idempotency key. Other methods ignore the key. */
 const DONE_ONCE = [ConnectionService.method.createConnection];
 
 /**
- * Tries unary calls again where that is safe: what the contract declares free of side effects, and creates of connections,
- * after `unavailable`; everything after `resource_exhausted` that names a time. A create is sent under an
- * `idempotency-key` of its own unless the caller gave it one.
+ * Retries unary calls if that is safe: calls without side effects and creations of connections after `unavailable`, and
+ * every call after `resource_exhausted` that names a time. A creation gets an `idempotency-key` unless the caller
+ * supplied one.
  */
 export function retryCalls(policy: RetryPolicy): Interceptor {
   return (next) => async (call) => {

@@ -1,19 +1,19 @@
-/** How often and after which waits something is tried again. */
+/** The number of attempts, and the waits between them. */
 export interface RetryPolicy {
-  /** How often it is tried in all; 1 means that nothing is tried again. */
+  /** The total number of attempts; 1 disables retries. */
   readonly attempts: number;
-  /** The wait before the second attempt, in milliseconds; it doubles with each further one. */
+  /** The wait before the second attempt, in milliseconds. It doubles with each further attempt. */
   readonly firstWaitMs: number;
-  /** The longest wait, in milliseconds. A service that asks for a longer one has its answer handed to the caller. */
+  /** The longest wait, in milliseconds. If the service asks for a longer one, the caller receives its response. */
   readonly longestWaitMs: number;
 }
 
-/** Four attempts within about two seconds, and up to twenty seconds where the service asks for them. */
+/** Four attempts within about two seconds, or up to twenty seconds if the service asks for it. */
 export const DEFAULT_RETRIES: RetryPolicy = { attempts: 4, firstWaitMs: 200, longestWaitMs: 20_000 };
 
 /**
- * How long to wait after a failed attempt (counted from 1), in milliseconds: what the service asked for, or a back-off
- * of which half is chance, so that clients do not come back all at once. Undefined when nothing should be tried again.
+ * Returns the wait after a failed attempt (counted from 1), in milliseconds: the time that the service asked for, or a
+ * back-off with jitter. Undefined if there should be no further attempt.
  */
 export function waitAfter(policy: RetryPolicy, attempt: number, retryAfter: string | null): number | undefined {
   if (attempt >= policy.attempts) return undefined;
@@ -23,7 +23,7 @@ export function waitAfter(policy: RetryPolicy, attempt: number, retryAfter: stri
   return backOff / 2 + (Math.random() * backOff) / 2;
 }
 
-/** `Retry-After` in milliseconds: seconds or a date (RFC 9110, 10.2.3). */
+/** Reads `Retry-After` in milliseconds: seconds or a date (RFC 9110, 10.2.3). */
 function readRetryAfter(value: string | null): number | undefined {
   if (value === null) return undefined;
   if (/^\d+$/.test(value)) return Number(value) * 1000;
@@ -31,7 +31,7 @@ function readRetryAfter(value: string | null): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** Waits, or fails with the signal's reason as soon as it is aborted. */
+/** Waits, or throws the signal's reason when it is aborted. */
 export async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   await new Promise<void>((resolve) => {

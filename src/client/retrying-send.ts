@@ -2,19 +2,19 @@ import { IDEMPOTENCY_KEY, newIdempotencyKey } from "./idempotency-key.ts";
 import { pause, type RetryPolicy, waitAfter } from "./retry-policy.ts";
 import type { Send } from "./send.ts";
 
-/** Methods that say the same when they are said twice (RFC 9110, 9.2.2). */
+/** Idempotent methods (RFC 9110, 9.2.2). */
 const IDEMPOTENT = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"];
 
-/** Where a POST under a key is done once, however often it comes. Elsewhere a key means nothing. */
+/** The path where a POST with a key runs only once. Other paths ignore the key. */
 const DONE_ONCE = "/api/v1/mcp-servers";
 
-/** What a service or a proxy answers when a moment later it may work. */
+/** Statuses of temporary failures, by a service or a proxy. */
 const PASSING = [502, 503, 504];
 
 /**
- * Tries again what may be tried again: idempotent methods, and creates of connections, after no answer or a passing
- * failure; everything after a 429 that names a time, since what is refused has not been done. A create is sent under an
- * `Idempotency-Key` of its own unless the caller gave it one.
+ * Retries idempotent methods and creations of connections after a temporary failure or without a response, and every
+ * request after a 429 that names a time, because a refused request was not executed. A creation gets an
+ * `Idempotency-Key` unless the caller supplied one.
  */
 export function createRetryingSend(send: Send, policy: RetryPolicy): Send {
   return async (request) => {

@@ -4,20 +4,20 @@ import { retryCalls } from "./retry-calls.ts";
 import { DEFAULT_RETRIES, type RetryPolicy } from "./retry-policy.ts";
 import { toTokenSource, type TokenSource } from "./token-source.ts";
 
-/** Which service RPC clients are for, and how they behave. */
+/** The service's address, and the behavior of the clients. */
 export interface RpcOptions {
-  /** Where the service is, such as `https://patchbay.example.com`. */
+  /** The address of the service, such as `https://patchbay.example.com`. */
   readonly baseUrl: string;
-  /** A token, or where tokens come from. */
+  /** A token, or a source of tokens. */
   readonly token: string | TokenSource;
   readonly retries?: RetryPolicy;
-  /** The deadline of calls that do not bring their own, in milliseconds; none unless told. */
+  /** The default deadline of calls, in milliseconds. Default: none. */
   readonly defaultTimeoutMs?: number;
-  /** Further interceptors, around our own. */
+  /** Additional interceptors, outside the client's own. */
   readonly interceptors?: readonly Interceptor[];
 }
 
-/** What every transport is made with: a token for each attempt, and further attempts where they are safe. */
+/** Returns the options of a transport that adds a token to each attempt and retries where that is safe. */
 export function toTransportOptions({ baseUrl, token, retries, interceptors = [], defaultTimeoutMs }: RpcOptions) {
   return {
     baseUrl,

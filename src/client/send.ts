@@ -1,2 +1,2 @@
-/** Sends a request: `fetch`, or something around it. */
+/** Sends a request, like `fetch`. */
 export type Send = (request: Request) => Promise<Response>;

@@ -1,8 +1,8 @@
-/** The token endpoint refused: `code` is the error of RFC 6749, 5.2, such as `invalid_client`. */
+/** An error of the token endpoint. `code` is an error code of RFC 6749, 5.2, such as `invalid_client`. */
 export class TokenError extends Error {
   override readonly name = "TokenError";
   readonly code: string;
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status: number;
 
   constructor(code: string, message: string, status: number) {

@@ -2,27 +2,27 @@ import { DEFAULT_RETRIES, pause, type RetryPolicy, waitAfter } from "./retry-pol
 import type { Send } from "./send.ts";
 import { TokenError } from "./token-error.ts";
 
-/** What a token is asked for with. */
+/** The parameters of a token request. */
 export interface TokenRequest {
-  /** Where the service is, such as `https://patchbay.example.com`. */
+  /** The address of the service, such as `https://patchbay.example.com`. */
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The scopes, with spaces between; all of the client's unless told. */
+  /** The scopes, separated by spaces. Default: all scopes of the client. */
   readonly scope?: string;
-  /** How to reach the service; `fetch` unless told. */
+  /** Sends a request. Default: `fetch`. */
   readonly send?: Send;
-  /** How often to try when the service does not answer or asks to wait. */
+  /** The retries if the service does not respond or asks to wait. */
   readonly retries?: RetryPolicy;
 }
 
-/** A token as the service issued it. */
+/** An issued token. */
 export interface IssuedToken {
   readonly accessToken: string;
   readonly expiresInSeconds: number;
 }
 
-/** Asks for a token (RFC 6749, 4.4). A token is no worse for being issued twice, so passing failures are tried again. */
+/** Requests a token (RFC 6749, 4.4). Issuing a token twice does no harm, so temporary failures are retried. */
 export async function requestToken(request: TokenRequest): Promise<IssuedToken> {
   const { send = (each: Request) => fetch(each), retries = DEFAULT_RETRIES } = request;
   for (let attempt = 1; ; attempt++) {
@@ -40,7 +40,7 @@ export async function requestToken(request: TokenRequest): Promise<IssuedToken> 
 }
 
 function toRequest({ baseUrl, clientId, clientSecret, scope }: TokenRequest): Request {
-  // The parts are form-encoded before they are joined (RFC 6749, 2.3.1).
+  // Both parts are form-encoded before they are joined (RFC 6749, 2.3.1).
   const credentials = btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`);
   return new Request(`${baseUrl.replace(/(?<!\/)\/+$/, "")}/oauth2/token`, {
     method: "POST",

@@ -1,12 +1,12 @@
-/** Where a client's bearer tokens come from. */
+/** A source of bearer tokens. */
 export interface TokenSource {
-  /** A token that is valid now, as far as the source knows. */
+  /** Returns a token that is valid as far as the source knows. */
   token(): Promise<string>;
-  /** Another token after the service refused this one. Without it, the refusal is the caller's. */
+  /** Returns a new token after the service rejected this one. Without this method the caller receives the rejection. */
   renew?(refused: string): Promise<string>;
 }
 
-/** A token as it is (a personal access token, say) is a source that always gives the same. */
+/** Returns a source that always returns the same token, such as a personal access token. */
 export function toTokenSource(token: string | TokenSource): TokenSource {
   return typeof token === "string" ? { token: async () => token } : token;
 }

@@ -173,12 +173,12 @@ describe("the runtime", () => {
   });
 
   test.each([
-    ["no JSON", "{"],
+    ["a body that is not JSON", "{"],
     ["a list", "[]"],
     ["a name of a wrong type", '{"name":7}'],
-    ["no name", "{}"],
+    ["a missing name", "{}"],
     ["arguments that are a list", '{"name":"look_up","arguments":[]}'],
-    ["arguments that are a text", '{"name":"look_up","arguments":"{}"}'],
+    ["arguments that are a string", '{"name":"look_up","arguments":"{}"}'],
     ["NUL in an argument", '{"name":"look_up","arguments":{"text":"a\\u0000"}}'],
     ["a lone surrogate in an argument", '{"name":"look_up","arguments":{"text":"\\ud800"}}'],
     ["a __proto__ argument", '{"name":"look_up","arguments":{"__proto__":{}}}'],
@@ -186,12 +186,12 @@ describe("the runtime", () => {
   ])("rejects a call with %s", (_, body) => target.refuses(call(body), 400));
 
   test.each([
-    ["no session", [], 400],
+    ["a missing session", [], 400],
     ["an empty session", ["x-session-id", ""], 400],
-    ["a foreign session", ["x-session-id", "A".repeat(32)], 404],
+    ["an unknown session", ["x-session-id", "A".repeat(32)], 404],
     ["two sessions", ["x-session-id", "A".repeat(32), "x-session-id", "B".repeat(32)], 404],
     ["a session of 4,000 characters", ["x-session-id", "A".repeat(4000)], 404],
-    ["SQL for a session", ["x-session-id", "' or ''='"], 404],
+    ["SQL as session id", ["x-session-id", "' or ''='"], 404],
   ])("rejects a call with %s", (_, session, status) => target.refuses(call('{"name":"look_up"}', session), status));
 });
 

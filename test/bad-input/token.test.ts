@@ -55,25 +55,25 @@ test("accepts a correct token signed with the service's key, so the following to
 /** Tokens that look valid but are not. */
 const BAD: readonly [string, () => Promise<string>][] = [
   ["expired", () => forge({ iat: NOW - 7200, exp: NOW - 1 })],
-  ["without an end", () => forge({ exp: undefined })],
-  ["from the future", () => forge({ iat: NOW + 3600, exp: NOW + 7200 })],
+  ["without an expiry time", () => forge({ exp: undefined })],
+  ["issued in the future", () => forge({ iat: NOW + 3600, exp: NOW + 7200 })],
   ["of another issuer", () => forge({ iss: "https://evil.example" })],
   ["for another audience", () => forge({ aud: "https://evil.example" })],
-  ["for the runtime alone", () => forge({ aud: `${target.service.url}/mcp` })],
+  ["only for the runtime", () => forge({ aud: `${target.service.url}/mcp` })],
   ["for several audiences", () => forge({ aud: [target.service.url, "https://evil.example"] })],
-  ["of another use", () => forge({ token_use: "id" })],
-  ["of another type", () => forge({ token_type: "pat" })],
-  ["without a type", () => forge({ token_type: undefined })],
+  ["with another token_use", () => forge({ token_use: "id" })],
+  ["with another token_type", () => forge({ token_type: "pat" })],
+  ["without a token_type", () => forge({ token_type: undefined })],
   ["without an account", () => forge({ sub: undefined })],
   ["without an id", () => forge({ jti: undefined })],
-  ["with scopes as a text", () => forge({ scopes: "mgmt.read mgmt.write" })],
-  ["with a connection that is no number", () => forge({ mcp_server_id: "1" })],
-  ["with another header type", () => forge({}, { typ: "JWT" })],
+  ["with scopes as a string", () => forge({ scopes: "mgmt.read mgmt.write" })],
+  ["with a connection id that is not a number", () => forge({ mcp_server_id: "1" })],
+  ["with another typ in the header", () => forge({}, { typ: "JWT" })],
   ["with an unknown key id", () => forge({}, { kid: "nothing" })],
   ["without a key id", () => forge({}, { kid: undefined })],
   ["unsigned", async () => new UnsecuredJWT(await claims()).encode()],
   [
-    "signed by a stranger who names our key",
+    "signed by another key under the service's key id",
     async () => {
       const { privateKey } = await generateKeyPair("ES256");
       const { kid } = await publicJwk();
@@ -81,7 +81,7 @@ const BAD: readonly [string, () => Promise<string>][] = [
     },
   ],
   [
-    "signed with our public key as a password",
+    "signed by HMAC with the public key",
     async () => {
       const key = await publicJwk();
       const secret = new TextEncoder().encode(JSON.stringify(key));
@@ -89,7 +89,7 @@ const BAD: readonly [string, () => Promise<string>][] = [
     },
   ],
   [
-    "that brings its own key",
+    "with its own key in the header",
     async () => {
       const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
       const jwk = await crypto.subtle.exportKey("jwk", publicKey);
@@ -104,9 +104,9 @@ const BAD: readonly [string, () => Promise<string>][] = [
   ["without its payload", async () => (await forge({})).replace(/\..*\./, "..")],
   ["with padding at its end", async () => `${await forge({})}==`],
   ["with another payload", async () => tamper(await forge({}))],
-  ["twice over", async () => `${await forge({})}, ${await forge({})}`],
+  ["repeated twice", async () => `${await forge({})}, ${await forge({})}`],
   ["of 10,000 characters", () => Promise.resolve("a".repeat(10_000))],
-  ["that is no token", () => Promise.resolve("null")],
+  ["that is not a JWT", () => Promise.resolve("null")],
 ];
 
 function tamper(token: string): string {

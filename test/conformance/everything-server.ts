@@ -21,7 +21,7 @@ import {
 import { ANSWERS, getPrompt, PROMPTS, readResource, RESOURCES, TOOLS } from "./everything-content.ts";
 
 /** The protocol revisions of an upstream: those with sessions, 2026-07-28, or all. */
-export type UpstreamEra = "legacy" | "modern" | "both";
+export type UpstreamRevision = "legacy" | "modern" | "both";
 
 /** An MCP server built with the SDK, with every feature that the conformance suite requires. */
 export interface EverythingServer {
@@ -177,7 +177,7 @@ function createEverything(lists: Lists, changed: () => McpHttpHandler | undefine
 }
 
 /** Starts the server on a free port. */
-export async function startEverythingServer(era: UpstreamEra): Promise<EverythingServer> {
+export async function startEverythingServer(revision: UpstreamRevision): Promise<EverythingServer> {
   const lists: Lists = { tools: 0, prompts: 0 };
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const handler = createMcpHandler(() => createEverything(lists, () => handler), { legacy: "reject" });
@@ -201,7 +201,7 @@ export async function startEverythingServer(era: UpstreamEra): Promise<Everythin
 
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const request = await toRequest(incoming, outgoing);
-    const isLegacy = era === "legacy" || (era === "both" && (await isLegacyRequest(request)));
+    const isLegacy = revision === "legacy" || (revision === "both" && (await isLegacyRequest(request)));
     const response = await (isLegacy ? serveSession(request) : handler.fetch(request));
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     outgoing.flushHeaders();

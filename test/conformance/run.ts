@@ -12,7 +12,7 @@ import { freePort } from "../support/free-port.ts";
 import { createMasterKeys, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { runAuthorizationSuite } from "./authorization.ts";
-import { startEverythingServer, type UpstreamEra } from "./everything-server.ts";
+import { startEverythingServer, type UpstreamRevision } from "./everything-server.ts";
 import { runOAuthClientSuite } from "./oauth-suite.ts";
 import { startRoundRobin } from "./round-robin.ts";
 import { readScenarioResults, type ScenarioResult } from "./scenario-results.ts";
@@ -25,7 +25,7 @@ import { readScenarioResults, type ScenarioResult } from "./scenario-results.ts"
  */
 
 /** Each set of requirements, run with upstreams of the same and of the other protocol revision. */
-const RUNS: readonly { readonly requirements: string; readonly upstream: UpstreamEra }[] = [
+const RUNS: readonly { readonly requirements: string; readonly upstream: UpstreamRevision }[] = [
   { requirements: "2025-11-25", upstream: "legacy" },
   { requirements: "2026-07-28", upstream: "modern" },
   { requirements: "2025-11-25", upstream: "modern" },
@@ -64,10 +64,10 @@ for (const { title, code, output, missing } of outcomes) {
   process.stderr.write(`\n${title} failed; missing: ${missing.join(", ")}\n${output}\n`);
 }
 
-async function runSuite(requirements: string, era: UpstreamEra): Promise<Outcome> {
+async function runSuite(requirements: string, revision: UpstreamRevision): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), "patchbay-conformance-"));
   const postgres = await startEmbeddedPostgres({ dataDir: join(folder, "data"), log: pino({ level: "silent" }) });
-  const upstream = await startEverythingServer(era);
+  const upstream = await startEverythingServer(revision);
   const port = await freePort();
   const publicUrl = `http://localhost:${port}`;
   const options = {
@@ -96,7 +96,7 @@ async function runSuite(requirements: string, era: UpstreamEra): Promise<Outcome
       (name) => !found.some(({ scenario, passed, failed }) => scenario === name && passed + failed.length > 0),
     );
     const warnings = replicas.map((replica) => replica.output()).join("");
-    return { title: `${requirements}, upstream ${era}`, code, output: output + warnings, results: found, missing };
+    return { title: `${requirements}, upstream ${revision}`, code, output: output + warnings, results: found, missing };
   } finally {
     shim.close();
     await Promise.all(replicas.map((replica) => replica.kill()));

@@ -24,14 +24,14 @@ test.each(readdirSync(FOLDER).filter((name) => name.endsWith(".yaml")))("%s has 
   expect(integrationFaults(file, readFileSync(join(FOLDER, file), "utf8"))).toEqual([]);
 });
 
-describe("the lint reports", () => {
+describe("the lint reports faults:", () => {
   const extension = "x-patchbay-integration";
   const operation = ["paths", "/api/users.info", "post"];
   const token = [extension, "configuration", "properties", "token"];
 
   it.each<[string, readonly string[], unknown, string]>([
     ["sources", ["x-source"], undefined, 'needs "x-source"'],
-    ["a source in words", ["x-source"], [""], 'needs "x-source"'],
+    ["an empty source", ["x-source"], [""], 'needs "x-source"'],
     ["the extension", [extension], {}, 'needs "server_type"'],
     ["a category", [extension, "category"], undefined, 'needs a "category"'],
     ["a documentation link", [extension, "documentation_url"], "http://x.test", "documentation_url"],
@@ -45,8 +45,8 @@ describe("the lint reports", () => {
     ["a summary", [...operation, "summary"], undefined, "get_user needs a summary"],
     ["a description", [...operation, "description"], "One.", "get_user needs a description"],
     ["an operationId", [...operation, "operationId"], "getUser", "getUser needs an operationId"],
-    ["the mark of a read", [...operation, "x-patchbay-read-only"], undefined, "get_user reads by its name"],
-    ["the mark of a write", [...operation, "operationId"], "delete_user", "delete_user writes by its name"],
+    ["the read-only mark", [...operation, "x-patchbay-read-only"], undefined, "get_user reads by its name"],
+    ["a writing method for a deletion", [...operation, "operationId"], "delete_user", "delete_user writes by its name"],
     ["a refusal", [...operation, "responses", "429"], undefined, "get_user needs an answer for refusals"],
     [
       "an example",
@@ -55,7 +55,7 @@ describe("the lint reports", () => {
       "get_user needs an example of its 200 answer",
     ],
     ["a security scheme", ["security"], [], "needs a security scheme"],
-    ["a host alone", ["servers"], [{ url: "https://slack.com/api" }], "an https host alone"],
+    ["a server URL with a path", ["servers"], [{ url: "https://slack.com/api" }], "an https host alone"],
   ])("%s", (_title, path, value, fault) => {
     expect(faultsOf(SLACK, path, value).join("\n")).toContain(fault);
   });

@@ -136,12 +136,12 @@ describe.each(Object.entries(CLIENTS))("%s", (_name, connect) => {
 
 const INSPECTOR = createRequire(import.meta.url).resolve("@modelcontextprotocol/inspector/package.json");
 
-async function inspect(era: string, path: string, token: string, ...args: readonly string[]): Promise<unknown> {
+async function inspect(revision: string, path: string, token: string, ...args: readonly string[]): Promise<unknown> {
   const { code, stdout, output } = await runChild({
     command: process.execPath,
     args: [
       INSPECTOR.replace("package.json", "clients/launcher/build/index.js"),
-      ...["--cli", service.url + path, "--transport", "http", "--protocol-era", era],
+      ...["--cli", service.url + path, "--transport", "http", "--protocol-era", revision],
       ...["--header", `Authorization: Bearer ${token}`, ...args],
     ],
     env: { HOME: "/nonexistent" },
@@ -150,24 +150,24 @@ async function inspect(era: string, path: string, token: string, ...args: readon
   return JSON.parse(stdout);
 }
 
-describe.each(["legacy", "auto", "modern"])("the Inspector, %s", (era) => {
+describe.each(["legacy", "auto", "modern"])("the Inspector, %s", (revision) => {
   test("lists and calls the tools of an MCP server", async () => {
     const token = tokens["client credentials"];
-    expect(await inspect(era, paths.everything, token, "--method", "tools/list")).toMatchObject({
+    expect(await inspect(revision, paths.everything, token, "--method", "tools/list")).toMatchObject({
       tools: expect.arrayContaining([expect.objectContaining({ name: "echo" })]),
     });
     const call = ["--method", "tools/call", "--tool-name", "echo", "--tool-arg", "message=hello"];
-    expect(await inspect(era, paths.everything, token, ...call)).toMatchObject({
+    expect(await inspect(revision, paths.everything, token, ...call)).toMatchObject({
       content: [{ type: "text", text: "Echo: hello" }],
     });
   });
 
   test("lists and calls the tools of a catalog integration", async () => {
     const token = tokens["personal access token"];
-    expect(await inspect(era, paths.bamboohr, token, "--method", "tools/list")).toMatchObject({
+    expect(await inspect(revision, paths.bamboohr, token, "--method", "tools/list")).toMatchObject({
       tools: expect.arrayContaining([expect.objectContaining({ name: "get_employee_directory" })]),
     });
     const call = ["--method", "tools/call", "--tool-name", "get_employee_directory"];
-    expect(await inspect(era, paths.bamboohr, token, ...call)).toMatchObject({ content: [{ type: "text" }] });
+    expect(await inspect(revision, paths.bamboohr, token, ...call)).toMatchObject({ content: [{ type: "text" }] });
   });
 });

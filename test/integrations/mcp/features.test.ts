@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Features, FeatureRequest } from "../../../src/integrations/features.ts";
 import type { Notification } from "../../../src/integrations/relay.ts";
 import type { JsonObject } from "../../../src/json.ts";
-import { startEverythingServer as startSdkServer, type UpstreamEra } from "../../conformance/everything-server.ts";
+import { startEverythingServer as startSdkServer, type UpstreamRevision } from "../../conformance/everything-server.ts";
 import { INITIALIZED, json, result, status, stream, type Script } from "./scripted-upstream.ts";
 import { createSubject, patient, target, textOf, tool, upstream } from "./support.ts";
 
@@ -21,7 +21,7 @@ function featuresOf({ integration }: { integration: { features?: Features } }): 
 
 const keys = (items: readonly { key: string }[]): string[] => items.map(({ key }) => key);
 
-async function sdkServer(era: UpstreamEra) {
+async function sdkServer(era: UpstreamRevision) {
   const server = await startSdkServer(era);
   const subject = createSubject([server.url]);
   onTestFinished(async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 
-// A third party that answers every path with a little JSON, and a few in the ways in which third parties break.
+// An upstream that returns short JSON on every path, and typical failures on some.
 const BODY = JSON.stringify({ id: "7", displayName: "Ada", jobTitle: "Engineer" });
 const { DOCUMENT_FILE } = process.env;
 const document = DOCUMENT_FILE === undefined ? "{}" : readFileSync(DOCUMENT_FILE, "utf8");
@@ -38,4 +38,4 @@ const server = createServer((request, response) => {
   if (way !== undefined) way(response);
   else response.writeHead(200, { ...JSON_TYPE, "content-length": String(BODY.length) }).end(BODY);
 });
-server.listen(Number(process.env["PORT"]), "127.0.0.1", () => console.log("third party listening"));
+server.listen(Number(process.env["PORT"]), "127.0.0.1", () => console.log("upstream listening"));

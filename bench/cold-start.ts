@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { startPatchbay } from "./processes.ts";
 import { readUsage } from "./process-usage.ts";
 
-/** What one sees of the service before and after it has worked. */
-export interface ColdLook {
-  /** From `npm start`'s command to its first line, in milliseconds: on an empty folder, and again. */
+/** Start-up time and memory, before and after load. */
+export interface ColdStart {
+  /** From `npm start` to the first line, in milliseconds: with an empty folder, and again. */
   readonly firstStartMs: number;
   readonly secondStartMs: number;
   /** Resident memory some seconds after the start, in MB. */
@@ -16,8 +16,8 @@ export interface ColdLook {
 
 const SETTLE_MS = 3_000;
 
-/** Starts the service twice on a folder of its own, with its own database. */
-export async function takeColdLook(): Promise<ColdLook> {
+/** Starts the service twice with its own folder and embedded database. */
+export async function measureColdStart(): Promise<ColdStart> {
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-bench-"));
   const look = async (): Promise<{ ms: number; mb: number }> => {
     const startedAt = performance.now();
