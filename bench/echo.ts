@@ -1,7 +1,7 @@
 /** Twenty tools with `echo` first, equal in all compared servers. */
 export const ECHO_TOOLS = Array.from({ length: 20 }, (_, index) => ({
   name: index === 0 ? "echo" : `tool_${index}`,
-  description: `Says again what it was told, number ${index}.`,
+  description: `Echoes its message, number ${index}.`,
   inputSchema: {
     type: "object" as const,
     properties: {

@@ -6,7 +6,7 @@ import { echo, ECHO_TOOLS } from "./echo.ts";
 export const LOCAL_INTEGRATION: Integration = {
   serverType: "local",
   title: "Local",
-  description: "Says again what it was told.",
+  description: "Echoes its message.",
   configurationSchema: { type: "object", properties: {}, additionalProperties: false },
   secretProperties: [],
   credentialProperty: undefined,

@@ -28,7 +28,7 @@ export async function measureBesideBroken(place: Place, options: BenchOptions): 
   ]);
   const spec: JsonObject = {
     openapi: "3.1.0",
-    info: { title: "Third party", version: "1" },
+    info: { title: "Upstream", version: "1" },
     servers: [{ url: place.upstream }],
     paths: { "/fine": { get: { operationId: "fine", responses } }, ...Object.fromEntries(operations) },
   };

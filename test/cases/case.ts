@@ -140,8 +140,8 @@ function readError(error: JsonObject, title: string): ExpectedError {
 
 function only(value: unknown, keys: readonly string[], where: string): JsonObject {
   const found = object(value as JsonValue);
-  const stranger = Object.keys(found).find((key) => !keys.includes(key));
-  if (stranger !== undefined) throw new Error(`"${where}" has the unknown key ${stranger}`);
+  const unknownKey = Object.keys(found).find((key) => !keys.includes(key));
+  if (unknownKey !== undefined) throw new Error(`"${where}" has the unknown key ${unknownKey}`);
   return found;
 }
 

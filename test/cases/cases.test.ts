@@ -29,17 +29,18 @@ beforeAll(async () => {
   });
   accounts = await openAccounts(service.env);
 
-  const stranger = await accounts.create();
+  const otherAccount = await accounts.create();
   const theirs = await createProtocolClient("rest", service.url).call("CreateConnection", {
-    token: await stranger.token(),
+    token: await otherAccount.token(),
     input: { server_type: "mcp", configuration: { url: upstream.url } },
   });
   const { server_id: foreign } = Object(theirs.body) as { server_id: string };
   given.set("foreign", foreign);
   const ask = async (operation: string): Promise<JsonValue> => {
     const input = { scopes: ["mcp.read"] };
-    return (await createProtocolClient("rest", service.url).call(operation, { token: await stranger.token(), input }))
-      .body;
+    return (
+      await createProtocolClient("rest", service.url).call(operation, { token: await otherAccount.token(), input })
+    ).body;
   };
   given.set("foreign_client", at(await ask("CreateOAuthClient"), "data.client_id") ?? "");
   given.set("foreign_token", at(await ask("CreatePersonalAccessToken"), "data.id") ?? "");

@@ -55,8 +55,9 @@ export function difference(
   }
   if (!isJsonObject(wanted)) return wanted === found ? undefined : unlike;
   if (!isJsonObject(found)) return unlike;
-  const stranger = Object.keys(found).find((key) => !(key in wanted));
-  if (!partly && stranger !== undefined) return `${path} has the key ${stranger}: ${JSON.stringify(found[stranger])}`;
+  const unknownKey = Object.keys(found).find((key) => !(key in wanted));
+  if (!partly && unknownKey !== undefined)
+    return `${path} has the key ${unknownKey}: ${JSON.stringify(found[unknownKey])}`;
   return first(Object.keys(wanted).map((key) => difference(wanted[key] ?? null, found[key], partly, `${path}.${key}`)));
 }
 

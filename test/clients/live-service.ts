@@ -7,7 +7,7 @@ import { startService } from "../support/service.ts";
 /** A service as `npm start` runs it, and an MCP server that it may call. */
 export interface LiveService {
   /** The environment of a new user: the client of a new account, and both addresses. */
-  newcomer(): Promise<Readonly<Record<string, string>>>;
+  newUser(): Promise<Readonly<Record<string, string>>>;
   stop(): Promise<void>;
 }
 
@@ -19,8 +19,8 @@ export async function startLiveService(): Promise<LiveService> {
   const service = await startService({ env });
   let count = 0;
   return {
-    newcomer: async () => {
-      const email = `newcomer-${++count}@example.com`;
+    newUser: async () => {
+      const email = `user-${++count}@example.com`;
       await service.command("account", "create", "--email", email);
       const scope = "mgmt.read mgmt.write mcp.write";
       const client = await service.command("client", "create", "--account", email, "--scope", scope);

@@ -34,7 +34,7 @@ const STORY = new RegExp(
 const wanted = process.argv.slice(2).map((name) => name.toLowerCase());
 const chosen = LANGUAGES.filter(({ name }) => wanted.length === 0 || wanted.includes(name.toLowerCase()));
 const service = await startLiveService();
-const told: string[] = [];
+const passed: string[] = [];
 const failed: string[] = [];
 const skipped: string[] = [];
 try {
@@ -43,9 +43,9 @@ try {
   await service.stop();
 }
 console.log(
-  `clients: told by ${told.join(", ") || "nobody"}; failed: ${failed.join(", ") || "none"}; skipped: ${skipped.join(", ") || "none"}`,
+  `clients: passed: ${passed.join(", ") || "none"}; failed: ${failed.join(", ") || "none"}; skipped: ${skipped.join(", ") || "none"}`,
 );
-process.exitCode = failed.length > 0 || told.length === 0 ? 1 : 0;
+process.exitCode = failed.length > 0 || passed.length === 0 ? 1 : 0;
 
 async function check(language: Language, live: LiveService): Promise<void> {
   const absent = missing(language.needs);
@@ -59,7 +59,7 @@ async function check(language: Language, live: LiveService): Promise<void> {
   try {
     for (const program of await language.build(folder)) {
       await tell(program, live);
-      told.push(program.example);
+      passed.push(program.example);
       console.log(`${language.name}: ${program.example} tells the story, ${sinceSeconds(startedAt)} s`);
     }
   } catch (error) {
@@ -74,7 +74,7 @@ async function tell(
   { example, command, args, env = {}, folder, story = STORY }: Program,
   live: LiveService,
 ): Promise<void> {
-  const surroundings = { env: { ...env, ...(await live.newcomer()) }, ...(folder !== undefined && { folder }) };
+  const surroundings = { env: { ...env, ...(await live.newUser()) }, ...(folder !== undefined && { folder }) };
   const output = await runTool(command, args, surroundings);
   if (!story.test(output)) throw new Error(`${example} printed a different output:\n${output}`);
 }

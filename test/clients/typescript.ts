@@ -30,7 +30,7 @@ export const TYPESCRIPT: Language = {
     const tarball = packed.trim();
     const types = commandOf("@arethetypeswrong/cli", "dist/index.js");
     await runTool(process.execPath, [types, tarball, "--profile", "esm-only"]);
-    await writeFile(join(folder, "package.json"), '{"name": "newcomer", "private": true, "type": "module"}');
+    await writeFile(join(folder, "package.json"), '{"name": "consumer", "private": true, "type": "module"}');
     const nodeTypes = `@types/node@${versionOf("@types/node")}`;
     await runTool("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", tarball, nodeTypes], { folder });
     await copyFile(join(PROJECT_FOLDER, "examples", "story.ts"), join(folder, "story.ts"));

@@ -40,7 +40,7 @@ export const TOOLS: readonly Tool[] = [
   tool("test_elicitation_sep1330_enums", "Asks the person to choose."),
   tool("test_missing_capability", "Needs a client that can sample."),
   tool("test_streaming_elicitation", "Asks the person while it streams."),
-  tool("test_logging_tool", "Says a log message if the client wants to hear it."),
+  tool("test_logging_tool", "Logs a message if the client has enabled logging."),
   tool("test_trigger_tool_change", "Changes the list of tools."),
   tool("test_trigger_prompt_change", "Changes the list of prompts."),
   tool("test_header_mirror", "Takes an argument that a header mirrors.", {

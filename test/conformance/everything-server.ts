@@ -125,7 +125,7 @@ function createEverything(lists: Lists, changed: () => McpHttpHandler | undefine
         return text("Done.");
       }
       case "test_logging_tool":
-        await mcpReq.log("info", "This is said to those alone who want to hear it.");
+        await mcpReq.log("info", "A log message for clients that enabled logging.");
         return text("Said it.");
       case "test_missing_capability":
         if (clientCapabilities(mcpReq.envelope)["sampling"] === undefined) {

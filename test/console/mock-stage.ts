@@ -35,9 +35,9 @@ const SESSION = {
 function pass(exchange: HttpExchange, port: number): void {
   const { request: from, response: to } = exchange.toNode();
   const { method, url, headers } = from;
-  const asked = request({ host: "127.0.0.1", port, method, path: url, headers }, (told) => {
-    to.writeHead(told.statusCode ?? 500, told.headers);
-    told.pipe(to);
+  const asked = request({ host: "127.0.0.1", port, method, path: url, headers }, (response) => {
+    to.writeHead(response.statusCode ?? 500, response.headers);
+    response.pipe(to);
   });
   asked.on("error", () => to.destroy());
   from.pipe(asked);

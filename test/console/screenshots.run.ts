@@ -28,7 +28,7 @@ test("takes every page in both color schemes at two widths", async () => {
   const { bamboo, handbook, failing } = await furnish(stage, person);
   const { page } = await stage.open(person, { deviceScaleFactor: 1, reducedMotion: "reduce" });
   const guest = await stage.browser.newPage({ reducedMotion: "reduce" });
-  const newcomer = await stage.open(await stage.site.newPerson(), { reducedMotion: "reduce" });
+  const firstVisit = await stage.open(await stage.site.newPerson(), { reducedMotion: "reduce" });
 
   const pictures: readonly Picture[] = [
     { name: "connections", path: "/connections" },
@@ -106,9 +106,9 @@ test("takes every page in both color schemes at two widths", async () => {
     [guest, { name: "login", path: "/login" }],
     [page, { name: "account", path: "/account" }],
     [page, { name: "account-password", path: "/account/password" }],
-    [newcomer.page, { name: "first-visit", path: "/" }],
-    [newcomer.page, { name: "activity-empty", path: "/activity" }],
-    [newcomer.page, { name: "not-found", path: "/connections/999999" }],
+    [firstVisit.page, { name: "first-visit", path: "/" }],
+    [firstVisit.page, { name: "activity-empty", path: "/activity" }],
+    [firstVisit.page, { name: "not-found", path: "/connections/999999" }],
   ];
   for (const [on, picture] of others) if (wanted(picture)) await take(on, picture);
 });

@@ -292,7 +292,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
 let database: TestDatabase;
 let service: Service;
 let accounts: TestAccounts;
-let stranger: TestAccount;
+let otherAccount: TestAccount;
 let theirs: Theirs;
 const apis = new Map<string, ProtocolClient>();
 
@@ -302,7 +302,7 @@ beforeAll(async () => {
   accounts = await openAccounts(service.env);
   for (const api of createProtocolClients(service.url)) apis.set(api.name, api);
   const owner = await accounts.create();
-  stranger = await accounts.create();
+  otherAccount = await accounts.create();
   const rest = createProtocolClient("rest", service.url);
   const token = await owner.token();
   const created = await rest.call("CreateConnection", {
@@ -362,8 +362,8 @@ describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
   test.each(PROTOCOL_NAMES)("returns 403 with its text without the scope over %s", async (protocol) => {
     const token =
       trial.wrongScopes === FORGED
-        ? await accounts.forge(stranger, { scopes: [] })
-        : await stranger.token(trial.wrongScopes);
+        ? await accounts.forge(otherAccount, { scopes: [] })
+        : await otherAccount.token(trial.wrongScopes);
     const outcome = await call(protocol, token);
     expect([outcome.status, outcome.message]).toEqual([
       protocol === "rest" ? 403 : "permission_denied",
@@ -373,7 +373,7 @@ describe.each(Object.entries(TRIALS))("%s", (operation, trial) => {
 
   if (!trial.namesSomething) return;
   test.each(PROTOCOL_NAMES)("returns 404 for an object of another account over %s", async (protocol) => {
-    const everything = await stranger.token("mgmt.admin mgmt.read mgmt.write mcp.read mcp.write");
+    const everything = await otherAccount.token("mgmt.admin mgmt.read mgmt.write mcp.read mcp.write");
     const outcome = await call(protocol, everything);
     expect(outcome.status).toBe(protocol === "rest" ? 404 : "not_found");
     // The response equals that for a missing object, so that nobody learns which ids exist.
@@ -434,7 +434,7 @@ test.each(documented.map(({ method, path }) => [method, path]))(
 test.each(["/api", "/api/v1", "/api/v1/mcp-server", "/metrics", "/debug", "/.env", "/administration"])(
   "%s returns 404 for everyone",
   async (path) => {
-    for (const token of [undefined, await stranger.token("mgmt.admin")]) {
+    for (const token of [undefined, await otherAccount.token("mgmt.admin")]) {
       const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const response = await fetch(service.url + path, { headers });
       expect([response.status, Object.keys(Object(await response.json()))]).toEqual([404, ["detail", "code"]]);

@@ -19,7 +19,7 @@ function answers(operationId: string): ReadonlyMap<string, JsonObject> {
 }
 
 /** The examples returned without `Prefer`. The others show connections in other states. */
-function told(operationId: string): ReadonlyMap<string, JsonObject> {
+function answersOf(operationId: string): ReadonlyMap<string, JsonObject> {
   const located = listOperations(document).find((each) => each.operation.operationId === operationId);
   const examples = Object.values(located?.operation.responses["200"]?.content ?? {}).map((each) => each.examples ?? {});
   const isTold = (name: string): boolean => examples.some((each) => each[name]?.["x-when"] !== undefined);
@@ -56,7 +56,7 @@ function answersOrNone(operationId: string): Iterable<JsonObject> {
 
 test("each listed connection can be read in both views, with the same values", () => {
   expect(connections.map(({ id }) => id)).toEqual([1, 2, 3]);
-  const reads = [...told("getConnection").values()];
+  const reads = [...answersOf("getConnection").values()];
   const detailed = objects(answer("listConnections", "detailed")["data"]);
   const created = [...answers("createConnection").values()];
   for (const connection of connections) {

@@ -124,7 +124,10 @@ describe("a connection whose owner logged in at the vendor", () => {
     const refused = await call(owner, session, id, "whoami");
     expect(refused.isError).toBe(true);
     expect(refused.text).toMatch(/authorise the connection again/i);
-    await watch.event((event) => JSON.stringify(event).includes('"api_key_verification_status":"failed"'), "told");
+    await watch.event(
+      (event) => JSON.stringify(event).includes('"api_key_verification_status":"failed"'),
+      "the failed verification",
+    );
     watch.close();
     await statusBecomes(id, "needs_authorization");
     const names = await owner.toolNames(id);

@@ -86,11 +86,11 @@ test("a page of an allowed origin creates, watches, lists and deletes over gRPC-
   const complaints = collectComplaints(page);
   await page.goto(`${origin}/`);
   await page.evaluate(await bundle());
-  const told: unknown = await page.evaluate(
+  const result: unknown = await page.evaluate(
     `story(${JSON.stringify(service.url)}, ${JSON.stringify(token)}).catch((error) => error.message)`,
   );
   expect(complaints).toEqual([]);
-  expect(told).toEqual({
+  expect(result).toEqual({
     serverId: expect.stringMatching(/^\d+$/),
     hasEvent: true,
     listed: 1,

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 interface Connected {
   readonly names: () => Promise<readonly string[]>;
-  readonly told: () => number;
+  readonly notifications: () => number;
   /** Resolves when the client has opened its stream of notifications. */
   readonly streamOpened: Promise<void>;
 }
@@ -30,9 +30,9 @@ const requestInit = () => ({ headers: { authorization: `Bearer ${world.token}` }
 
 async function connectLegacy(path: string): Promise<Connected> {
   const client = new Client({ name: "test", version: "1" });
-  let told = 0;
+  let notifications = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-    told += 1;
+    notifications += 1;
   });
   const { fetch, opened } = createChangeStreamFetch();
   const transport = new StreamableHTTPClientTransport(new URL(world.service.url + path), {
@@ -43,15 +43,15 @@ async function connectLegacy(path: string): Promise<Connected> {
   onTestFinished(() => client.close());
   return {
     names: async () => (await client.listTools()).tools.map(({ name }) => name),
-    told: () => told,
+    notifications: () => notifications,
     streamOpened: opened,
   };
 }
 
 async function connectModern(path: string): Promise<Connected> {
-  let told = 0;
+  let notifications = 0;
   const onChanged = (): void => {
-    told += 1;
+    notifications += 1;
   };
   const client = new ModernClient(
     { name: "test", version: "1" },
@@ -62,7 +62,7 @@ async function connectModern(path: string): Promise<Connected> {
   onTestFinished(() => client.close());
   return {
     names: async () => (await client.listTools()).tools.map(({ name }) => name),
-    told: () => told,
+    notifications: () => notifications,
     streamOpened: opened,
   };
 }
@@ -77,10 +77,10 @@ test.each([
   expect(await client.names()).toEqual(["change", "look_up", "remove"]);
   await client.streamOpened;
   await world.owner.call("UpdateConnection", { server_id: id, access_type: "read" });
-  await until(async () => client.told() === 1);
+  await until(async () => client.notifications() === 1);
   expect(await client.names()).toEqual(["look_up"]);
   await world.owner.call("UpdateConnection", { server_id: id, access_type: "write" });
-  await until(async () => client.told() === 2);
+  await until(async () => client.notifications() === 2);
 });
 
 test.each([
@@ -95,6 +95,6 @@ test.each([
   await world
     .wire(`/mcp/${id}`)
     .call("tools/call", { name: "test_trigger_tool_change" }, { headers: await world.wire(`/mcp/${id}`).open() });
-  await until(async () => client.told() > 0);
+  await until(async () => client.notifications() > 0);
   expect((await client.names()).length).toBe(before.length + 1);
 });

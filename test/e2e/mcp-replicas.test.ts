@@ -51,7 +51,7 @@ function urlOf(index: number): string {
 
 /** An MCP server whose only tool never answers. It records disconnects and cancellations. */
 const slow = (() => {
-  const cancelled: unknown[] = [];
+  const canceled: unknown[] = [];
   let running = 0;
   const server = createServer((request, response) => {
     void (async () => {
@@ -62,7 +62,7 @@ const slow = (() => {
         method?: string;
         params?: { requestId?: unknown };
       };
-      if (method === "notifications/cancelled") cancelled.push(params?.requestId);
+      if (method === "notifications/cancelled") canceled.push(params?.requestId);
       if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
       if (method === "tools/call") {
         running += 1;
@@ -87,7 +87,7 @@ const slow = (() => {
   };
   return {
     host,
-    cancelled,
+    canceled,
     running: () => running,
     listen: async () => {
       server.listen(0, "127.0.0.1");
@@ -116,7 +116,7 @@ async function openStream(wire: Wire, options: Parameters<Wire["stream"]>[0]): P
 const isListChanged = ({ method }: { method?: unknown }): boolean => method === "notifications/tools/list_changed";
 
 async function toldTimes(stream: WireStream, times: number): Promise<void> {
-  await until(async () => stream.messages.filter(isListChanged).length >= times, { what: `told ${times} times` });
+  await until(async () => stream.messages.filter(isListChanged).length >= times, { what: `${times} notifications` });
 }
 
 test("a session opened on one replica works on the other, and ends on both", async () => {
@@ -186,7 +186,7 @@ test("sends missed notifications to a client that reconnects to the other replic
 test("a call can be canceled from the other replica and gets no response", async () => {
   const id = await connect(`http://${slow.host()}/mcp`);
   const session = await here.open();
-  const before = slow.cancelled.length;
+  const before = slow.canceled.length;
   const body = { jsonrpc: "2.0", id: "slow-1", method: "tools/call", params: { name: `wait__${id}` } };
   const answer = here.send({ headers: session, body });
   await until(async () => slow.running() === 1, { what: "the call has reached the upstream" });
@@ -197,7 +197,7 @@ test("a call can be canceled from the other replica and gets no response", async
   });
   expect(cancel.status).toBe(202);
   expect((await answer).messages).toEqual([]);
-  await until(async () => slow.cancelled.length > before, { what: "the upstream has heard of it" });
+  await until(async () => slow.canceled.length > before, { what: "the upstream received the cancellation" });
 });
 
 test("ending a session aborts its calls on both replicas but not those of other sessions", async () => {
@@ -205,7 +205,7 @@ test("ending a session aborts its calls on both replicas but not those of other 
   const session = await here.open();
   const other = await here.open();
   const giveUp = new AbortController();
-  const before = slow.cancelled.length;
+  const before = slow.canceled.length;
   const call = (requestId: string) => ({
     body: { jsonrpc: "2.0", id: requestId, method: "tools/call", params: { name: `wait__${id}` } },
   });
@@ -218,7 +218,7 @@ test("ending a session aborts its calls on both replicas but not those of other 
   await until(async () => slow.running() === 4, { what: "the calls have reached the upstream" });
   expect((await there.send({ method: "DELETE", headers: session })).status).toBe(204);
   for (const answer of answers) expect((await answer).status).toBe(404);
-  await until(async () => slow.cancelled.length === before + 3, { what: "the upstream has heard of it" });
+  await until(async () => slow.canceled.length === before + 3, { what: "the upstream received the cancellation" });
   expect(slow.running()).toBe(1);
   giveUp.abort();
   expect(await another).toBe("hung up");
@@ -229,14 +229,14 @@ test("ending a session aborts its calls on both replicas but not those of other 
 test("a session cannot cancel a call of another session by its id", async () => {
   const id = await connect(`http://${slow.host()}/mcp`);
   const session = await here.open();
-  const stranger = await here.open();
+  const otherSession = await here.open();
   const giveUp = new AbortController();
   const body = { jsonrpc: "2.0", id: "slow-2", method: "tools/call", params: { name: `wait__${id}` } };
   const answer = here.send({ headers: session, body, signal: giveUp.signal }).catch(() => "hung up");
   await until(async () => slow.running() === 1);
   const notification = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "slow-2" } };
-  await here.send({ headers: stranger, body: notification });
-  await there.send({ headers: stranger, body: notification });
+  await here.send({ headers: otherSession, body: notification });
+  await there.send({ headers: otherSession, body: notification });
   await sleep(500);
   expect(slow.running()).toBe(1);
   await there.send({ headers: session, body: notification });

@@ -33,7 +33,7 @@ interface Listed {
 interface Connected {
   readonly list: () => Promise<readonly Listed[]>;
   readonly call: (name: string, args: Record<string, unknown>) => Promise<unknown>;
-  readonly told: () => number;
+  readonly notifications: () => number;
   /** Resolves when the client has opened its stream of notifications. */
   readonly streamOpened: Promise<void>;
 }
@@ -42,9 +42,9 @@ const requestInit = () => ({ headers: { authorization: `Bearer ${world.token}` }
 
 async function connectLegacy(): Promise<Connected> {
   const client = new Client({ name: "test", version: "1" });
-  let told = 0;
+  let notifications = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-    told += 1;
+    notifications += 1;
   });
   const { fetch, opened } = createChangeStreamFetch();
   const transport = new StreamableHTTPClientTransport(new URL(`${world.service.url}/mcp`), {
@@ -56,15 +56,15 @@ async function connectLegacy(): Promise<Connected> {
   return {
     list: async () => (await client.listTools()).tools,
     call: (name, args) => client.callTool({ name, arguments: args }),
-    told: () => told,
+    notifications: () => notifications,
     streamOpened: opened,
   };
 }
 
 async function connectModern(): Promise<Connected> {
-  let told = 0;
+  let notifications = 0;
   const onChanged = (): void => {
-    told += 1;
+    notifications += 1;
   };
   const client = new ModernClient(
     { name: "test", version: "1" },
@@ -76,7 +76,7 @@ async function connectModern(): Promise<Connected> {
   return {
     list: async () => (await client.listTools()).tools,
     call: (name, args) => client.callTool({ name, arguments: args }),
-    told: () => told,
+    notifications: () => notifications,
     streamOpened: opened,
   };
 }
@@ -92,7 +92,7 @@ test.each([
     await until(async () => (await client.list()).length === 120);
     await client.streamOpened;
     await world.owner.call("UpdateAccountSettings", { tool_search: true });
-    await until(async () => client.told() === 1);
+    await until(async () => client.notifications() === 1);
 
     const listed = await client.list();
     expect(listed.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([

@@ -54,21 +54,21 @@ test("an idle watch sends heartbeats", async () => {
 });
 
 test("a watch sends connections created later, and none of other accounts", async () => {
-  const stranger = createOwner(createProtocolClient("grpc", service.url), await (await accounts.create()).token());
+  const otherOwner = createOwner(createProtocolClient("grpc", service.url), await (await accounts.create()).token());
   const own = watchRest(service.url, owner.token);
-  const theirs = watchGrpc(service.url, stranger.token);
+  const theirs = watchGrpc(service.url, otherOwner.token);
   for (const watch of [own, theirs]) await watch.event(({ event }) => event === "snapshot", "snapshot");
   const id = await owner.create({ ...draft, name: "Made while watched" });
   await own.event((event) => JSON.stringify(event).includes("Made while watched"), "the new connection");
-  const other = await stranger.create({ ...draft, name: "Somebody else's" });
-  await theirs.event((event) => JSON.stringify(event).includes("Somebody else's"), "their own");
+  const other = await otherOwner.create({ ...draft, name: "Another account's" });
+  await theirs.event((event) => JSON.stringify(event).includes("Another account's"), "their own");
   await owner.call("DeleteConnection", { server_id: id });
   await own.event(({ event }) => event === "deleted", "the deletion");
   expect(own.events.map(({ event }) => event)).toEqual(["snapshot", "updated", "deleted"]);
   expect(own.events.at(-1)).toMatchObject({ server_id: id, connections: [] });
-  expect(JSON.stringify(own.events)).not.toContain("Somebody else's");
+  expect(JSON.stringify(own.events)).not.toContain("Another account's");
   expect(theirs.events.filter(({ server_id: gone }) => gone === id)).toEqual([]);
-  await stranger.call("DeleteConnection", { server_id: other });
+  await otherOwner.call("DeleteConnection", { server_id: other });
   for (const watch of [own, theirs]) watch.close();
 });
 

@@ -54,8 +54,8 @@ export function createContractCheck(document: Document): ContractCheck {
     const broken = status < 300 ? forbidden(found, request) : undefined;
     if (broken !== undefined) return `${name} was given what the document forbids: ${broken}`;
     const answer = resolve(document, reference);
-    for (const [header, told] of Object.entries(answer.headers ?? {})) {
-      if (resolve(document, told).required === true && !(header.toLowerCase() in headers))
+    for (const [header, definition] of Object.entries(answer.headers ?? {})) {
+      if (resolve(document, definition).required === true && !(header.toLowerCase() in headers))
         return `${name} lacks the header ${header}`;
     }
     if (request.method === "HEAD" || isStream) return undefined;

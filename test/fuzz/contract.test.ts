@@ -74,13 +74,13 @@ test(`every operation matches its contract for random requests (seed ${SEED})`, 
 test("a contract violation is detected", async () => {
   const findBroken = createContractCheck(await readDocument());
   const request = { operation: "", method: "GET", target: "/api/v1/mcp-servers?limit=1", headers: {}, body: undefined };
-  const told = (status: number, text: string, type = "application/json; charset=utf-8"): string | undefined =>
+  const violationOf = (status: number, text: string, type = "application/json; charset=utf-8"): string | undefined =>
     findBroken(request, { status, headers: { "content-type": type }, text, isStream: false });
-  expect(told(200, '{"success":true,"data":[]}')).toBeUndefined();
-  expect(told(200, '{"success":true}')).toMatch(/^listConnections 200: data must have required property 'data'/);
-  expect(told(201, "{}")).toBe("listConnections 201 is not in the document");
-  expect(told(200, "[]", "text/html")).toBe('listConnections 200 has the content type "text/html"');
-  expect(told(401, '{"detail":"Invalid token."}')).toBe("listConnections 401 lacks the header WWW-Authenticate");
+  expect(violationOf(200, '{"success":true,"data":[]}')).toBeUndefined();
+  expect(violationOf(200, '{"success":true}')).toMatch(/^listConnections 200: data must have required property 'data'/);
+  expect(violationOf(201, "{}")).toBe("listConnections 201 is not in the document");
+  expect(violationOf(200, "[]", "text/html")).toBe('listConnections 200 has the content type "text/html"');
+  expect(violationOf(401, '{"detail":"Invalid token."}')).toBe("listConnections 401 lacks the header WWW-Authenticate");
   const headers = { "content-type": "application/json" };
   const create = { ...request, method: "PUT", target: "/api/v1/account/settings", headers };
   const accepted = { status: 200, headers, text: '{"success":true,"data":{"tool_search":true}}', isStream: false };

@@ -60,12 +60,12 @@ async function pass(from: IncomingMessage, to: ServerResponse, prismPort: number
   const headers = { ...from.headers, "content-length": body.length, ...(prefer !== undefined && { prefer }) };
   const asked = request({ host: "127.0.0.1", port: prismPort, method, path: target, headers });
   asked.end(body);
-  const [told] = (await once(asked, "response")) as [IncomingMessage];
-  const text = await buffer(told);
-  const { "transfer-encoding": _, ...rest } = told.headers;
-  const ours = inOurWords(told, text.toString());
-  if (ours !== undefined) answer(to, told.statusCode ?? 500, ours);
-  else to.writeHead(told.statusCode ?? 500, { ...rest, "content-length": text.length }).end(text);
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  const text = await buffer(response);
+  const { "transfer-encoding": _, ...rest } = response.headers;
+  const ours = inOurWords(response, text.toString());
+  if (ours !== undefined) answer(to, response.statusCode ?? 500, ours);
+  else to.writeHead(response.statusCode ?? 500, { ...rest, "content-length": text.length }).end(text);
 }
 
 /** The body as an object; undefined if it is none, a string if it claims to be JSON and is not. */
@@ -80,19 +80,21 @@ function readBody(from: IncomingMessage, body: Buffer): JsonObject | "malformed"
 }
 
 /** Replaces Prism's error texts, and the example's text for an unknown field, by the service's text. */
-function inOurWords(told: IncomingMessage, text: string): JsonObject | undefined {
-  const unknown = /must NOT have additional properties; found '([^']*)'/.exec(String(told.headers["sl-violations"]));
-  if (told.statusCode === 400 && unknown !== null) {
+function inOurWords(response: IncomingMessage, text: string): JsonObject | undefined {
+  const unknown = /must NOT have additional properties; found '([^']*)'/.exec(
+    String(response.headers["sl-violations"]),
+  );
+  if (response.statusCode === 400 && unknown !== null) {
     return { detail: `${unknown[1] ?? ""} is not a known field.`, code: "INVALID_ARGUMENT" };
   }
-  if (told.headers["content-type"]?.includes("problem+json") !== true) return undefined;
-  if (told.statusCode === 404) return { detail: "Not found.", code: "ROUTE_NOT_FOUND" };
-  if (told.statusCode === 405) return { detail: "Method not allowed.", code: "METHOD_NOT_ALLOWED" };
+  if (response.headers["content-type"]?.includes("problem+json") !== true) return undefined;
+  if (response.statusCode === 404) return { detail: "Not found.", code: "ROUTE_NOT_FOUND" };
+  if (response.statusCode === 405) return { detail: "Method not allowed.", code: "METHOD_NOT_ALLOWED" };
   const { title, detail } = JSON.parse(text) as { title?: string; detail?: string };
   const code =
-    told.statusCode === 415
+    response.statusCode === 415
       ? "UNSUPPORTED_MEDIA_TYPE"
-      : (told.statusCode ?? 500) < 500
+      : (response.statusCode ?? 500) < 500
         ? "INVALID_ARGUMENT"
         : "INTERNAL";
   return { detail: `${title ?? "The mock cannot answer"}. ${detail ?? ""}`.trim(), code };

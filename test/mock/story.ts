@@ -18,11 +18,11 @@ interface Chapter {
   readonly isLiteral: boolean;
   readonly queryNames: ReadonlySet<string>;
   readonly statuses: ReadonlySet<string>;
-  readonly told: readonly Told[];
+  readonly examples: readonly AnsweringExample[];
 }
 
 /** An example with one kind of request that it answers. */
-interface Told {
+interface AnsweringExample {
   readonly prefer: string;
   readonly when: ReadonlyMap<string, readonly string[]>;
 }
@@ -40,7 +40,9 @@ export function createStory(document: Document): Choose {
       isLiteral: !path.includes("{"),
       queryNames: new Set(parameters.filter((each) => each.in === "query").map((each) => each.name)),
       statuses: new Set(Object.keys(operation.responses)),
-      told: Object.entries(operation.responses).flatMap(([status, answer]) => readTold(document, status, answer)),
+      examples: Object.entries(operation.responses).flatMap(([status, answer]) =>
+        readExamples(document, status, answer),
+      ),
     };
   });
   const known = knownIds(chapters);
@@ -57,7 +59,7 @@ export function createStory(document: Document): Choose {
     // The alternate body selects the detailed view.
     const view = body?.["connection_id"] === undefined ? [] : [["view", "detailed"] as const];
     const asked = new Map([...fields, ...view, ...query, ...ids]);
-    const fitting = chapter.told.filter(({ when }) =>
+    const fitting = chapter.examples.filter(({ when }) =>
       [...when].every(([name, values]) => {
         const value = asked.get(name);
         if (value === undefined) return false;
@@ -77,15 +79,15 @@ export function createStory(document: Document): Choose {
 /** Matches values that no example of the operation uses. */
 const OTHER = "*";
 
-function countOther({ when }: Told): number {
+function countOther({ when }: AnsweringExample): number {
   return [...when.values()].filter((values) => values.includes(OTHER)).length;
 }
 
 function isNamed(chapter: Chapter, name: string, value: string): boolean {
-  return chapter.told.some(({ when }) => when.get(name)?.includes(value) === true);
+  return chapter.examples.some(({ when }) => when.get(name)?.includes(value) === true);
 }
 
-function readTold(document: Document, status: string, answer: Answer): Told[] {
+function readExamples(document: Document, status: string, answer: Answer): AnsweringExample[] {
   return Object.values(resolve(document, answer).content ?? {}).flatMap(({ examples = {} }) =>
     Object.entries(examples).flatMap(([name, example]) =>
       [resolve(document, example)["x-when"] ?? []].flat().map((when) => ({
@@ -99,8 +101,8 @@ function readTold(document: Document, status: string, answer: Answer): Told[] {
 /** The ids in the examples: values of path parameters by name. */
 function knownIds(chapters: readonly Chapter[]): ReadonlyMap<string, ReadonlySet<string>> {
   const known = new Map<string, Set<string>>();
-  for (const { path, told } of chapters) {
-    for (const [name, values] of told.flatMap(({ when }) => [...when])) {
+  for (const { path, examples } of chapters) {
+    for (const [name, values] of examples.flatMap(({ when }) => [...when])) {
       if (!path.source.includes(`?<${name}>`)) continue;
       const ids = known.get(name) ?? new Set();
       known.set(name, ids);

@@ -394,8 +394,8 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     throw new Error("too many redirects by the vendor");
   }
 
-  const told = await fetch(`${issuer}/.well-known/openid-configuration`, { headers: { "x-of-itself": "yes" } });
-  Object.assign(vendor.metadata, await told.json());
+  const metadata = await fetch(`${issuer}/.well-known/openid-configuration`, { headers: { "x-of-itself": "yes" } });
+  Object.assign(vendor.metadata, await metadata.json());
   vendor.documents.set(`/.well-known/oauth-authorization-server${issuerPath}`, { ...vendor.metadata });
   return vendor;
 }
