@@ -73,12 +73,12 @@ describe("a change of a connection", () => {
     expect(effects).toEqual({});
   });
 
-  it("answers the connection itself when nothing changes", () => {
+  it("returns the same connection when nothing changes", () => {
     expect(change({}).after).toBe(connection);
     expect(change({ name: "People", accessType: "write", disabledTools: [11] }).after).toBe(connection);
   });
 
-  it("sets the verification to pending and counts the key up when a key is supplied, even the same one", () => {
+  it("sets the verification to pending and increments the key version when a key is supplied, even the same one", () => {
     const { after, effects } = change({ apiKey: "old-secret" });
     expect(after).toMatchObject({ verificationStatus: "pending", keyVersion: 4, hasCredential: true });
     expect(effects).toEqual({ secrets: { api_token: "old-secret" }, verify: true, forgetTools: false });
@@ -91,7 +91,7 @@ describe("a change of a connection", () => {
     },
   );
 
-  it("ends the access of the connection's own client when the access narrows to read, and only then", () => {
+  it("revokes the client's access only when the access type narrows to read", () => {
     expect(change({ accessType: "read" }).effects).toEqual({ clientScopes: ["mcp.read"], endClientAccess: true });
     expect(change({ accessType: "individual" }).effects.endClientAccess).toBe(false);
     const reading = { ...connection, accessType: "read" as const };
@@ -101,18 +101,18 @@ describe("a change of a connection", () => {
     });
   });
 
-  it("takes the tools there are as known under individual, and forgets them on leaving it", () => {
+  it("records the current tools as known under individual, and clears them for another access type", () => {
     const { after } = change({ accessType: "individual" });
     expect(after.knownToolIds).toEqual([10, 11, 12]);
     expect(change({ accessType: "write" }, after).after.knownToolIds).toBeUndefined();
   });
 
-  it("replaces the disabled tools, sorted and each once, and clears them with an empty list", () => {
+  it("replaces the disabled tools, sorted and without duplicates, and clears them with an empty list", () => {
     expect(change({ disabledTools: [12, 10, 12] }).after.disabledToolIds).toEqual([10, 12]);
     expect(change({ disabledTools: [] }).after.disabledToolIds).toEqual([]);
   });
 
-  it("refuses a disabled tool that the connection does not have, but keeps one that went away", () => {
+  it("rejects an unknown disabled tool, but accepts a disabled one that was removed", () => {
     expect(() => change({ disabledTools: [99] })).toThrow(
       "disabled_tools: 99 is not the id of a tool of this connection.",
     );
@@ -120,7 +120,7 @@ describe("a change of a connection", () => {
     expect(change({ disabledTools: [77, 10] }, before).after.disabledToolIds).toEqual([10, 77]);
   });
 
-  it("replaces the configuration keys it names and keeps the others, the secret too", () => {
+  it("replaces only the configuration keys it names, and keeps the secret", () => {
     const { after, effects } = change({ configuration: { region: "us" } });
     expect(after.configuration).toEqual({ company_domain: "acme", region: "us" });
     expect(after).toMatchObject({ verificationStatus: "verified", keyVersion: 3 });
@@ -131,7 +131,7 @@ describe("a change of a connection", () => {
     expect(change({ configuration: { region: null } }).after.configuration).toEqual({ company_domain: "acme" });
   });
 
-  it("refuses to send the secret to another destination unless it is supplied again", () => {
+  it("rejects another destination unless the secret is supplied again", () => {
     expect(() => change({ configuration: { company_domain: "evil" } })).toThrow(/supply api_token again/);
     for (const again of [{ apiKey: "new" }, {}]) {
       const configuration = { company_domain: "other", ...("apiKey" in again ? {} : { api_token: "new" }) };
@@ -145,14 +145,14 @@ describe("a change of a connection", () => {
     }
   });
 
-  it("puts a key in the place of the owner's authorisation, which ends", () => {
+  it("replaces the owner's authorization by a key", () => {
     const authorized = { ...connection, authMethod: "oauth2", needsAuthorization: true } as const;
     const { after, effects } = change({ apiKey: "new" }, authorized);
     expect(after).toMatchObject({ authMethod: "configured", needsAuthorization: false, verificationStatus: "pending" });
     expect(effects).toMatchObject({ endAuthorization: true, verify: true });
   });
 
-  it("asks the owner anew when the destination of an authorised connection changes", () => {
+  it("requires a new authorization when the destination of an authorized connection changes", () => {
     const authorized = { ...connection, authMethod: "oauth2", hasCredential: false } as const;
     const decided = applyChange(
       authorized,
@@ -167,7 +167,7 @@ describe("a change of a connection", () => {
     expect(decided.effects).toMatchObject({ endAuthorization: true, verify: false, forgetTools: true });
   });
 
-  it("goes on by the operator's client at another destination, unless that client does not go there", () => {
+  it("keeps using the operator's client at another destination that the client allows", () => {
     const clientAuthorization: ClientAuthorization = {
       checkDestination: ({ region }) => {
         if (region !== "eu") throw invalid("region", "region must be eu.");
@@ -212,7 +212,7 @@ describe("a change of a connection", () => {
     expect(() => change(wanted)).toThrow(expect.objectContaining({ kind: "invalid", field }));
   });
 
-  it("ends what was got with the secret of the connection's own client when that secret is replaced", () => {
+  it("revokes the client's access when its secret is replaced", () => {
     const clientSecret = "s".repeat(32);
     expect(change({ clientSecret }).effects).toEqual({ clientSecret, endClientAccess: true });
   });
@@ -228,7 +228,7 @@ describe("a change of a connection", () => {
     expect([decided.after.keepContentsDays, decided.effects]).toEqual([keepContentsDays, effects]);
   });
 
-  it("refuses a key for an integration that has none", () => {
+  it("rejects a key for an integration without keys", () => {
     expect(() => change({ apiKey: "x" }, connection, keyless)).toThrow(/have no key/);
   });
 });

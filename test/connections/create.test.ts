@@ -8,7 +8,7 @@ import { loadOperatorIntegration, operatorContract } from "../integrations/opena
 const dispatcher = new Agent();
 afterAll(() => dispatcher.close());
 
-test("a connection by the operator's client waits for nobody, and goes nowhere but to the vendor", async () => {
+test("a connection of the operator's client needs no login and can only reach the vendor", async () => {
   const anywhere = operatorContract(
     { flows: { clientCredentials: { tokenUrl: "https://login.example.com/token", scopes: {} } } },
     { servers: [{ url: "{site}/v2", variables: { site: { default: "https://www.example.com" } } }] },

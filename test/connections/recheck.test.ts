@@ -31,13 +31,13 @@ function recheckOf({ accountId, id, keyVersion }: Connection, attempt = 0): DueV
 }
 
 describe("a recheck of a verified key", () => {
-  it("that still works changes nothing", async () => {
+  it("changes nothing when the key still works", async () => {
     const { connection, verify, found } = await setUp();
     await verify(recheckOf(connection));
     expect(await found()).toEqual(connection);
   });
 
-  it("that fails now makes the connection failed, and whoever watches sees it", async () => {
+  it("marks the connection as failed and notifies its watchers when the key fails", async () => {
     const { account, connection, verify, found } = await setUp();
     const watch = createWatch({
       connections: world.store,
@@ -64,7 +64,7 @@ describe("a recheck of a verified key", () => {
     expect(await found()).toMatchObject({ verificationStatus: "verified", statusReason: undefined });
   });
 
-  it("without an answer leaves it verified, and is tried again a few times", async () => {
+  it("without a response leaves the key verified and retries a few times", async () => {
     const { connection, verify, found } = await setUp();
     world.party.verification = { outcome: "retry", reason: "Acme answered 500." };
     expect(await verify(recheckOf(connection, 2))).toBe(4);
@@ -72,7 +72,7 @@ describe("a recheck of a verified key", () => {
     expect(await verify(recheckOf(connection, 7))).toBeUndefined();
   });
 
-  it("of an earlier key counts for nothing", async () => {
+  it("of an earlier key is ignored", async () => {
     const { connection, verify, found } = await setUp();
     world.party.verification = { outcome: "failed", reason: "Acme refused the key." };
     await verify({ ...recheckOf(connection), keyVersion: 7 });
@@ -80,8 +80,8 @@ describe("a recheck of a verified key", () => {
   });
 });
 
-describe("a key that is refused in a call", () => {
-  it("is told of, once for each such call", async () => {
+describe("a key that is rejected in a call", () => {
+  it("is reported once for each such call", async () => {
     const { account, connection } = await setUp();
     const me = principal(account);
     const session = await world.open(me);
@@ -93,7 +93,7 @@ describe("a key that is refused in a call", () => {
     expect(world.refusedKeys).toEqual([connection.id]);
   });
 
-  it("is verified again at once, but not more than once in five minutes, unless it is another key", async () => {
+  it("is verified again at once, but at most once in five minutes per key", async () => {
     const { connection } = await setUp();
     let clock = 0;
     const hastened: Connection[] = [];
@@ -113,7 +113,7 @@ describe("a key that is refused in a call", () => {
     expect(hastened).toEqual([connection, connection, { ...connection, keyVersion: 2 }]);
   });
 
-  it("can be queued by the next call when the queue was not there", async () => {
+  it("can be queued by the next call after the queue was unavailable", async () => {
     const { connection } = await setUp();
     const errors: unknown[] = [];
     let isDown = true;

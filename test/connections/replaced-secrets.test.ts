@@ -13,7 +13,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const ACCOUNT = "a";
 const sealer = createSealer([{ version: 1, key: randomBytes(32) }]);
-/** Hears of nothing: what changes here was written past the service. */
+/** Reports no changes, because these tests write to the database directly. */
 const deaf: ChangeFeed = { onChange: () => () => undefined, onGap: () => () => undefined, isHealthy: () => true };
 
 let testDatabase: TestDatabase;
@@ -46,7 +46,7 @@ afterAll(async () => {
 const seal = (id: number, key: string): Uint8Array =>
   sealer.seal(JSON.stringify({ api_token: key }), secretsPlace(ACCOUNT, id));
 
-/** A connection of type `mcp` with a key, the view of it, and how it is called and its key replaced. */
+/** Returns an `mcp` connection with a key, its view, and functions to call it and to replace its key. */
 async function connect(subject: Subject) {
   lastId += 1;
   const id = lastId;
@@ -76,24 +76,21 @@ const keysOf = (subject: Subject, method: string): unknown[] =>
 test.each([
   ["under the same version", 0],
   ["under another version", 1],
-])(
-  "a key that is replaced in the database %s counts for an mcp connection after a minute",
-  async (_title, versions) => {
-    const subject = await upstream({});
-    const { call, replace } = await connect(subject);
-    await call();
-    await replace(versions);
-    nowMs += 59_000;
-    await call();
-    nowMs += 2_000;
-    await call();
-    await call();
-    expect(keysOf(subject, "tools/call")).toEqual(["Bearer old", "Bearer old", "Bearer new", "Bearer new"]);
-    expect(keysOf(subject, "initialize")).toEqual(["Bearer old", "Bearer new"]);
-  },
-);
+])("an mcp connection uses a key that is replaced in the database %s after a minute", async (_title, versions) => {
+  const subject = await upstream({});
+  const { call, replace } = await connect(subject);
+  await call();
+  await replace(versions);
+  nowMs += 59_000;
+  await call();
+  nowMs += 2_000;
+  await call();
+  await call();
+  expect(keysOf(subject, "tools/call")).toEqual(["Bearer old", "Bearer old", "Bearer new", "Bearer new"]);
+  expect(keysOf(subject, "initialize")).toEqual(["Bearer old", "Bearer new"]);
+});
 
-test("the stream to an mcp connection is opened anew with a key that was replaced", async () => {
+test("the stream of an mcp connection is reopened with the replaced key", async () => {
   const subject = await upstream({
     GET: (_request, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });

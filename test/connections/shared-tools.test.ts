@@ -21,7 +21,7 @@ let site: Site;
 let tools: ConnectionTools;
 let store: ConnectionStore;
 
-/** A feed in which nothing happens: this is about one replica. */
+/** A feed without changes, because these tests run one replica. */
 const quiet: ChangeFeed = { onChange: () => () => true, onGap: () => () => true, isHealthy: () => true };
 
 beforeAll(async () => {
@@ -87,7 +87,7 @@ function connection(id: number, more: Partial<Connection> = {}): Connection {
   };
 }
 
-/** A connection as it is at rest. */
+/** A connection as the store returns it. */
 async function stored(): Promise<Connection> {
   const { accountId, serverType, name, description, accessType, configuration, hasCredential, statusReason } =
     connection(0);
@@ -107,7 +107,7 @@ async function rows(table: string): Promise<number> {
   return (await world.database.pool.query(`select * from ${table}`)).rowCount ?? 0;
 }
 
-test("ten thousand connections to one document hold one list of tools and one row of pins between them", async () => {
+test("ten thousand connections to one document share one tool list and one row of accepted definitions", async () => {
   const lists = new Set<unknown>();
   for (let count = 0; count < 3; count += 1) lists.add(await tools.of(await stored()));
   const held = (await store.list("a")).map(({ acceptedDefinitions }) => acceptedDefinitions);
@@ -119,7 +119,7 @@ test("ten thousand connections to one document hold one list of tools and one ro
   expect([await rows("tool_list"), await rows("tool_pin_set"), await rows("tool_definition")]).toEqual([0, 1, 0]);
 });
 
-test("what one of them switches off stays on for the others", async () => {
+test("a tool that one connection disables stays enabled for the others", async () => {
   const { acceptedDefinitions } = (await store.list("a"))[0] ?? connection(0);
   const [first] = await tools.of(connection(1, { acceptedDefinitions }));
   const narrowed = await tools.of(connection(2, { acceptedDefinitions, disabledToolIds: [first?.id ?? 0] }));
@@ -127,7 +127,7 @@ test("what one of them switches off stays on for the others", async () => {
   expect((await tools.of(connection(1, { acceptedDefinitions }))).map(({ enabled }) => enabled)).toEqual([true, true]);
 });
 
-test("a change of the document waits for each of them, and costs only the definitions that changed", async () => {
+test("a document change waits for approval on each connection and stores only the changed definitions", async () => {
   const [first, second] = await store.list("a");
   if (first === undefined || second === undefined) throw new Error("two connections were to be there");
   site.document = documentOf({}, { "/things": { get: { operationId: "list_things", summary: "List all things" } } });
@@ -138,7 +138,7 @@ test("a change of the document waits for each of them, and costs only the defini
   expect(held.map(({ definition }) => definition.description)).toEqual(["List things."]);
   expect(held.map(({ proposed }) => proposed?.description)).toEqual(["List all things."]);
   expect(await tools.of(second)).toBe(held);
-  // The one that changed, and the one that went.
+  // The changed definition and the removed one.
   expect([await rows("tool_pin_set"), await rows("tool_definition")]).toEqual([1, 2]);
   expect((await store.list("a")).map(({ changedTools }) => changedTools)).toEqual([1, 1, 0]);
 });

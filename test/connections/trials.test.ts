@@ -20,7 +20,7 @@ function principal(accountId: string): Principal {
   };
 }
 
-test("an account that has used up its trials is told when to come back, and others are not held up", async () => {
+test("an account above its trial limit gets a retry time, and other accounts are not limited", async () => {
   const asked: number[] = [];
   const trials = createTrials({
     catalog: new Map([
@@ -54,6 +54,6 @@ test("an account that has used up its trials is told when to come back, and othe
   expect(refused).toMatchObject({ kind: "exhausted", retryAfterSeconds: expect.any(Number) });
   await expect(trials.previewTools(principal("a"), trial, signal)).rejects.toMatchObject({ kind: "exhausted" });
   expect(await trials.validate(principal("b"), trial, signal)).toMatchObject({ errors: [] });
-  // Never a number that a connection has.
+  // Never the id of a connection.
   expect(asked.every((id) => id < 0) && new Set(asked).size === 3).toBe(true);
 });

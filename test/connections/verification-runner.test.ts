@@ -44,7 +44,7 @@ afterEach(async () => {
   await testDatabase.close();
 });
 
-/** Connections of an account with ids from `first` on, whose keys are due. */
+/** Creates due connections of an account with ids from `first`. */
 async function connect(accountId: string, first: number, count: number, priority: VerificationPriority): Promise<void> {
   const { pool } = database;
   const values = [accountId, first, first + count - 1];
@@ -70,7 +70,7 @@ function startRunner(verify: VerifyKey): VerificationRunner {
   return runner;
 }
 
-/** Verifications of an upstream that answers when the test lets it. */
+/** Verifications whose upstream responds when the test says so. */
 const hanging: VerifyKey = (due) => {
   started.push(due);
   return held.promise;
@@ -88,7 +88,7 @@ async function rowOf(connectionId: number): Promise<Record<string, unknown> | un
 const connection = { accountId: "a", id: 1, keyVersion: 1 };
 const isStarted = (id: number) => () => Promise.resolve(started.some(({ connectionId }) => connectionId === id));
 
-test("starts a new connection's verification while a thousand rechecks wait for upstreams that do not answer", async () => {
+test("starts a new connection's verification while a thousand rechecks wait for hanging upstreams", async () => {
   for (let account = 0; account < 100; account += 1)
     await connect(`rechecks_${account}`, 1 + account * 10, 10, recheck);
   const runner = startRunner(hanging);
@@ -107,13 +107,13 @@ test("starts another account's first connection while one account has a thousand
   expect(started.filter(({ accountId }) => accountId === "busy")).toHaveLength(8);
 });
 
-test("finds what became due without being woken", async () => {
+test("finds due verifications without being woken", async () => {
   startRunner(hanging);
   await connect("a", 1, 1, retry);
   await until(isStarted(1), { what: "the poll finds it" });
 });
 
-test("verifies each key once, however many replicas run, and sets it to about a day later", async () => {
+test("verifies each key on one replica only and schedules the next verification a day later", async () => {
   await connect("a", 1, 300, recheck);
   const ids: number[] = [];
   const verify: VerifyKey = ({ connectionId }) => Promise.resolve(void ids.push(connectionId));
@@ -127,7 +127,7 @@ test("verifies each key once, however many replicas run, and sets it to about a 
   expect(await rowOf(1)).toMatchObject({ priority: recheck, attempt: 0, is_far: true, is_to_come: true });
 });
 
-test("verifies what a dead replica had claimed, ahead of rechecks", async () => {
+test("verifies the claims of a dead replica before rechecks", async () => {
   await connect("a", 1, 1, fresh);
   expect(await createVerificationQueue(database.pool).claim(fresh, 1, [])).toHaveLength(1);
   startRunner(hanging);
@@ -135,7 +135,7 @@ test("verifies what a dead replica had claimed, ahead of rechecks", async () => 
   expect(await rowOf(1)).toMatchObject({ priority: fresh });
 });
 
-test("keeps a claim that is renewed from other replicas, and leaves what has ended alone", async () => {
+test("protects a renewed claim from other replicas and ignores a released one", async () => {
   await connect("a", 1, 2, fresh);
   const queue = createVerificationQueue(database.pool);
   const claimed = await queue.claim(fresh, 2, []);
@@ -148,7 +148,7 @@ test("keeps a claim that is renewed from other replicas, and leaves what has end
   expect(await rowOf(ended.connectionId)).toMatchObject({ is_far: true });
 });
 
-test("tries a verification that throws again after a pause, and goes on with the others", async () => {
+test("retries a verification that throws after a pause, and continues with the others", async () => {
   await connect("a", 1, 1, fresh);
   await connect("b", 2, 1, fresh);
   startRunner((due) => {
@@ -192,7 +192,7 @@ test("adds a pending key that a replica of an earlier version stored without a q
   ]);
 });
 
-test("a key refused in a call goes ahead of rechecks, once for all replicas", async () => {
+test("verifies a key rejected in a call before rechecks, once for all replicas", async () => {
   await connect("a", 1, 1, recheck);
   const queue = createVerificationQueue(database.pool);
   await queue.complete({ accountId: "a", connectionId: 1, keyVersion: 1, attempt: 0 });
@@ -202,7 +202,7 @@ test("a key refused in a call goes ahead of rechecks, once for all replicas", as
   expect(await queue.claim(retry, 8, [])).toEqual([]);
 });
 
-test("returns what still runs to the queue when the service closes", async () => {
+test("returns running verifications to the queue when the service closes", async () => {
   await connect("a", 1, 1, fresh);
   const runner = startRunner((due, signal) => {
     started.push(due);

@@ -55,7 +55,7 @@ it("reads a changed connection once for all watchers of the account, and again a
   for (const stream of streams) await stream.return?.();
 });
 
-it("refuses a watch beyond the account's streams, not one of another account, and admits one again after another ended", async () => {
+it("rejects a watch above the account's stream limit until another one ends, without affecting other accounts", async () => {
   const [account, other] = [await world.createAccount(), await world.createAccount()];
   const { open, controller } = setUp(2);
   const [first, second] = [open(account), open(account)];

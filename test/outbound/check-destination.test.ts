@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkDestination } from "../../src/outbound/check-destination.ts";
 
-describe("an address is refused before anything is stored", () => {
+describe("rejects a URL before it is stored:", () => {
   it.each<[string, string, RegExp]>([
     ["another scheme", "ftp://example.com/", /must start with https/],
     ["a data address", "data:text/plain,x", /must start with https/],
@@ -25,14 +25,14 @@ describe("an address is refused before anything is stored", () => {
     expect(checkDestination(url, [])).toMatch(reason);
   });
 
-  it("unless nothing speaks against it", () => {
+  it("accepts a public https URL", () => {
     expect(checkDestination("https://mcp.example.com/mcp?tenant=1", [])).toBeUndefined();
     expect(checkDestination("https://8.8.8.8/", [])).toBeUndefined();
   });
 });
 
-describe("what the operator permits", () => {
-  it("is that host on that port alone", () => {
+describe("an allow-list entry", () => {
+  it("allows only its host and port", () => {
     const allow = ["10.0.0.5:8080", "internal.example:443"];
     expect(checkDestination("http://10.0.0.5:8080/mcp", allow)).toBeUndefined();
     expect(checkDestination("http://10.0.0.5:8081/mcp", allow)).toMatch(/OUTBOUND_ALLOW/);
@@ -41,7 +41,7 @@ describe("what the operator permits", () => {
     expect(checkDestination("http://internal.example/", allow)).toMatch(/unencrypted/);
   });
 
-  it("counts in any spelling, and localhost means the loopback addresses", () => {
+  it("matches any spelling, and localhost means the loopback addresses", () => {
     expect(checkDestination("http://0x7f000001:4011/", ["127.0.0.1:4011"])).toBeUndefined();
     expect(checkDestination("http://localhost:4011/", ["127.0.0.1:4011"])).toBeUndefined();
     expect(checkDestination("http://127.0.0.1:4011/", ["localhost:4011"])).toBeUndefined();

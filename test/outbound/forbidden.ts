@@ -1,4 +1,4 @@
-/** Every form of a destination that no call may reach, with what it is. */
+/** Every form of a forbidden destination, with its description. */
 export const FORBIDDEN: readonly (readonly [form: string, host: string, reason: RegExp])[] = [
   ["loopback", "127.0.0.1", /loopback/],
   ["the far end of loopback", "127.255.255.254", /loopback/],
@@ -56,7 +56,7 @@ export const FORBIDDEN: readonly (readonly [form: string, host: string, reason: 
   ["a name under localhost", "api.localhost", /loopback/],
 ];
 
-/** What a name may lead to that it must not. */
+/** Forbidden results of DNS lookups. */
 export const REBINDING: readonly (readonly [form: string, addresses: readonly string[]])[] = [
   ["loopback", ["127.0.0.1"]],
   ["IPv6 loopback", ["::1"]],

@@ -33,7 +33,7 @@ describe("no connection is opened to", () => {
     });
   }
 
-  it("a public host by plain http, where a key would be read on the way", async () => {
+  it("a public host by plain http, which would expose a key", async () => {
     const { lookup, asked } = resolver({});
     dispatcher = createGuardedDispatcher({ allow: [], lookup });
     const failure = await failureOf(get(dispatcher, "http://example.com/"));
@@ -42,7 +42,7 @@ describe("no connection is opened to", () => {
   });
 
   it.each(["http://10.0.0.1:22/", "http://127.0.0.1:8081/", "https://other.example:8443/"])(
-    "another port or host than the one that is permitted (%s)",
+    "a port or host that is not on the allow list (%s)",
     async (url) => {
       const { lookup } = resolver({ "other.example": ["127.0.0.1"] });
       dispatcher = createGuardedDispatcher({ allow: ["10.0.0.1:80", "127.0.0.1:8080"], lookup });
@@ -51,7 +51,7 @@ describe("no connection is opened to", () => {
   );
 });
 
-describe("a name that leads to a forbidden address is not connected to", () => {
+describe("no connection is opened to a name that resolves to a forbidden address", () => {
   it.each(REBINDING)("%s", async (_form, addresses) => {
     const { lookup, asked } = resolver({ "rebind.example": addresses });
     dispatcher = createGuardedDispatcher({ allow: [], lookup });
@@ -64,7 +64,7 @@ describe("a name that leads to a forbidden address is not connected to", () => {
     expect(opened()).toBe(0);
   });
 
-  it("even when an earlier look-up of the same name led to a permitted one", async () => {
+  it("even if an earlier lookup of the name returned an allowed address", async () => {
     const permitted = createTcpServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
     await once(permitted, "listening");
     const port = portOf(permitted);
@@ -82,8 +82,8 @@ describe("a name that leads to a forbidden address is not connected to", () => {
     forbidden.close();
   });
 
-  it("nor kept when the peer that answers is another than was looked up", async () => {
-    // Pre-shared keys spare the test a certificate.
+  it("and one is closed if the connected peer differs from the looked-up address", async () => {
+    // Pre-shared keys avoid the need for a certificate.
     const psk = Buffer.from("d731ef57be09e5204f0b205b60627028", "hex");
     const common = { ciphers: "PSK", maxVersion: "TLSv1.2" } as const;
     let received = 0;
@@ -92,7 +92,7 @@ describe("a name that leads to a forbidden address is not connected to", () => {
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    // What a router or a transparent proxy could do: the connection to 8.8.8.8 ends up on this machine.
+    // Simulates a transparent proxy: the connection to 8.8.8.8 reaches this machine.
     const connect = tls.connect;
     vi.spyOn(tls, "connect").mockImplementation((options: unknown) =>
       connect({
@@ -114,7 +114,7 @@ describe("a name that leads to a forbidden address is not connected to", () => {
   });
 });
 
-describe("what is permitted", () => {
+describe("an allowed destination", () => {
   let server: Server;
   let seen: string[];
   beforeAll(async () => {
@@ -130,7 +130,7 @@ describe("what is permitted", () => {
   });
   afterAll(() => server.close());
 
-  it("is reached, by address and by name", async () => {
+  it("can be reached by address and by name", async () => {
     const port = portOf(server);
     const { lookup } = resolver({ "internal.example": ["127.0.0.1"] });
     dispatcher = createGuardedDispatcher({ allow: [`127.0.0.1:${port}`, `internal.example:${port}`], lookup });
@@ -140,7 +140,7 @@ describe("what is permitted", () => {
     }
   });
 
-  it("does not lead further: a redirect is an answer, not an order", async () => {
+  it("cannot redirect: the redirect is returned as the response", async () => {
     const port = portOf(server);
     dispatcher = createGuardedDispatcher({ allow: [`127.0.0.1:${port}`] });
     const { statusCode, body } = await get(dispatcher, `http://127.0.0.1:${port}/redirect`);
@@ -149,7 +149,7 @@ describe("what is permitted", () => {
     expect(seen).toEqual(["/redirect"]);
   });
 
-  it("does not go through a proxy of the environment", async () => {
+  it("is not reached through a proxy of the environment", async () => {
     vi.stubEnv("HTTP_PROXY", "http://127.0.0.1:9");
     const port = portOf(server);
     dispatcher = createGuardedDispatcher({ allow: [`127.0.0.1:${port}`] });
@@ -160,7 +160,7 @@ describe("what is permitted", () => {
   });
 });
 
-it("a malformed entry of the list stops the start", () => {
+it("rejects an invalid allow-list entry", () => {
   expect(() => createGuardedDispatcher({ allow: ["example.com"] })).toThrow(
     'OUTBOUND_ALLOW: "example.com" is not host:port',
   );
@@ -178,7 +178,7 @@ async function failureOf(promise: Promise<unknown>): Promise<Error> {
   );
 }
 
-/** A resolver over a table, and the names it was asked for. */
+/** A resolver with fixed results, and the names it was asked for. */
 function resolver(table: Readonly<Record<string, readonly string[]>>): {
   lookup: LookupFunction;
   asked: () => readonly string[];
@@ -201,7 +201,7 @@ function reply(addresses: readonly string[], all: boolean, callback: Parameters<
   else callback(null, first.address, first.family);
 }
 
-/** How many connections were attempted after the look-up. */
+/** Counts connection attempts after the lookup. */
 function watchOpened(): () => number {
   let opened = 0;
   const emit: (this: Socket, ...args: unknown[]) => boolean = Reflect.get(Socket.prototype, "emit");

@@ -14,22 +14,22 @@ import { createGuardedDispatcher } from "../../src/outbound/guarded-dispatcher.t
 import { createWorld, documentOf, type World } from "../integrations/openapi-document/support.ts";
 import { FORBIDDEN, REBINDING } from "./forbidden.ts";
 
-/** A way by which a stranger's word becomes a destination. */
+/** A feature in which a caller chooses the destination. */
 interface Way {
   readonly name: string;
-  /** Stores the address, where a configuration names it; what it throws is the refusal. */
+  /** Stores the URL if a configuration contains it; throws the rejection. */
   readonly store?: (url: string) => void;
-  /** Tries to be led there, and answers what it heard. */
+  /** Tries to reach the URL and returns the error text. */
   readonly use: (url: string) => Promise<string>;
 }
 
 let world: World;
 let mcp: Integration & { close(): void };
 let permitted: { readonly origin: string; readonly port: number; leadsTo: string; close(): void };
-/** What every name leads to. */
+/** The lookup result of every name. */
 let addresses: readonly string[] = [];
 let allow: string[];
-/** Where sockets tried to connect to, beside the database and the server that is permitted. */
+/** Connection attempts, excluding the database and the allowed server. */
 let attempts: () => readonly string[];
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ function targetOf(configuration: JsonObject): Target {
   return { accountId: "1", connectionId, keyVersion: 1, configuration };
 }
 
-/** What a failure says; what succeeded says so, which no test wants to hear. */
+/** Returns the text of a failure, or a marker for a success. */
 async function heard(attempt: () => Promise<CallResult | object> | object | undefined): Promise<string> {
   try {
     const outcome = await attempt();
@@ -96,7 +96,7 @@ const documentAt = (url: string) =>
 const callDocument = (document: JsonObject, more: JsonObject = {}, tool = "list_things") =>
   heard(() => world.call({ spec: JSON.stringify(document), ...more }, tool));
 
-/** Every address that is tried. A document is read once for all of them, with an operation for each. */
+/** Every tested URL. One document contains an operation for each, so it is read once. */
 const URLS = [
   ...FORBIDDEN.flatMap(([, host]) => [`https://${host}/`, `http://${host}/`]),
   ...REBINDING.map((_, index) => `https://rebind-${String(index)}.example/`),
@@ -125,7 +125,7 @@ const BY_TOKEN_URLS = documentFor((url) => ({ operation: { security: [{ [toolFor
   servers: [{ url: "https://api.example/" }],
   components: { securitySchemes: Object.fromEntries(URLS.map((url) => [toolFor(url), oauth2(url)])) },
 });
-/** One whose own address, and that of its tokens, is the site that is permitted. */
+/** An integration whose own address and token address are the allowed server. */
 const own = (): JsonObject =>
   documentOf({
     servers: [{ url: permitted.origin }],
@@ -163,7 +163,7 @@ function led(name: string, ask: () => Promise<string>): Way {
   return {
     name,
     use: (url) => {
-      // Headers carry bytes; what the letters beyond ASCII become is the reader's affair.
+      // Headers carry bytes; the decoding of characters beyond ASCII does not matter here.
       permitted.leadsTo = Buffer.from(url).toString("latin1");
       return ask();
     },
@@ -205,7 +205,7 @@ describe.each(REDIRECTS)("no connection is opened by a redirect of $name", ({ us
   });
 });
 
-test("a connection that is opened would be seen", async () => {
+test("detects a connection that is opened", async () => {
   vi.restoreAllMocks();
   attempts = watchAttempts([databasePort()]);
   await mcpAt(`${permitted.origin}/mcp`);
@@ -217,7 +217,7 @@ function databasePort(): number {
   return Number(new URL(world.database.pool.options.connectionString ?? "").port);
 }
 
-/** Every attempt is seen where the socket makes it, whoever asked for it. */
+/** Records every attempt at the socket. */
 function watchAttempts(ownPorts: readonly number[]): () => readonly string[] {
   const seen: string[] = [];
   const emit: (this: Socket, ...args: unknown[]) => boolean = Reflect.get(Socket.prototype, "emit");
