@@ -51,7 +51,7 @@ async function askToken(clientId: string, secret: string): Promise<number> {
   return response.status;
 }
 
-test("the log never holds a secret, whatever is done", async () => {
+test("the audit log never contains a secret", async () => {
   const canary = `canary${randomBytes(16).toString("hex")}`;
   const made = await call("CreateConnection", {
     server_type: "bamboohr",
@@ -76,7 +76,7 @@ test("the log never holds a secret, whatever is done", async () => {
     expect(text).not.toContain(String(hidden));
 });
 
-test("a change that comes to nothing is not in the log, and one that is done cannot be without it", async () => {
+test("a change and its audit event are stored together or not at all", async () => {
   const owner = await accounts.create();
   const bearer = await owner.token();
   await call("CreateOAuthClient", { scopes: ["mgmt.everything"] }, bearer);
@@ -101,7 +101,7 @@ test.each([
   await expect(accounts.query(statement)).rejects.toThrow("the audit log is append-only");
 });
 
-test("a client's tokens are one event an hour and address, and so are its failures", async () => {
+test("a client's tokens and its failures each produce one event per hour and address", async () => {
   const owner = await accounts.create();
   const { clientId, clientSecret } = await owner.client("mgmt.read");
   for (let times = 0; times < 5; times += 1) expect(await askToken(clientId, clientSecret)).toBe(200);
@@ -120,7 +120,7 @@ test("a client's tokens are one event an hour and address, and so are its failur
   ]);
 });
 
-test("what the operator does at the command line is the operator's", async () => {
+test("records commands of the operator with the actor operator", async () => {
   const { account_id: id } = await service.command("account", "create", "--email", "by-operator@example.com");
   await service.command("account", "disable", "--email", "by-operator@example.com");
   expect(await eventsOf(String(id))).toMatchObject([
@@ -138,7 +138,7 @@ test("what the operator does at the command line is the operator's", async () =>
   ]);
 });
 
-test("a long or odd name of a caller's program is cut and harmless", async () => {
+test("cuts a long user agent and removes control characters", async () => {
   const owner = await accounts.create();
   const headers = { "user-agent": "u".repeat(300) };
   await call("CreateOAuthClient", { scopes: ["mgmt.read"] }, await owner.token(), headers);
@@ -146,7 +146,7 @@ test("a long or odd name of a caller's program is cut and harmless", async () =>
   expect(event?.["user_agent"]).toBe("u".repeat(200));
 });
 
-test("over gRPC the log knows the address as well", async () => {
+test("records the caller's address over gRPC", async () => {
   const owner = await accounts.create();
   const bearer = await owner.token();
   for (const api of ["grpc", "grpc-web", "connect"] as const)

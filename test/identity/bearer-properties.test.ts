@@ -23,7 +23,7 @@ afterAll(async () => {
   await installation.close();
 });
 
-/** The kind of refusal, or undefined for a header that is honoured. Anything but a DomainError is thrown on. */
+/** Returns the error kind, or undefined for an accepted header. Rethrows anything but a DomainError. */
 async function refusalOf(authorization: string): Promise<string | undefined> {
   try {
     await replica.verifier.verify(authorization, [installation.issuer]);
@@ -42,7 +42,7 @@ async function sign(claims: Readonly<Record<string, unknown>>): Promise<string> 
 }
 
 describe("the bearer parser", () => {
-  test("refuses any text that is no token of ours as unauthenticated, and fails in no other way", async () => {
+  test("rejects any text that is not a token of this service with unauthenticated", async () => {
     const part = fc.string({ unit: "binary", maxLength: 60 });
     const jwt = fc
       .tuple(fc.json(), fc.json(), fc.uint8Array({ maxLength: 80 }))
@@ -60,7 +60,7 @@ describe("the bearer parser", () => {
     );
   });
 
-  test("takes the scheme in any case, and one space", async () => {
+  test("accepts the scheme in any case and exactly one space", async () => {
     const schemes = fc.mixedCase(fc.constant("bearer"));
     await fc.assert(
       fc.asyncProperty(schemes, fc.stringMatching(/^[ \t]{0,3}$/), async (scheme, space) => {
@@ -69,7 +69,7 @@ describe("the bearer parser", () => {
     );
   });
 
-  test("refuses a token in which anything was put in, taken out or exchanged", async () => {
+  test("rejects a token with any inserted, removed or replaced character", async () => {
     const change = fc.record({
       at: fc.nat(),
       length: fc.nat(3),
@@ -87,7 +87,7 @@ describe("the bearer parser", () => {
           payload === ownPayload &&
           /^[A-Za-z0-9_-]+$/.test(signature ?? "") &&
           changed.split(".").length === 3 &&
-          // The last character of a signature holds four bits that stand for nothing.
+          // The last character of a signature has four unused bits.
           Buffer.from(signature ?? "", "base64url").equals(Buffer.from(ownSignature ?? "", "base64url"));
         expect(await refusalOf(`Bearer ${changed}`)).toBe(isSameSpelledOtherwise ? undefined : "unauthenticated");
       }),
@@ -95,7 +95,7 @@ describe("the bearer parser", () => {
     );
   });
 
-  test("believes no claim of another type or value than we issue, even under our own signature", async () => {
+  test("rejects unexpected types and values of claims, even with a valid signature", async () => {
     const now = Math.floor(Date.now() / 1_000);
     const good = {
       iss: installation.issuer,
@@ -152,7 +152,7 @@ describe("the scope rules", () => {
     );
   });
 
-  test("more scopes never mean less, and none mean nothing", () => {
+  test("adding scopes never removes access, and no scopes give no access", () => {
     fc.assert(
       fc.property(scopes, scopes, scopes, (granted, more, required) => {
         if (satisfies(new Set(granted), required))
@@ -162,7 +162,7 @@ describe("the scope rules", () => {
     );
   });
 
-  test("a client is given what was asked for or nothing, mgmt.admin by administrators alone", () => {
+  test("a client gets all requested scopes or an error, and only administrators can give mgmt.admin", () => {
     const word = fc.oneof(fc.constantFrom<string>(...SCOPES), fc.string({ maxLength: 12 }));
     fc.assert(
       fc.property(fc.array(word), fc.boolean(), (words, isAdmin) => {

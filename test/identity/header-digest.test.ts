@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createHeaderDigest } from "../../src/identity/tokens/header-digest.ts";
 
-test("a header is told from every other, whatever its connection brought before", () => {
+test("different headers have different digests, whatever the connection sent before", () => {
   const digest = createHeaderDigest();
   const [one, another] = [{}, {}];
   const fresh = (header: string) => createHeaderDigest()(header, undefined);

@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const query = (text: string, values: unknown[] = []) => installation.database.pool.query(text, values);
 
-/** The ids of a purpose by state, as the database has them. */
+/** Reads the key ids of a purpose by state. */
 async function idsOf(purpose: KeyPurpose = "access_token") {
   const { rows } = await installation.database.pool.query<{ id: string; state: "next" | "current" | "retired" }>(
     "select id, state from signing_key where purpose = $1 order by created_at desc, id",
@@ -65,7 +65,7 @@ async function honours(replica: Replica, token: string): Promise<boolean> {
 const rotate = (purpose: KeyPurpose = "access_token", isForced = false) =>
   installation.keyRotation.rotate({ purpose, isForced }, OPERATOR);
 
-/** As if that much time had passed for the keys and the personal access tokens. */
+/** Moves keys and personal access tokens into the past. */
 async function age(seconds: number): Promise<void> {
   await query(
     `update signing_key set created_at = created_at - make_interval(secs => $1), ready_at = ready_at - make_interval(secs => $1),
@@ -96,7 +96,7 @@ describe("a key is published before it signs", () => {
     expect(PUBLISHED_AHEAD_SECONDS).toBeGreaterThan(KEYS_CACHE_SECONDS);
   });
 
-  test("a rotation too soon after the last is refused, saying from when the next key may sign", async () => {
+  test("rejects a rotation too soon after the last one, with the time from which the next key may sign", async () => {
     await rotate();
     const before = await idsOf();
     await expect(rotate()).rejects.toMatchObject({ kind: "conflict", message: expect.stringMatching(/from 20\d\d-/) });
@@ -113,7 +113,7 @@ describe("a key is published before it signs", () => {
     expect((await idsOf()).current).toEqual(next);
   });
 
-  test("an installation without a next key, as an older release leaves it, gets one that has to wait", async () => {
+  test("creates a next key for an installation of an older release, which must wait before it signs", async () => {
     await query("delete from signing_key where state = 'next'");
     await installation.keyRotation.maintain();
     const { next } = await idsOf();
@@ -123,7 +123,7 @@ describe("a key is published before it signs", () => {
 });
 
 describe("rotating", () => {
-  test("signs with the key that was next, on every replica, within a second", async () => {
+  test("makes every replica sign with the next key within a second", async () => {
     const before = await idsOf();
     await rotate();
     for (const replica of replicas) {
@@ -133,7 +133,7 @@ describe("rotating", () => {
     expect((await idsOf()).retired).toEqual(before.current);
   });
 
-  test("keeps what was signed before valid, on replicas that knew it and on those that start later", async () => {
+  test("keeps earlier tokens valid on running replicas and on new ones", async () => {
     const token = await freshToken();
     await rotate();
     const late = await installation.startReplica();
@@ -148,7 +148,7 @@ describe("rotating", () => {
     expect(await idsOf("personal_access_token")).toEqual(personal);
   });
 
-  test("by ten at once rotates once", async () => {
+  test("by ten concurrent callers rotates once", async () => {
     const before = await idsOf();
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => rotate()));
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -156,7 +156,7 @@ describe("rotating", () => {
     expect([after.current, after.retired, after.next.length]).toEqual([before.next, before.current, 1]);
   });
 
-  test("wipes the private half of what retires, and seals every other", async () => {
+  test("deletes the private half of retired keys and encrypts all others", async () => {
     await rotate();
     const { rows } = await installation.database.pool.query<{ state: string; is_wiped: boolean }>(
       "select state, sealed_private_jwk is null as is_wiped from signing_key",
@@ -164,7 +164,7 @@ describe("rotating", () => {
     for (const { state, is_wiped } of rows) expect(is_wiped).toBe(state === "retired");
   });
 
-  test("lists ids, states and times, and no key", async () => {
+  test("lists ids, states and times without key material", async () => {
     const listed = JSON.stringify(await rotate());
     expect(listed).not.toMatch(/"(d|x|y|privateJwk|publicJwk)"/);
     expect((await installation.keyRotation.list()).map(({ state }) => state)).toEqual([
@@ -177,14 +177,14 @@ describe("rotating", () => {
 describe("the schedule", () => {
   const DAY = 86_400;
 
-  test("lets a key of 29 days be", async () => {
+  test("does not rotate a key that is 29 days old", async () => {
     await age(29 * DAY);
     const before = await idsOf();
     await installation.keyRotation.maintain();
     expect(await idsOf()).toEqual(before);
   });
 
-  test("rotates a key of 30 days, once, however many replicas look", async () => {
+  test("rotates a key that is 30 days old once, however many replicas run", async () => {
     await age(30 * DAY + 60);
     const before = await idsOf();
     await Promise.all([...replicas, ...replicas].map(({ keyRotation }) => keyRotation.maintain()));
@@ -209,7 +209,7 @@ describe("the schedule", () => {
 });
 
 describe("a retired key", () => {
-  test("stays while a token that it signed can live and a cache can hold the old set, then goes everywhere", async () => {
+  test("stays until its last token and cached key sets have expired, then is deleted on every replica", async () => {
     const token = await freshToken();
     await rotate();
     const [kid] = (await idsOf()).retired;
@@ -221,12 +221,12 @@ describe("a retired key", () => {
     expect((await idsOf()).retired).toEqual([]);
     for (const replica of replicas) {
       await until(async () => !published(replica).includes(kid), { withinMs: 5_000 });
-      // Not seen by this replica before, so no memory answers for it.
+      // This replica has not seen the token, so no cache applies.
       expect(await honours(replica, token)).toBe(false);
     }
   });
 
-  test("of personal access tokens is never dropped while one of its time is in use, even without an end", async () => {
+  test("of personal access tokens is never deleted while one that it may have signed is active", async () => {
     const { id, token } = await personalToken();
     await rotate("personal_access_token");
     await age(10 * 365 * 86_400);
@@ -238,7 +238,7 @@ describe("a retired key", () => {
     expect((await idsOf("personal_access_token")).retired).toEqual([]);
   });
 
-  test("of personal access tokens goes when the last one has ended", async () => {
+  test("of personal access tokens is deleted when the last of them has expired", async () => {
     const { id } = await personalToken(1);
     await rotate("personal_access_token");
     await age(86_400);
@@ -260,10 +260,10 @@ describe("a retired key", () => {
   });
 });
 
-describe("a key that a replica has not heard of", () => {
+describe("a key that a replica does not know", () => {
   const deaf = { listen: () => Promise.resolve(), onReconnect: () => undefined, isHealthy: () => true };
 
-  test("is looked for once, and found", async () => {
+  test("is found by one reload", async () => {
     const replica = await installation.startReplica(deaf);
     await rotate();
     await rotate("access_token", true);
@@ -272,7 +272,7 @@ describe("a key that a replica has not heard of", () => {
     await replica.close();
   });
 
-  test("costs one reading a second at most, whatever is asked for", async () => {
+  test("causes at most one reload per second", async () => {
     const store = createSigningKeyStore(installation.database.orm, installation.sealer);
     const list = vi.spyOn(store, "list");
     const { loadSigningKeys } = await import("../../src/identity/keys/signing-keys.ts");
@@ -289,7 +289,7 @@ describe("a key that a replica has not heard of", () => {
     expect(list).toHaveBeenCalledTimes(1);
   });
 
-  test("is refused with unavailable, not taken for another's, while the database is away", async () => {
+  test("fails with unavailable while the database is unavailable", async () => {
     const other = await startInstallation();
     const replica = await other.startReplica(deaf);
     await other.close();
@@ -304,9 +304,9 @@ describe("a key that a replica has not heard of", () => {
   });
 });
 
-test("a replica whose listener was lost has the new keys as soon as it listens again", async () => {
+test("a replica has the new keys as soon as its lost listener reconnects", async () => {
   const before = await idsOf();
-  // One that is not announced, as while nobody listens.
+  // A rotation without a notification, as while the listener is disconnected.
   await query("update signing_key set state = 'retired' where state = 'current' and purpose = 'access_token'");
   await query(
     "update signing_key set state = 'current', current_since = now() where state = 'next' and purpose = 'access_token'",
@@ -319,7 +319,7 @@ test("a replica whose listener was lost has the new keys as soon as it listens a
   }
 });
 
-test("a key sealed under another installation's master key is not opened", async () => {
+test("rejects a key encrypted under another installation's master key", async () => {
   const stranger = createSealer([{ version: 1, key: Buffer.alloc(32, 7) }]);
   await expect(createSigningKeyStore(installation.database.orm, stranger).list()).rejects.toThrow(
     /signing_key\.sealed_private_jwk was changed or belongs elsewhere/,

@@ -31,7 +31,7 @@ async function verify(token: string) {
   return replica.verifier.verify(`Bearer ${token}`, [installation.issuer]);
 }
 
-test("a personal access token has exactly the claims of the spec's table and a scope string, and no end", async () => {
+test("a personal access token has exactly the claims of the spec's table and a scope string, and no expiry", async () => {
   const id = await insertConnection(installation, account);
   const { id: tokenId, token } = await create(id);
   expect(decodeJwt(token)).toEqual({
@@ -51,18 +51,18 @@ test("a personal access token has exactly the claims of the spec's table and a s
   expect(await verify(token)).toMatchObject({ accountId: account.id, connectionId: id, expiresAt: undefined });
 });
 
-test("personal access tokens are signed with a key of their own", async () => {
+test("personal access tokens are signed with a separate key", async () => {
   const { token } = await create();
   expect(decodeProtectedHeader(token).kid).toBe(installation.keys.current("personal_access_token").id);
   expect(decodeProtectedHeader(token).kid).not.toBe(installation.keys.current("access_token").id);
 });
 
-test("a personal access token ends when it was made to", async () => {
+test("a personal access token expires at its expiry date", async () => {
   const claims = decodeJwt((await create(undefined, 30)).token);
   expect(Number(claims.exp) - Number(claims.iat)).toBe(30 * 86_400);
 });
 
-test("a personal access token that no row tells of is refused, although the signature holds", async () => {
+test("rejects a personal access token without a row, although its signature is valid", async () => {
   const { id, privateJwk } = installation.keys.current("personal_access_token");
   const { token } = await create();
   await verify(token);
@@ -74,19 +74,19 @@ test("a personal access token that no row tells of is refused, although the sign
   }
 });
 
-test("a personal access token cannot be bound to somebody else's connection", async () => {
+test("a personal access token cannot be bound to a connection of another account", async () => {
   const foreign = await insertConnection(installation, await installation.newAccount());
   await expect(create(foreign)).rejects.toMatchObject({ kind: "not_found" });
 });
 
-test("a personal access token goes with the connection it is bound to", async () => {
+test("deleting a connection deletes the personal access tokens bound to it", async () => {
   const id = await insertConnection(installation, account);
   const { token } = await create(id);
   await installation.database.pool.query("delete from connection where id = $1", [id]);
   await expect(verify(token)).rejects.toMatchObject({ kind: "unauthenticated" });
 });
 
-test("a revoked personal access token is refused although its revocation has expired, which it does like any other", async () => {
+test("a revoked personal access token is rejected even after its revocation has expired", async () => {
   const { pool } = installation.database;
   const { id, token } = await create();
   await verify(token);
@@ -111,6 +111,6 @@ test("replicas that start together on a new database agree on the keys of each p
   for (const purpose of ["access_token", "personal_access_token"] as const) {
     expect(new Set(loaded.map((keys) => keys.current(purpose).id)).size).toBe(1);
   }
-  // For each purpose the one that signs and the one that will.
+  // A current and a next key for each purpose.
   expect(loaded.map((keys) => keys.publicKeys().keys.length)).toEqual([4, 4, 4, 4]);
 });

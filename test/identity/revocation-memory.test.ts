@@ -22,22 +22,22 @@ const token = { kind: "token", subject: "token_1", before: undefined, revokedAt:
 const disabled = { kind: "account", subject: "acc_1", before: undefined, revokedAt: NOW, expiresAt: Infinity } as const;
 const enabled = { kind: "account", subject: "acc_1", before: NOW - HOUR, expiresAt: NOW + HOUR } as const;
 
-describe("a reading of the database", () => {
-  test("forgets no revocation that has not expired, and counts those that the database has lost", () => {
+describe("loading revocations from the database", () => {
+  test("keeps every revocation that has not expired, and counts those that the database lost", () => {
     const memory = createRevocationMemory();
     memory.merge([{ ...token, expiresAt: NOW + HOUR }], []);
     expect(memory.merge([], [])).toBe(1);
     expect(memory.refuses(principal)).toBe(true);
   });
 
-  test("forgets a revocation that has expired", () => {
+  test("removes an expired revocation", () => {
     const memory = createRevocationMemory();
     memory.add({ ...token, expiresAt: NOW - HOUR });
     expect(memory.merge([], [])).toBe(0);
     expect(memory.refuses(principal)).toBe(false);
   });
 
-  test("keeps a revocation whose expiry nobody has told yet", () => {
+  test("keeps a revocation with an unknown expiry", () => {
     const memory = createRevocationMemory();
     memory.add({ kind: "client", subject: "client_1", before: undefined });
     memory.merge([], []);
@@ -58,7 +58,7 @@ describe("a reading of the database", () => {
     expect(memory.refuses(principal)).toBe(true);
   });
 
-  test("honors an account that was enabled while the rows were on their way", () => {
+  test("applies the enabling of an account that arrives during the query", () => {
     const memory = createRevocationMemory();
     memory.add(disabled);
     memory.merge([disabled], [{ ...enabled, revokedAt: NOW + 1, isNarrowing: true }]);
@@ -73,7 +73,7 @@ describe("a reading of the database", () => {
   });
 });
 
-test("a token stays refused when the database that a replica reconnects to has lost its revocation", async () => {
+test("a token stays rejected when the database lost its revocation", async () => {
   let rows: readonly Revocation[] = [{ ...token, expiresAt: NOW + HOUR }];
   let reconnect: () => Promise<void> = () => Promise.resolve();
   const lost: number[] = [];

@@ -15,12 +15,12 @@ import {
   startInstallation,
 } from "../transport/oauth/installation.ts";
 
-/** Stands between a listener and PostgreSQL, and can lose what they say without a word to either. */
+/** A proxy between a listener and PostgreSQL that can silently drop traffic. */
 interface Wire {
   readonly url: string;
-  /** From now on nothing gets through, and no connection is refused or ended. */
+  /** Drops all traffic without closing connections. */
   swallow(): void;
-  /** Ends what was swallowed and carries again. */
+  /** Closes the silent connections and forwards traffic again. */
   carry(): void;
   close(): void;
 }
@@ -107,7 +107,7 @@ async function terminateListeners(): Promise<void> {
   );
 }
 
-/** The listeners of the replicas at work, by their server processes. */
+/** The server process ids of the replicas' listeners. */
 async function listeners(): Promise<readonly number[]> {
   const { rows } = await installation.database.pool.query<{ pid: number }>(
     "select pid from pg_stat_activity where application_name = 'patchbay listener' and datname = current_database() and state = 'idle'",
@@ -116,7 +116,7 @@ async function listeners(): Promise<readonly number[]> {
 }
 
 describe("a revocation whose transaction commits late", () => {
-  test("is heard by every replica, although later ones were heard before it", async () => {
+  test("reaches every replica, even after later revocations did", async () => {
     const other = await installation.clients.create(account, "mgmt.read");
     const otherToken = await installation.token(other);
     const late = await installation.database.pool.connect();
@@ -133,7 +133,7 @@ describe("a revocation whose transaction commits late", () => {
     for (const replica of replicas) await until(() => refused(replica));
   });
 
-  test("is heard although every listener was lost and had read everything again before the commit", async () => {
+  test("reaches every replica, even if all listeners reconnected and reloaded before the commit", async () => {
     const late = await installation.database.pool.connect();
     try {
       await late.query("begin");
@@ -152,7 +152,7 @@ describe("a revocation whose transaction commits late", () => {
     for (const replica of replicas) await until(() => refused(replica));
   });
 
-  test("is given up rather than let tokens with wider rights slip in before its commit", async () => {
+  test("is rolled back if tokens with more scopes could be issued before its commit", async () => {
     const own = { clientId: "own_of_a_late_commit", clientSecret: "a-secret-that-somebody-chose-for-it-0" };
     await insertConnection(installation, account, {
       clientId: own.clientId,
@@ -178,12 +178,12 @@ describe("a revocation whose transaction commits late", () => {
 });
 
 describe("a replica whose listener", () => {
-  test("has its server process terminated refuses what is revoked at that moment", async () => {
+  test("is terminated rejects a token that is revoked at that time", async () => {
     await Promise.all([terminateListeners(), installation.clients.revoke(client.clientId)]);
     for (const replica of replicas) await until(() => refused(replica));
   });
 
-  test("is terminated again and again still refuses each revoked token", async () => {
+  test("is terminated repeatedly still rejects each revoked token", async () => {
     for (let round = 0; round < 5; round += 1) {
       const each = await installation.clients.create(account, "mgmt.read");
       const text = await installation.token(each);
@@ -194,7 +194,7 @@ describe("a replica whose listener", () => {
     }
   });
 
-  test("hears nothing any more, without being told, refuses what is revoked, and honours what is not", async () => {
+  test("silently receives nothing rejects revoked tokens and accepts others", async () => {
     const wire = await startWire(installation.databaseUrl);
     const listener = createListener({ url: wire.url, log: pino({ level: "silent" }) });
     const replica = await installation.startReplica(listener);
@@ -215,7 +215,7 @@ describe("a replica whose listener", () => {
     wire.close();
   });
 
-  test("never gets through knows all that is revoked, from the database", async () => {
+  test("never connects reads revocations from the database", async () => {
     const wire = await startWire(installation.databaseUrl);
     wire.swallow();
     const listener = createListener({ url: wire.url, log: pino({ level: "silent" }) });

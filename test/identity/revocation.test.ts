@@ -40,14 +40,14 @@ async function outcome(verifier: TokenVerifier, token: string): Promise<string> 
   }
 }
 
-/** A listener to which no notification comes. */
+/** A listener without notifications. */
 function listenerThatIs(isHealthy: () => boolean): RevocationListener {
   return { listen: () => Promise.resolve(), onReconnect: () => undefined, isHealthy };
 }
 
 const REFUSED = "Invalid or expired token.";
 
-/** Every replica has seen the token, so that a remembered principal is what has to be refused. */
+/** Every replica has cached the token, so that a cached principal must be rejected. */
 async function everyReplicaHonours(token: string): Promise<void> {
   for (const { verifier } of replicas) expect(await outcome(verifier, token)).toBe("honoured");
 }
@@ -71,8 +71,8 @@ async function ownClient(scopes: readonly string[]) {
   return { ...own, id };
 }
 
-describe("every replica refuses, within a moment,", () => {
-  test("the tokens of a revoked client, and no other's", async () => {
+describe("every replica soon rejects", () => {
+  test("the tokens of a revoked client only", async () => {
     const [client, other] = [
       await installation.clients.create(account, "mgmt.read"),
       await installation.clients.create(account, "mgmt.read"),
@@ -84,7 +84,7 @@ describe("every replica refuses, within a moment,", () => {
     await everyReplicaHonours(otherToken);
   });
 
-  test("a revoked personal access token, and no other", async () => {
+  test("a revoked personal access token only", async () => {
     const request = { scope: "mgmt.read", name: "", connectionId: undefined, expiresInDays: undefined };
     const [first, second] = [
       await installation.personalAccessTokens.create(account, request),
@@ -97,7 +97,7 @@ describe("every replica refuses, within a moment,", () => {
     await expect(installation.personalAccessTokens.revoke(first.id)).rejects.toMatchObject({ kind: "not_found" });
   });
 
-  test("the tokens bound to a deleted connection, its own client's and personal ones", async () => {
+  test("the tokens bound to a deleted connection, of its client and personal ones", async () => {
     const own = await ownClient(["mcp.read"]);
     const personal = await installation.personalAccessTokens.create(account, {
       scope: "mcp.read",
@@ -116,7 +116,7 @@ describe("every replica refuses, within a moment,", () => {
     await everyReplicaRefuses(personal.token);
   });
 
-  test("everything of a disabled account", async () => {
+  test("every token of a disabled account", async () => {
     const leaving = await installation.newAccount();
     const client = await installation.clients.create(leaving, "mgmt.read");
     const personal = await installation.personalAccessTokens.create(leaving, {
@@ -136,7 +136,7 @@ describe("every replica refuses, within a moment,", () => {
     await late.close();
   });
 
-  test("nothing, when the revoking transaction is rolled back", async () => {
+  test("nothing if the revoking transaction is rolled back", async () => {
     const client = await installation.clients.create(account, "mgmt.read");
     const token = await installation.token(client);
     await transaction(installation.database.pool, async (connection) => {
@@ -148,7 +148,7 @@ describe("every replica refuses, within a moment,", () => {
   });
 });
 
-test("what a replica has revoked itself it refuses at once, before any notification", async () => {
+test("a replica rejects what it revoked itself at once, before any notification", async () => {
   const client = await installation.clients.create(account, "mgmt.read");
   const token = await installation.token(client);
   await everyReplicaHonours(token);
@@ -165,7 +165,7 @@ describe("narrowing a connection's client", () => {
     });
   }
 
-  test("refuses the tokens from before and honours those from after, within the same second", async () => {
+  test("rejects earlier tokens and accepts later ones within the same second", async () => {
     for (let round = 0; round < 5; round++) {
       const own = await ownClient(["mcp.read", "mcp.write"]);
       const before = await installation.token(own);
@@ -177,7 +177,7 @@ describe("narrowing a connection's client", () => {
     }
   });
 
-  test("refuses a token whose scopes were read while the narrowing was not yet committed", async () => {
+  test("rejects a token whose scopes were read before the narrowing was committed", async () => {
     const own = await ownClient(["mcp.read", "mcp.write"]);
     let meanwhile = "";
     await narrow(own.clientId, async () => {
@@ -187,7 +187,7 @@ describe("narrowing a connection's client", () => {
     await everyReplicaRefuses(meanwhile);
   });
 
-  test("twice in a row still honours the newest token", async () => {
+  test("twice in a row still accepts the newest token", async () => {
     const own = await ownClient(["mcp.read", "mcp.write"]);
     await narrow(own.clientId);
     const between = await installation.token(own);
@@ -198,7 +198,7 @@ describe("narrowing a connection's client", () => {
     await everyReplicaHonours(newest);
   });
 
-  test("never brings back what was refused for good", async () => {
+  test("never restores tokens that were revoked permanently", async () => {
     const client = await installation.clients.create(account, "mgmt.read");
     const token = await installation.token(client);
     await installation.clients.revoke(client.clientId);
@@ -221,12 +221,12 @@ describe("a replica whose listener is lost", () => {
   const listening =
     "select pid from pg_stat_activity where application_name = 'patchbay listener' and datname = current_database()";
 
-  test("refuses what was revoked meanwhile, at once and after it has listened again", async () => {
+  test("rejects tokens revoked meanwhile, at once and after it reconnects", async () => {
     const client = await installation.clients.create(account, "mgmt.read");
     const token = await installation.token(client);
     await everyReplicaHonours(token);
     const { pool } = installation.database;
-    // Written without a notification, as one that was sent while nobody listened.
+    // Stored without a notification, as while nobody listens.
     await pool.query("insert into revocation (account_id, kind, subject) values ($1, 'client', $2)", [
       account.id,
       client.clientId,
@@ -238,7 +238,7 @@ describe("a replica whose listener is lost", () => {
     await everyReplicaRefuses(token);
   });
 
-  test("asks the database while it stays lost, and honours what is not revoked", async () => {
+  test("queries the database while the listener is lost, and accepts tokens that are not revoked", async () => {
     const deaf = listenerThatIs(() => false);
     const replica = await installation.startReplica(deaf);
     const client = await installation.clients.create(account, "mgmt.read");
@@ -249,7 +249,7 @@ describe("a replica whose listener is lost", () => {
     await replica.close();
   });
 
-  test("reads again once notifications arrive, so that a row from in between is not missed", async () => {
+  test("reloads once notifications arrive, so that no row is missed", async () => {
     let healthy = false;
     const late = listenerThatIs(() => healthy);
     const replica = await installation.startReplica(late);
@@ -262,7 +262,7 @@ describe("a replica whose listener is lost", () => {
   });
 });
 
-test("a replica that reaches neither the listener nor the database refuses with unavailable", async () => {
+test("a replica without listener and database fails with unavailable", async () => {
   const other = await startInstallation();
   const deaf = listenerThatIs(() => false);
   const replica = await other.startReplica(deaf);
@@ -276,7 +276,7 @@ test("a replica that reaches neither the listener nor the database refuses with 
   });
 });
 
-test("a client's moment never goes back behind a revocation that it has seen", async () => {
+test("the issue instant of a client's token is never before a revocation that its query has seen", async () => {
   const store = createClientStore(installation.database);
   const client = await installation.clients.create(account, "mgmt.read");
   const before = await store.findForToken(client.clientId);

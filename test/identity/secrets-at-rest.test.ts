@@ -11,7 +11,7 @@ import { type Installation, startInstallation } from "../transport/oauth/install
 let installation: Installation;
 let account: Account;
 
-/** Everything that opens something, by what it is. */
+/** All secrets, by kind. */
 const secrets = new Map<string, string>();
 
 function keep(name: string, secret: unknown): string {
@@ -20,7 +20,7 @@ function keep(name: string, secret: unknown): string {
   return secret;
 }
 
-/** Every row of every table, as text. */
+/** All rows of all tables as text. */
 async function dump(): Promise<ReadonlyMap<string, string>> {
   const { pool } = installation.database;
   const { rows } = await pool.query<{ name: string }>(
@@ -65,7 +65,7 @@ afterAll(async () => {
   await installation.close();
 });
 
-test("a dump of the whole database holds nothing that opens anything", async () => {
+test("a database dump contains no secret", async () => {
   const tables = await dump();
   expect(secrets.size).toBeGreaterThan(14);
   expect(tables.get("public.oidc_payload")).toMatch(/RefreshToken/);
@@ -73,7 +73,7 @@ test("a dump of the whole database holds nothing that opens anything", async () 
   for (const [table, rows] of tables) expect([table, ...secretsIn(rows, secrets)]).toEqual([table]);
 });
 
-test("the signatures of tokens are not in it either, nor their halves", async () => {
+test("a database dump contains no token signature, whole or in part", async () => {
   const halves = new Map<string, string>();
   for (const name of ["access token", "personal access token"]) {
     const [, payload = "", signature = ""] = (secrets.get(name) ?? "").split(".");
@@ -83,13 +83,13 @@ test("the signatures of tokens are not in it either, nor their halves", async ()
   for (const [table, rows] of await dump()) expect([table, ...secretsIn(rows, halves)]).toEqual([table]);
 });
 
-test("the search finds each of them, in every form", () => {
+test("the search detects each secret in every encoding", () => {
   for (const [name, secret] of secrets) {
     for (const form of formsOf(secret)) expect([name, secretsIn(`(7,"${form}")`, secrets)]).toEqual([name, [name]]);
   }
 });
 
-test("what was found in the dump cannot be presented: ids and hashes are refused as secrets", async () => {
+test("rejects ids and hashes from the dump as secrets", async () => {
   const client = await insertCodeClient(installation, account);
   const { pool } = installation.database;
   const { rows } = await pool.query<{ id: string }>("select id from oidc_payload");
@@ -107,7 +107,7 @@ test("what was found in the dump cannot be presented: ids and hashes are refused
   expect((await refresh(installation, stolen, "x")).body["error"]).toBe("invalid_client");
 });
 
-/** Changes one sealed value for as long as `work` runs. */
+/** Changes one encrypted value while `work` runs. */
 async function withSealed(table: string, column: string, expression: string, work: () => Promise<void>): Promise<void> {
   const { pool } = installation.database;
   const before = await pool.query<{ id: string; value: Buffer }>(
@@ -122,7 +122,7 @@ async function withSealed(table: string, column: string, expression: string, wor
   }
 }
 
-/** What somebody who can write to the database may try. */
+/** Modifications by an attacker with write access to the database. */
 const TAMPERINGS = [
   ["cut by its last byte", (column: string) => `substring(${column} from 1 for length(${column}) - 1)`],
   ["cut to its header", (column: string) => `substring(${column} from 1 for 5)`],
@@ -135,7 +135,7 @@ const TAMPERINGS = [
   ["with a byte behind it", (column: string) => `${column} || '\\x00'::bytea`],
 ] as const;
 
-test.each(TAMPERINGS)("a pepper that is %s refuses the start", async (_, expression) => {
+test.each(TAMPERINGS)("a start with a pepper that is %s is rejected", async (_, expression) => {
   await withSealed("installation", "sealed_pepper", expression("sealed_pepper"), async () => {
     await expect(openInstallation(installation.database, installation.sealer)).rejects.toThrow(
       /sealed value in installation\.sealed_pepper|master key version/,
@@ -150,7 +150,7 @@ test.each(TAMPERINGS)("a signing key that is %s is not used", async (_, expressi
   });
 });
 
-test("a signing key in the row of another is not used", async () => {
+test("a signing key that was copied to another row is not used", async () => {
   const store = createSigningKeyStore(installation.database.orm, installation.sealer);
   const other = "(select other.sealed_private_jwk from signing_key other where other.id <> signing_key.id limit 1)";
   await withSealed("signing_key", "sealed_private_jwk", other, async () => {
@@ -158,7 +158,7 @@ test("a signing key in the row of another is not used", async () => {
   });
 });
 
-test("a secret of one column does not open in another", () => {
+test("a secret of one column cannot be decrypted in another", () => {
   const places = SEALED_COLUMNS.map((column) => column.placeOf(["1", "1"]));
   for (const from of places) {
     const sealed = installation.sealer.seal("a secret", from);

@@ -24,12 +24,12 @@ afterAll(async () => {
   await installation.close();
 });
 
-/** Claims as they may be forged: of any type, or missing. */
+/** Forged claims of any type, or missing. */
 type Claims = Record<string, unknown>;
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
 
-/** A token that would be honoured, but for what is changed about it. */
+/** A valid token with the given changes. */
 async function forge(
   change: Claims = {},
   header: Partial<JWTHeaderParameters> = {},
@@ -69,7 +69,7 @@ async function refusal(authorization: string | undefined, audiences?: string[]):
   return "honoured";
 }
 
-test("a token of the token endpoint says who acts", async () => {
+test("a token of the token endpoint yields its principal", async () => {
   const token = await installation.token(client, { scope: "mgmt.read" });
   const principal = await verify(`Bearer ${token}`);
   expect(principal).toMatchObject({
@@ -82,26 +82,26 @@ test("a token of the token endpoint says who acts", async () => {
   expect(principal.expiresAt).toBe(principal.issuedAt + 3600);
 });
 
-test("a token seen before is verified without waiting", async () => {
+test("a cached token is verified synchronously", async () => {
   const header = `Bearer ${await installation.token(client)}`;
   const first = await verify(header);
-  // Once the listener is connected; until then the database is asked.
+  // Waits for the listener; before that the database is queried.
   await vi.waitFor(() => expect(replica.verifier.verify(header, [installation.issuer])).toBe(first), {
     timeout: 5_000,
   });
 });
 
-test("the scheme's letters do not matter", async () => {
+test("accepts the scheme in any case", async () => {
   const token = await installation.token(client);
   expect(await refusal(`bearer ${token}`)).toBe("honoured");
 });
 
-test("missing credentials are told apart from wrong ones", async () => {
+test("distinguishes missing credentials from invalid ones", async () => {
   for (const nothing of [undefined, ""])
     expect(await refusal(nothing)).toBe("Authentication credentials were not provided.");
 });
 
-describe("an Authorization header that is no bearer token is refused", () => {
+describe("rejects an Authorization header that is not a bearer token", () => {
   const cases: Readonly<Record<string, (token: string) => string>> = {
     "the token without its scheme": (token) => token,
     "another scheme": (token) => `Basic ${token}`,
@@ -133,13 +133,13 @@ describe("an Authorization header that is no bearer token is refused", () => {
       const token = await installation.token(client);
       await verify(`Bearer ${token}`);
       const changed = authorization(token);
-      // A signature that ends in other unused bits, or holds neither - nor _, is the same token.
+      // A signature with other unused bits, or without - and _, is the same token.
       if (changed !== `Bearer ${token}`) expect(await refusal(changed)).toBe("Invalid or expired token.");
     });
   }
 });
 
-describe("a claim that is not as we issue it is refused, although the signature holds", () => {
+describe("rejects an unexpected claim although the signature is valid", () => {
   const cases: Readonly<Record<string, () => Claims>> = {
     expired: () => ({ exp: nowSeconds() - 1 }),
     "expiring now": () => ({ exp: nowSeconds() }),
@@ -165,7 +165,7 @@ describe("a claim that is not as we issue it is refused, although the signature 
     "a connection that is a string": () => ({ mcp_server_id: "7" }),
     "connection 0": () => ({ mcp_server_id: 0 }),
   };
-  test("(the token that the cases change is honoured)", async () => {
+  test("(accepts the token that the cases change)", async () => {
     expect(await refusal(`Bearer ${await forge()}`)).toBe("honoured");
   });
   for (const [title, change] of Object.entries(cases)) {
@@ -175,7 +175,7 @@ describe("a claim that is not as we issue it is refused, although the signature 
   }
 });
 
-describe("a signature that is not ours is refused", () => {
+describe("rejects a signature of another key", () => {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const payloadOf = (token: string): string => String(token.split(".")[1]);
 
@@ -188,7 +188,7 @@ describe("a signature that is not ours is refused", () => {
     }
   });
 
-  test("an HMAC keyed with our public key", async () => {
+  test("an HMAC keyed with the public key", async () => {
     const { id, publicJwk } = installation.keys.current("access_token");
     const header = encode({ alg: "HS256", typ: "at+jwt", kid: id });
     const signed = `${header}.${payloadOf(await forge())}`;
@@ -198,7 +198,7 @@ describe("a signature that is not ours is refused", () => {
     }
   });
 
-  test("a foreign key under our kid, under no kid, and carried in the token itself", async () => {
+  test("a foreign key with a known kid, without a kid, and embedded in the token", async () => {
     const { publicKey, privateKey } = await generateKeyPair("ES256");
     const { id } = installation.keys.current("access_token");
     const headers: JWTHeaderParameters[] = [
@@ -213,7 +213,7 @@ describe("a signature that is not ours is refused", () => {
     }
   });
 
-  test("another algorithm under our kid", async () => {
+  test("another algorithm with a known kid", async () => {
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const token = await new SignJWT({})
       .setProtectedHeader({ alg: "RS256", typ: "at+jwt", kid: installation.keys.current("access_token").id })
@@ -221,7 +221,7 @@ describe("a signature that is not ours is refused", () => {
     expect(await refusal(`Bearer ${token}`)).toBe("Invalid or expired token.");
   });
 
-  test("another kind of token that we sign, a critical extension, an empty signature of zeros", async () => {
+  test("another signed token type, a critical extension, a signature of zeros", async () => {
     expect(await refusal(`Bearer ${await forge({}, { typ: "JWT" })}`)).toBe("Invalid or expired token.");
     expect(await refusal(`Bearer ${await forge({}, { typ: "id+jwt" })}`)).toBe("Invalid or expired token.");
     const token = await forge();
@@ -244,7 +244,7 @@ describe("a signature that is not ours is refused", () => {
 });
 
 describe("the audience", () => {
-  test("is the route's own affair, for a token seen before too", async () => {
+  test("is checked by each route, for a cached token too", async () => {
     const { issuer } = installation;
     const header = `Bearer ${await installation.token(client, { resource: `${issuer}/mcp` })}`;
     expect(await refusal(header, [issuer])).toBe("Invalid or expired token.");

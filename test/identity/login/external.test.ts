@@ -6,11 +6,11 @@ import { type Site, startSite } from "./site.ts";
 
 let provider: OpenIdProvider;
 let site: Site;
-/** The same service, which lets in only people whom it knows. */
+/** The same service, which creates no accounts for new people. */
 let closed: Site;
 
 beforeAll(async () => {
-  // The provider knows one address to send people back to, so both services say that they are at it.
+  // The provider knows one redirect URI, so both services use one public URL.
   const publicUrl = `http://127.0.0.1:${await freePort()}`;
   provider = await startOpenIdProvider(`${publicUrl}/login/external/callback`);
   const settings = {
@@ -28,7 +28,7 @@ afterAll(async () => {
   await provider?.close();
 });
 
-/** Goes through the provider's pages as `subject`; the address at which it sends the browser back, path and query. */
+/** Logs in at the provider as `subject` and returns the path and query of the redirect. */
 async function logInAtProvider(address: string, subject: string): Promise<string> {
   const browser = createFormBrowser(provider.issuer);
   let next = address;
@@ -49,7 +49,7 @@ async function begin(browser: FormBrowser, returnTo = "/account"): Promise<strin
   return String(answer.location);
 }
 
-/** The whole way, from our login page and back. */
+/** The whole flow from the login page and back. */
 async function logIn(where: Site, subject: string, browser = where.browser()): Promise<PageAnswer> {
   return browser.get(await logInAtProvider(await begin(browser), subject));
 }
@@ -66,7 +66,7 @@ describe("logging in through the provider", () => {
     expect(text).toContain('href="/login/external?return_to=%2Fx"');
   });
 
-  test("the request carries code, PKCE with S256, state and nonce, and nothing of it twice", async () => {
+  test("each request uses the code flow with PKCE S256 and a unique state and nonce", async () => {
     const [first, second] = [await begin(site.browser()), await begin(site.browser())].map(
       (address) => new URL(address).searchParams,
     );
@@ -83,7 +83,7 @@ describe("logging in through the provider", () => {
     for (const name of ["state", "nonce", "code_challenge"]) expect(first?.get(name)).not.toBe(second?.get(name));
   });
 
-  test("a person who was not here before gets an account and is logged in", async () => {
+  test("a new person gets an account and is logged in", async () => {
     provider.users.set("new", { email: "new@example.com", email_verified: true });
     const browser = site.browser();
     const answer = await logIn(site, "new", browser);
@@ -92,7 +92,7 @@ describe("logging in through the provider", () => {
     expect((await browser.get("/account")).text).toContain("You log in without a password.");
   });
 
-  test("the same person comes back to the same account, whatever address the provider now says", async () => {
+  test("the same person gets the same account, whatever address the provider states now", async () => {
     provider.users.set("mover", { email: "before@example.com", email_verified: true });
     await logIn(site, "mover");
     provider.users.set("mover", { email: "after@example.com", email_verified: false });
@@ -108,7 +108,7 @@ describe("logging in through the provider", () => {
       expect((await site.browser().logIn("nopass@example.com", password)).status).toBe(403);
   });
 
-  test("twelve first logins of one person at once make one account", async () => {
+  test("twelve concurrent first logins of one person create one account", async () => {
     provider.users.set("many", { email: "many@example.com", email_verified: true });
     const answers = await Promise.all(Array.from({ length: 12 }, () => logIn(site, "many")));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 303));
@@ -116,7 +116,7 @@ describe("logging in through the provider", () => {
     expect(await site.query("select 1 from external_identity where subject = 'many'")).toHaveLength(1);
   });
 
-  test("a disabled account stays shut", async () => {
+  test("a disabled account cannot be logged in to", async () => {
     provider.users.set("gone", { email: "gone@example.com", email_verified: true });
     await logIn(site, "gone");
     await site.foundation.accounts.disable("gone@example.com");
@@ -126,7 +126,7 @@ describe("logging in through the provider", () => {
   });
 });
 
-describe("an e-mail address is what a provider says, not who it is", () => {
+describe("an e-mail address from the provider does not identify an account", () => {
   test.each([true, false])(
     "an account here is not taken over by its address (verified: %s)",
     async (email_verified) => {
@@ -148,13 +148,10 @@ describe("an e-mail address is what a provider says, not who it is", () => {
     },
   );
 
-  test("unless the operator allows it, nobody gets an account by logging in", async () => {
+  test("creates no account unless the operator allows it", async () => {
     provider.users.set("stranger", { email: "stranger@example.com", email_verified: true });
     const answer = await logIn(closed, "stranger");
-    expect([answer.status, answer.text]).toEqual([
-      403,
-      expect.stringContaining("You have no account here yet"),
-    ]);
+    expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("You have no account here yet")]);
     expect(await closed.query("select 1 from account where email = 'stranger@example.com'")).toEqual([]);
   });
 });
@@ -167,7 +164,7 @@ describe("connecting the provider's login to an account", () => {
     return browser.get(await logInAtProvider(address, subject));
   }
 
-  test("its owner does it while logged in, and then logs in that way", async () => {
+  test("works for its logged-in owner, who can then log in that way", async () => {
     const { browser, person } = await closed.loggedIn();
     provider.users.set("owner", {});
     const answer = await link(browser, "owner");
@@ -178,7 +175,7 @@ describe("connecting the provider's login to an account", () => {
     expect(await emailOf(other)).toBe(person.email);
   });
 
-  test("a login that opens another account is not taken from it", async () => {
+  test("rejects a login that is linked to another account", async () => {
     const { browser: first, person } = await closed.loggedIn();
     const { browser: second } = await closed.loggedIn();
     provider.users.set("shared", {});
@@ -189,13 +186,13 @@ describe("connecting the provider's login to an account", () => {
     expect(await emailOf(other)).toBe(person.email);
   });
 
-  test("is refused without the form's token, and to whom is not logged in", async () => {
+  test("is rejected without the form's token or without a login", async () => {
     const { browser } = await closed.loggedIn();
     expect((await browser.post("/login/external", {})).status).toBe(403);
     expect((await closed.browser().post("/login/external", {})).location).toBe("/login?return_to=%2Faccount");
   });
 
-  test("counts only for the session that asked: not after another login in the same browser", async () => {
+  test("applies only to the session that requested it, not after another login in the same browser", async () => {
     const { browser } = await closed.loggedIn();
     const someone = await closed.newPerson();
     const form = formsOf((await browser.get("/account")).text).find(({ action }) => action === "/login/external");
@@ -210,12 +207,12 @@ describe("connecting the provider's login to an account", () => {
   });
 });
 
-describe("an answer of the provider", () => {
+describe("a response of the provider", () => {
   beforeAll(() => {
     provider.users.set("person", { email: "person@provider.example", email_verified: true });
   });
 
-  test("in another browser than the one that asked logs nobody in", async () => {
+  test("logs nobody in if it arrives in another browser", async () => {
     const [asked, other] = [site.browser(), site.browser()];
     const back = await logInAtProvider(await begin(asked), "person");
     expect((await other.get(back)).status).toBe(403);
@@ -224,7 +221,7 @@ describe("an answer of the provider", () => {
     expect(await emailOf(other)).toBe(401);
   });
 
-  test("counts once", async () => {
+  test("can be used once", async () => {
     const browser = site.browser();
     const back = await logInAtProvider(await begin(browser), "person");
     const held = new Map(browser.cookies);
@@ -251,13 +248,13 @@ describe("an answer of the provider", () => {
     expect([answer.status, await emailOf(browser)]).toEqual([403, 401]);
   });
 
-  test("that says no is told kindly, with nothing of its text", async () => {
+  test("shows a generic error when the provider denies the login", async () => {
     const browser = site.browser();
     const answer = await browser.get(await logInAtProvider(await begin(browser), ""));
     expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("did not log you in")]);
   });
 
-  test("after a quarter of an hour, or with a changed cookie, is too late", async () => {
+  test("is rejected after 15 minutes or with a changed cookie", async () => {
     for (const change of [
       (value: string) => value.replace(/^[0-9a-z]+/, Math.floor(Date.now() / 1_000 - 901).toString(36)),
       (value: string) => value.replace(/\.[\w-]*$/, `.${Buffer.from("/elsewhere").toString("base64url")}`),
@@ -270,14 +267,14 @@ describe("an answer of the provider", () => {
     }
   });
 
-  test("leads to this site alone", async () => {
+  test("can redirect only to this site", async () => {
     const browser = site.browser();
     const answer = await browser.get(await logInAtProvider(await begin(browser, "//evil.example"), "person"));
     expect([answer.status, answer.location]).toEqual([303, "/"]);
   });
 });
 
-test("a provider that is away is a 503, and the login page still works", async () => {
+test("returns 503 for an unavailable provider, and the login page still works", async () => {
   const away = await startSite({
     OIDC_ISSUER: "http://127.0.0.1:1",
     OIDC_CLIENT_ID: "x",

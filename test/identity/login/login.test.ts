@@ -14,24 +14,24 @@ beforeAll(async () => {
 afterAll(() => site.close());
 
 describe("logging in", () => {
-  test("leads to the console and makes the person known", async () => {
+  test("redirects to the console with a session", async () => {
     const browser = site.browser();
     const answer = await browser.logIn(person.email, person.password);
     expect([answer.status, answer.location]).toEqual([303, "/"]);
     expect((await browser.get("/account")).text).toContain(person.email);
   });
 
-  test("takes the address in whatever case and with spaces around it", async () => {
+  test("accepts the e-mail address in any case and with surrounding spaces", async () => {
     const answer = await site.browser().logIn(` ${person.email.toUpperCase()} `, person.password);
     expect(answer.status).toBe(303);
   });
 
-  test("leads back to where it was asked for", async () => {
+  test("redirects to the page that required the login", async () => {
     const answer = await site.browser().logIn(person.email, person.password, "/oauth2/authorize?a=1&b=2");
     expect(answer.location).toBe("/oauth2/authorize?a=1&b=2");
   });
 
-  test("is not asked of who is logged in already, unless the address says so", async () => {
+  test("is skipped for a logged-in person unless the URL requires it", async () => {
     const browser = site.browser();
     await browser.logIn(person.email, person.password);
     expect((await browser.get("/login?return_to=/x")).location).toBe("/x");
@@ -56,7 +56,7 @@ describe("logging in", () => {
     expect([answer.status, answer.location]).toEqual([303, "/"]);
   });
 
-  test("by another name of this machine is sent to the one that cookies are set for", async () => {
+  test("at another name of this host redirects to the public URL", async () => {
     const { port } = new URL(site.url);
     const locationFor = async (host: string): Promise<string | undefined> => {
       const sent = request(`${site.url}/login?return_to=/x`, { headers: { host }, agent: false }).end();
@@ -69,14 +69,14 @@ describe("logging in", () => {
       expect(await locationFor(host)).toBeUndefined();
   });
 
-  test("shows what was typed as text, never as HTML", async () => {
+  test("escapes the entered text", async () => {
     const answer = await site.browser().logIn(`"><script>alert(1)</script>`, "wrong");
     expect(answer.status).toBe(403);
     expect(answer.text).not.toContain("<script");
     expect(answer.text).toContain("&lt;script&gt;");
   });
 
-  test("asks for what is missing", async () => {
+  test("reports missing fields", async () => {
     const browser = site.browser();
     const { text } = await browser.get("/login");
     const answer = await browser.post("/login", { ...formsOf(text)[0]?.fields, email: person.email });
@@ -84,8 +84,8 @@ describe("logging in", () => {
   });
 });
 
-describe("who cannot log in learns nothing", () => {
-  test("an unknown address, a wrong password, a disabled account and one without a password get the same answer", async () => {
+describe("a rejected login reveals nothing", () => {
+  test("an unknown address, a wrong password, a disabled account and one without a password get the same response", async () => {
     const [disabled, passwordless] = [await site.newPerson(), await site.newPerson()];
     await site.foundation.accounts.disable(disabled.accountId);
     await site.query("update account set password_hash = '' where id = $1", [passwordless.accountId]);
@@ -107,7 +107,7 @@ describe("who cannot log in learns nothing", () => {
     for (const answer of answers) expect(answer).toEqual(answers[0]);
   });
 
-  test("an unknown address costs the hashing that a known one costs", async () => {
+  test("an unknown address costs as much hashing as a known one", async () => {
     const { verifyPassword, NO_PASSWORD_HASH, hashPassword } =
       await import("../../../src/identity/accounts/password.ts");
     const costs = /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/;
@@ -118,14 +118,14 @@ describe("who cannot log in learns nothing", () => {
     expect(await verifyPassword(NO_PASSWORD_HASH, "")).toBe(false);
   });
 
-  test.each(["", " ", "a".repeat(2_000), "a\0b", "\ud800"])("a password of %j is just wrong", async (password) => {
+  test.each(["", " ", "a".repeat(2_000), "a\0b", "\ud800"])("treats the password %j as wrong", async (password) => {
     const browser = site.browser();
     const { text } = await browser.get("/login");
     const { status } = await browser.post("/login", { ...formsOf(text)[0]?.fields, email: person.email, password });
     expect([400, 403]).toContain(status);
   });
 
-  test("an address with a NUL or of any length is just wrong", async () => {
+  test("treats an address with a NUL or of any length as wrong", async () => {
     for (const email of ["a\0b@example.com", `${"a".repeat(3_000)}@example.com`]) {
       const browser = site.browser();
       const { text } = await browser.get("/login");
@@ -136,13 +136,13 @@ describe("who cannot log in learns nothing", () => {
 });
 
 describe("the session cookie", () => {
-  test("over plain http it is HttpOnly, SameSite=Lax, for the whole site, and without the prefix that browsers would drop", async () => {
+  test("over plain http it is HttpOnly, SameSite=Lax, for the whole site and without a prefix that browsers reject", async () => {
     const { headers } = await site.browser().logIn(person.email, person.password);
     const cookie = headers.getSetCookie().find((line) => line.startsWith("patchbay_session="));
     expect(cookie).toMatch(/^patchbay_session=acc_[\w-]+\.[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/);
   });
 
-  test("is new at every login, and what the browser held before is ended", async () => {
+  test("is new at every login, which ends the browser's previous session", async () => {
     const browser = site.browser();
     await browser.logIn(person.email, person.password);
     const first = new Map(browser.cookies);
@@ -155,7 +155,7 @@ describe("the session cookie", () => {
     expect((await browser.get("/session")).status).toBe(200);
   });
 
-  test("that somebody planted before the login is not adopted", async () => {
+  test("set before the login is not adopted", async () => {
     const browser = site.browser();
     const planted = `${person.accountId}.${"A".repeat(43)}`;
     browser.cookies.set("patchbay_session", planted);
@@ -177,7 +177,7 @@ describe("the session cookie", () => {
     for (const form of [secret, bytes.toString("hex"), JSON.stringify(bytes)]) expect(kept).not.toContain(form);
   });
 
-  test("that comes twice is no cookie: one of the two was set by somebody else", async () => {
+  test("is ignored if it is sent twice", async () => {
     const { browser } = await site.loggedIn();
     const cookie = `patchbay_session=${String(browser.cookies.get("patchbay_session"))}`;
     const twice = await createFormBrowser(site.url).get("/session", { cookie: `${cookie}; ${cookie}` });
@@ -194,7 +194,7 @@ describe("the session cookie", () => {
     },
   );
 
-  test("of one account opens nothing under another's name", async () => {
+  test("of one account is invalid with the id of another", async () => {
     const { browser } = await site.loggedIn();
     const secret = browser.cookies.get("patchbay_session")?.split(".")[1] ?? "";
     browser.cookies.set("patchbay_session", `${person.accountId}.${secret}`);
@@ -202,7 +202,7 @@ describe("the session cookie", () => {
   });
 });
 
-test("over https the cookie is __Host- and Secure, and a login in clear from a trusted proxy is refused", async () => {
+test("over https the cookie is __Host- and Secure, and an unencrypted login through a trusted proxy is rejected", async () => {
   const secure = await startSite({ PUBLIC_URL: "https://patchbay.example.com", TRUST_PROXY: "true" });
   try {
     const someone = await secure.newPerson();

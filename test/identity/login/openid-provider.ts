@@ -4,25 +4,25 @@ import type { AddressInfo } from "node:net";
 import type { Configuration } from "oidc-provider";
 import { Provider } from "oidc-provider/lib/provider.js";
 
-/** Somebody as the provider knows them; who they are is their name at its login page. */
+/** A person at the provider, whose name is entered on its login page. */
 export interface ProviderUser {
   readonly email?: string;
   readonly email_verified?: boolean;
 }
 
-/** A real OpenID provider on this machine, whose login page believes whatever name it is given. */
+/** A real OpenID provider whose login page accepts any name. */
 export interface OpenIdProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Who can log in, by subject. */
+  /** The people by subject. */
   readonly users: Map<string, ProviderUser>;
   close(): Promise<void>;
 }
 
 const INTERACTION = /^\/interaction\/([\w-]+)$/;
 
-/** Starts one that sends people back to `redirectUri` alone. */
+/** Starts a provider with one redirect URI. */
 export async function startOpenIdProvider(redirectUri: string): Promise<OpenIdProvider> {
   const users = new Map<string, ProviderUser>();
   const [clientId, clientSecret] = ["patchbay", "a-secret-of-the-provider"];
@@ -53,7 +53,7 @@ export async function startOpenIdProvider(redirectUri: string): Promise<OpenIdPr
   const provider = new Provider(issuer, configuration);
   const handle = provider.callback();
   server.on("request", (request, response) => {
-    // Its login page: the name is in the query.
+    // The login page, with the name in the query.
     const { pathname, searchParams } = new URL(request.url ?? "", issuer);
     if (!INTERACTION.test(pathname)) {
       void handle(request, response);

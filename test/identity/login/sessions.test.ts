@@ -30,7 +30,7 @@ async function list(token: unknown, url = site.url): Promise<number> {
   return (await fetch(`${url}/api/v1/mcp-servers`, { headers: { authorization: `Bearer ${String(token)}` } })).status;
 }
 
-/** The same person's cookies at another replica. */
+/** The same cookies at another replica. */
 function elsewhere(browser: FormBrowser): FormBrowser {
   const copy = createFormBrowser(replica);
   for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
@@ -52,7 +52,7 @@ async function changePassword(
 const NEXT = "four unrelated words here";
 
 describe("a session", () => {
-  test("says who is logged in", async () => {
+  test("identifies the logged-in person", async () => {
     const { browser, person } = await site.loggedIn();
     const { status, headers, text } = await browser.get("/session");
     expect([status, headers.get("cache-control")]).toEqual([200, "no-store"]);
@@ -65,7 +65,7 @@ describe("a session", () => {
     });
   });
 
-  test("is known to every replica at once, and its end too", async () => {
+  test("starts and ends on every replica at once", async () => {
     const { browser } = await site.loggedIn();
     expect((await elsewhere(browser).get("/session")).status).toBe(200);
     const there = elsewhere(browser);
@@ -78,7 +78,7 @@ describe("a session", () => {
     const idle = "update login_session set last_used_at = now() - $2::interval where account_id = $1";
     await site.query(idle, [person.accountId, "11 hours 59 minutes"]);
     expect((await browser.get("/session")).status).toBe(200);
-    // That use counted.
+    // That request counts as a use.
     await site.query(`${idle} and last_used_at < now() - interval '1 hour'`, [person.accountId, "13 hours"]);
     expect((await browser.get("/session")).status).toBe(200);
     await site.query(idle, [person.accountId, "12 hours 1 second"]);
@@ -96,7 +96,7 @@ describe("a session", () => {
     expect((await browser.get("/session")).status).toBe(401);
   });
 
-  test("that has ended leaves nothing behind for long", async () => {
+  test("is deleted some time after its end", async () => {
     const { person } = await site.loggedIn();
     await site.query("update login_session set expires_at = now() - interval '1 second' where account_id = $1", [
       person.accountId,
@@ -105,7 +105,7 @@ describe("a session", () => {
     expect(await site.query("select 1 from login_session where account_id = $1", [person.accountId])).toEqual([]);
   });
 
-  test("of a disabled account is refused at once, everywhere", async () => {
+  test("of a disabled account is rejected at once on every replica", async () => {
     const { browser, person } = await site.loggedIn();
     const { access_token: token } = await tokenOf(browser);
     await site.foundation.accounts.disable(person.accountId);
@@ -114,7 +114,7 @@ describe("a session", () => {
     await until(async () => (await list(token, replica)) === 401, { what: "its token is refused" });
   });
 
-  test("beyond a hundred of an account has the longest idle one end", async () => {
+  test("above 100 per account ends the longest idle one", async () => {
     const { browser, person } = await site.loggedIn();
     const store = createLoginSessionStore(site.foundation.database);
     const insert = (at: number) =>
@@ -136,7 +136,7 @@ describe("a session", () => {
 });
 
 describe("logging out", () => {
-  test("ends the session, clears the cookie, and says so", async () => {
+  test("ends the session, clears the cookie and shows a confirmation", async () => {
     const { browser } = await site.loggedIn();
     const held = elsewhere(browser);
     const { text } = await browser.get("/account");
@@ -148,7 +148,7 @@ describe("logging out", () => {
     expect((await held.get("/session")).status).toBe(401);
   });
 
-  test("is done by a form, not by a link that a page elsewhere could hold", async () => {
+  test("requires a form, so that a link on another site cannot do it", async () => {
     const { browser } = await site.loggedIn();
     expect((await browser.get("/logout")).status).toBe(200);
     expect((await browser.get("/session")).status).toBe(200);
@@ -163,7 +163,7 @@ describe("changing the password", () => {
     return { here, there, person };
   }
 
-  test("ends every other session and what was got with it, keeps this one, and the new password counts", async () => {
+  test("ends every other session and its tokens, keeps this one, and enables the new password", async () => {
     const { here, there, person } = await twice();
     const { access_token: token } = await tokenOf(there);
     const { access_token: kept } = await tokenOf(here);
@@ -190,14 +190,14 @@ describe("changing the password", () => {
     expect((await site.browser().logIn(person.email, person.password)).status).toBe(303);
   });
 
-  test("counts characters as people do, and takes any of them", async () => {
+  test("counts code points and accepts any characters", async () => {
     const { here, person } = await twice();
     const next = "пароль из слов 🔑🔑";
     expect((await changePassword(here, { current: person.password, next })).status).toBe(303);
     expect((await site.browser().logIn(person.email, next)).status).toBe(303);
   });
 
-  test("a login with the old password that is under way meanwhile begins no session", async () => {
+  test("a concurrent login with the old password starts no session", async () => {
     const { person } = await twice();
     const store = createLoginSessionStore(site.foundation.database);
     const rows = await site.query("select password_hash from account where id = $1", [person.accountId]);
@@ -214,8 +214,8 @@ describe("changing the password", () => {
   });
 });
 
-describe("a password that was lost", () => {
-  test("is replaced by the operator; the old one and every session end, and who did it is written down", async () => {
+describe("a lost password", () => {
+  test("is reset by the operator, which ends every session and is recorded in the audit log", async () => {
     const { browser, person } = await site.loggedIn();
     const { access_token: token } = await tokenOf(browser);
     const { password } = await site.foundation.accounts.resetPassword(person.email);
@@ -248,7 +248,7 @@ describe("a token for the session", () => {
     expect(await list(answer["access_token"], replica)).toBe(200);
   });
 
-  test("has mgmt.admin for administrators alone", async () => {
+  test("has mgmt.admin only for administrators", async () => {
     const { browser: admin } = await site.loggedIn(true);
     const { browser } = await site.loggedIn();
     expect((await tokenOf(admin))["scope"]).toContain("mgmt.admin");
@@ -256,7 +256,7 @@ describe("a token for the session", () => {
     expect(refused.status).toBe(400);
   });
 
-  test("can be had with less than everything", async () => {
+  test("can be requested with fewer scopes", async () => {
     const { browser } = await site.loggedIn();
     expect((await tokenOf(browser, '{"scope":"mgmt.read"}'))["scope"]).toBe("mgmt.read");
   });
@@ -271,7 +271,7 @@ describe("a token for the session", () => {
     }
   });
 
-  test("outlives no session: it ends with it at the latest", async () => {
+  test("expires with the session at the latest", async () => {
     const { browser, person } = await site.loggedIn();
     await site.query("update login_session set expires_at = now() + interval '60 seconds' where account_id = $1", [
       person.accountId,
@@ -291,7 +291,7 @@ describe("a token for the session", () => {
     expect(answer.status).toBe(status);
   });
 
-  test("is refused to who is not logged in, and a broken body is a 400", async () => {
+  test("requires a login, and an invalid body returns 400", async () => {
     expect((await site.browser().send("POST", "/session/token", own(), "{}")).status).toBe(401);
     const { browser } = await site.loggedIn();
     for (const body of ["[", "[]", '{"scope":1}', '{"scope":"root"}'])

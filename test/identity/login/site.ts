@@ -7,32 +7,32 @@ import { createFormBrowser, type FormBrowser } from "../../support/form-browser.
 import { freePort } from "../../support/free-port.ts";
 import { createMasterKeys } from "../../support/service.ts";
 
-/** Somebody who can log in. */
+/** A person who can log in. */
 export interface Person {
   readonly accountId: string;
   readonly email: string;
   readonly password: string;
 }
 
-/** The service as browsers see it, in this process, on a database of its own. */
+/** The service in this process with its own database, for browser tests. */
 export interface Site {
-  /** Where it listens. */
+  /** The address of the listener. */
   readonly url: string;
-  /** What `PUBLIC_URL` says; the same unless told. */
+  /** `PUBLIC_URL`; by default the listener's address. */
   readonly publicUrl: string;
   readonly foundation: Foundation;
   newPerson(isAdmin?: boolean): Promise<Person>;
-  /** A browser that has seen nothing yet. */
+  /** A new browser. */
   browser(): FormBrowser;
-  /** A browser in which a new person is logged in. */
+  /** A browser with a new logged-in person. */
   loggedIn(isAdmin?: boolean): Promise<{ browser: FormBrowser; person: Person }>;
-  /** Another replica on the same database; its address. */
+  /** Starts another replica on the same database and returns its address. */
   replica(): Promise<string>;
   query(text: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
   close(): Promise<void>;
 }
 
-/** Starts the service with further settings. */
+/** Starts the service with additional settings. */
 export async function startSite(settings: Readonly<Record<string, string>> = {}): Promise<Site> {
   const database = await createTestDatabase();
   const log = pino({ level: "silent" });

@@ -8,7 +8,7 @@ let site: Site;
 let replica: string;
 
 beforeAll(async () => {
-  // The caller's address is what the proxy says, so that a test can have many.
+  // The proxy states the caller's address, so that a test can use many.
   site = await startSite({ TRUST_PROXY: "true" });
   replica = await site.replica();
 });
@@ -30,7 +30,7 @@ async function guess(times: number, address: string, email: string, url = site.u
 const { tries } = LOGIN_LIMITS.accountFromAddress;
 
 describe("guessing at a password", () => {
-  test("ends after a few tries from one address, right guess or not, and says when to try again", async () => {
+  test("is blocked after a few attempts from one address, even with the right password, and returns a retry time", async () => {
     const person = await site.newPerson();
     expect(await guess(tries, "192.0.2.1", person.email)).toEqual(Array<number>(tries).fill(403));
     const refused = await attempt("192.0.2.1", person.email, person.password);
@@ -53,18 +53,18 @@ describe("guessing at a password", () => {
     expect((await guess(tries / 2 + 1, "192.0.2.3", email, replica)).at(-1)).toBe(429);
   });
 
-  test("is counted alike for an address that nobody has", async () => {
+  test("is counted for an unknown e-mail address as well", async () => {
     const statuses = await guess(tries + 1, "192.0.2.4", "nobody@example.com");
     expect(statuses).toEqual([...Array<number>(tries).fill(403), 429]);
   });
 
-  test("is counted whatever the case of the address", async () => {
+  test("is counted for any case of the e-mail address", async () => {
     const { email } = await site.newPerson();
     await guess(tries, "192.0.2.5", email.toUpperCase());
     expect(await guess(1, "192.0.2.5", email)).toEqual([429]);
   });
 
-  test("by many at once gets no more tries than one after the other", async () => {
+  test("gets no more attempts when they are concurrent", async () => {
     const { email } = await site.newPerson();
     const answers = await Promise.all(
       Array.from({ length: 24 }, (_, at) => attempt("192.0.2.6", email, "a wrong guess", at % 2 ? replica : site.url)),
@@ -72,7 +72,7 @@ describe("guessing at a password", () => {
     expect(answers.filter(({ status }) => status === 403).length).toBe(tries);
   });
 
-  test("is forgotten when the right password came, and when the window is over", async () => {
+  test("is reset by a successful login and at the end of the window", async () => {
     const person = await site.newPerson();
     await guess(tries - 1, "192.0.2.7", person.email);
     expect((await attempt("192.0.2.7", person.email, person.password)).status).toBe(303);
@@ -83,20 +83,20 @@ describe("guessing at a password", () => {
     expect(await site.query("select 1 from login_failure")).toEqual([]);
   });
 
-  test("at many accounts from one address ends too, and honest logins do not count", async () => {
+  test("at many accounts from one address is blocked too, and successful logins do not count", async () => {
     const person = await site.newPerson();
     const { tries: most } = LOGIN_LIMITS.address;
     for (let at = 0; at < 3; at += 1)
       expect((await attempt("2001:db8::1", person.email, person.password)).status).toBe(303);
-    // Most are refused for the account's sake, before a password is hashed; each counts for the address all the same.
+    // Most attempts are rejected by the account's limit before hashing; each counts for the address anyway.
     await Promise.all(Array.from({ length: most - 1 }, () => attempt("2001:db8::2", "victim@example.com", "summer")));
     expect((await attempt("2001:db8::2", "other@example.com", "summer")).status).toBe(403);
-    // The next of the same /64, which one customer commonly holds.
+    // Another address of the same /64, which one customer usually has.
     expect((await attempt("2001:db8::3", "another@example.com", "summer")).status).toBe(429);
     expect((await attempt("2001:db8:0:1::1", "another@example.com", "summer")).status).toBe(403);
   });
 
-  test("at one account from very many addresses ends too", async () => {
+  test("at one account from very many addresses is blocked too", async () => {
     const { email } = await site.newPerson();
     await site.query("delete from login_failure");
     await guess(1, "203.0.113.1", email);
@@ -106,14 +106,14 @@ describe("guessing at a password", () => {
     expect(await guess(1, "203.0.113.3", email)).toEqual([429]);
   });
 
-  test("leaves no name of an account behind", async () => {
+  test("stores no account name", async () => {
     await attempt("192.0.2.9", "secret-name@example.com", "a wrong guess");
     expect(JSON.stringify(await site.query("select * from login_failure"))).not.toMatch(/secret-name|192\.0\.2/);
   });
 });
 
 describe("the current password, on the page for a new one", () => {
-  test("cannot be guessed by who found a browser logged in", async () => {
+  test("cannot be guessed from a logged-in browser", async () => {
     const person: Person = await site.newPerson();
     const browser = createFormBrowser(site.url, site.publicUrl);
     const fields = formsOf((await browser.get("/login")).text)[0]?.fields;
@@ -127,7 +127,7 @@ describe("the current password, on the page for a new one", () => {
 });
 
 describe("the audit log", () => {
-  test("tells of every login and every refused one, and holds neither password nor cookie", async () => {
+  test("contains every successful and failed login, but no password or cookie", async () => {
     const person = await site.newPerson();
     await attempt("192.0.2.20", person.email, "a wrong guess");
     const { headers } = await attempt("192.0.2.20", person.email, person.password);
