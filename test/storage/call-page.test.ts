@@ -40,7 +40,7 @@ beforeAll(async () => {
       `create table ${partitionOf(days)} partition of call_record for values from ('${from}') to ('${to}')`,
     );
     if (days < 0) continue;
-    // Two calls of each moment, so that a page can end between them; the second connection was last called 20 days ago.
+    // Two calls per instant, so that a page can end between them; the second connection was last called 20 days ago.
     await pool.query(
       `insert into call_record (account_id, connection_id, tool_name, client_id, started_at, duration_ms, outcome, request_bytes, response_bytes)
         select 'a', $2, 'tool', 'c', $1::timestamptz + (i / 2) * interval '1 second', 1, 'ok', 0, 0 from generate_series(1, ${PER_DAY}) as i`,
@@ -64,28 +64,28 @@ async function page(filter: Partial<CallFilter>, before: CallPosition | undefine
   return { calls, partitions: new Set(read.filter((name) => /^call_record_\d/.test(name))) };
 }
 
-/** Every call that the filter lets through, newest first, as one statement without stretches finds them. */
+/** Every call that matches the filter, newest first, from one query over all partitions. */
 async function expected(where = "true"): Promise<number[]> {
   const text = `select id from call_record where ${where} order by started_at desc, id desc`;
   return (await database.pool.query<{ id: number }>(text)).rows.map(({ id }) => id);
 }
 
 describe("a page of calls", () => {
-  test("opens only the days that it shows", async () => {
+  test("reads only the partitions of the days that it shows", async () => {
     const { calls, partitions } = await page({}, undefined, PER_DAY);
     expect(calls).toHaveLength(PER_DAY);
-    // Tomorrow's too: a replica's clock may be ahead.
+    // Includes tomorrow, because a replica's clock may be ahead.
     expect([...partitions].toSorted()).toEqual([partitionOf(0), partitionOf(-1)].toSorted());
   });
 
-  test("behind a cursor opens neither newer days nor much older ones", async () => {
+  test("after a cursor reads neither newer nor much older partitions", async () => {
     const [newest] = (await page({ from: dayAgo(10), to: dayAgo(9) }, undefined, 1)).calls;
     if (newest === undefined) throw new Error("there is no call ten days ago");
     const { partitions } = await page({}, newest, PER_DAY + 1);
     expect([...partitions].toSorted()).toEqual([13, 12, 11, 10].map(partitionOf));
   });
 
-  test("goes on across days without repeating or leaving out a call, whatever its size", async () => {
+  test("continues across days without repeating or omitting a call, at any page size", async () => {
     const all = await expected();
     for (const limit of [1, 3, 7, 50]) {
       const listed: number[] = [];
@@ -99,12 +99,12 @@ describe("a page of calls", () => {
     }
   });
 
-  test("finds a connection's last calls however long ago they were", async () => {
+  test("finds a connection's last calls at any age", async () => {
     const { calls } = await page({ connectionId: 2 }, undefined, 50);
     expect(calls.map(({ id }) => id)).toEqual(await expected("connection_id = 2"));
   });
 
-  test("keeps to the range that is asked for", async () => {
+  test("returns only calls in the requested range", async () => {
     for (const [from, to] of [
       [15, 5],
       [22, 2],

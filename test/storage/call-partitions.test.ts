@@ -40,7 +40,7 @@ async function record(...moments: string[]): Promise<void> {
   }
 }
 
-/** When each kept call began, and the table that it lies in. */
+/** The start and the partition of each stored call. */
 async function kept(): Promise<string[]> {
   const { rows } = await database.pool.query<{ place: string }>(
     `select to_char(started_at at time zone 'UTC', 'YYYY-MM-DD') || ' ' || tableoid::regclass as place from call_record order by started_at`,
@@ -48,7 +48,7 @@ async function kept(): Promise<string[]> {
   return rows.map(({ place }) => place);
 }
 
-test("the days around now have their partition, from yesterday to three days ahead", async () => {
+test("partitions exist from yesterday to three days ahead", async () => {
   await createCallPartitions(database.pool, 30).renew(NOW);
   expect(await partitions()).toEqual([
     ...["09", "10", "11", "12", "13"].map((day) => `call_record_202607${day}`),
@@ -56,7 +56,7 @@ test("the days around now have their partition, from yesterday to three days ahe
   ]);
 });
 
-test("a call that came before its day had a partition is moved there", async () => {
+test("a call that was stored before its day had a partition is moved to it", async () => {
   await record("2026-07-10T08:00:00Z", "2026-07-11T00:00:00Z");
   await createCallPartitions(database.pool, 30).renew(NOW);
   await record("2026-07-10T09:00:00Z");
@@ -74,7 +74,7 @@ async function isAnyoneWaiting(): Promise<boolean> {
   return rowCount === 1;
 }
 
-test("a day goes once all of it is older than what is kept, wherever its calls lie", async () => {
+test("deletes the calls of a day once the whole day is older than the retention, in whichever partition they are", async () => {
   const history = createCallPartitions(database.pool, 2);
   await record("2026-07-01T00:00:00Z");
   await history.renew(NOW);
@@ -87,7 +87,7 @@ test("a day goes once all of it is older than what is kept, wherever its calls l
   expect(await partitions()).not.toContain("call_record_20260710");
 });
 
-test("replicas that renew at once do it once, and calls are written meanwhile", async () => {
+test("concurrent renewals create partitions once and do not block writes of calls", async () => {
   await Promise.all([
     ...Array.from({ length: 4 }, () => createCallPartitions(database.pool, 30).renew(NOW)),
     record("2026-07-10T08:00:00Z", "2026-07-11T08:00:00Z", "2026-07-12T08:00:00Z"),
@@ -97,7 +97,7 @@ test("replicas that renew at once do it once, and calls are written meanwhile", 
   expect(await kept()).toHaveLength(3);
 });
 
-test("the calls of an account go with it, also those that were being written", async () => {
+test("deleting an account deletes its calls, including those being written", async () => {
   const { orm, pool } = database;
   await pool.query(
     `insert into connection (account_id, id, server_type, name, access_type, configuration, verification_status, oauth_client_id)
@@ -107,7 +107,7 @@ test("the calls of an account go with it, also those that were being written", a
   await createCallPartitions(pool, 30).renew(NOW);
   await record("2026-07-10T08:00:00Z", "2026-01-01T08:00:00Z");
   const writer = await pool.connect();
-  // What a statement that writes the history holds until it is committed.
+  // The locks of an uncommitted write to the history.
   await writer.query("begin");
   await writer.query("select from connection for key share");
   await writer.query(

@@ -68,7 +68,7 @@ beforeEach(async () => {
 const storeOn = ({ pool }: Database) => createGrantStore({ reads: pool, pool, sealer });
 
 describe("a grant", () => {
-  test("is found as it was stored, by its own account alone", async () => {
+  test("is found only by its own account", async () => {
     const found = await storeOn(database).find(ACCOUNT, CONNECTION);
     expect(found).toEqual({
       id: "g",
@@ -82,12 +82,12 @@ describe("a grant", () => {
     expect(await storeOn(database).find(ACCOUNT, 8)).toBeUndefined();
   });
 
-  test("does not open in another account's row", async () => {
+  test("cannot be decrypted in another account's row", async () => {
     await database.pool.query("update connection_grant set account_id = 'acc_thief'");
     await expect(storeOn(database).find("acc_thief", CONNECTION)).rejects.toThrow(/changed or belongs elsewhere/);
   });
 
-  test("is renewed once, however many replicas want to: the others get what the first one got", async () => {
+  test("is renewed once by concurrent replicas, which all get the new token", async () => {
     let renewals = 0;
     const renew = async () => {
       renewals += 1;
@@ -103,7 +103,7 @@ describe("a grant", () => {
     expect(await storeOn(replica).find(ACCOUNT, CONNECTION)).toMatchObject({ version: 2, tokens: tokens(2) });
   });
 
-  test("that is lost is asked for no more, and says why", async () => {
+  test("that failed finally is not renewed again, and states the reason", async () => {
     let renewals = 0;
     const lose = () => {
       renewals += 1;
@@ -115,13 +115,13 @@ describe("a grant", () => {
     expect(renewals).toBe(1);
   });
 
-  test("stays as it is when the third party gives no answer", async () => {
+  test("is unchanged if the authorization server does not respond", async () => {
     const fail = () => Promise.reject(new Error("no answer"));
     await expect(storeOn(database).renew(ACCOUNT, CONNECTION, 1, fail)).rejects.toThrow("no answer");
     expect(await storeOn(database).find(ACCOUNT, CONNECTION)).toMatchObject({ version: 1, tokens: tokens(1) });
   });
 
-  test("is stored although the database hangs up between the third party's answer and the commit", async () => {
+  test("is stored even if the database disconnects between the server's response and the commit", async () => {
     const renewed = await storeOn(database).renew(ACCOUNT, CONNECTION, 1, async () => {
       await replica.pool.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
@@ -133,7 +133,7 @@ describe("a grant", () => {
     expect(await storeOn(replica).find(ACCOUNT, CONNECTION)).toMatchObject({ version: 2, tokens: tokens(2) });
   });
 
-  test("waits for nobody who is cut off from the database: the lock goes with the connection of its holder", async () => {
+  test("does not wait for a replica without a database connection, whose lock ends with it", async () => {
     let answer = (): void => {};
     const answered = new Promise<void>((resolve) => {
       answer = resolve;
@@ -156,7 +156,7 @@ describe("a grant", () => {
       Promise.resolve({ kind: "renewed", tokens: tokens(2) }),
     );
     expect(renewed?.tokens).toEqual(tokens(2));
-    // Should it live on after all, it takes what is in force.
+    // If that replica continues, it uses the stored tokens.
     answer();
     expect((await cutOff)?.tokens).toEqual(tokens(2));
   });
@@ -165,7 +165,7 @@ describe("a grant", () => {
 describe("a registration at an authorization server", () => {
   const client = { clientId: "dcr-1", clientSecret: undefined, authentication: "none", source: "registered" } as const;
 
-  test("is kept for an issuer and redirect address, and the first one counts", async () => {
+  test("is stored per issuer and redirect URI, and the first one is used", async () => {
     const clients = createUpstreamClientStore({ orm: database.orm, sealer });
     expect(await clients.find({ issuer: "https://a.example", redirectUri: "https://us.example/cb" })).toBeUndefined();
     expect(
@@ -188,7 +188,7 @@ describe("a registration at an authorization server", () => {
     ).toEqual(second);
   });
 
-  test("is none any more once the server has forgotten it, and makes room for another", async () => {
+  test("is deleted once the server rejects it, so that another can be stored", async () => {
     const clients = createUpstreamClientStore({ orm: database.orm, sealer });
     await clients.keep(
       { issuer: "https://c.example", redirectUri: "https://us.example/cb" },
@@ -207,7 +207,7 @@ describe("a registration at an authorization server", () => {
   });
 });
 
-test("what is stored holds no token and no secret that could be read", async () => {
+test("stored rows contain no readable token or secret", async () => {
   const { rows } = await database.pool.query<{ text: string }>(
     "select connection_grant::text as text from connection_grant union all select upstream_client::text from upstream_client",
   );

@@ -61,7 +61,7 @@ beforeEach(async () => {
   await database.pool.query("delete from connection_grant");
 });
 
-/** A connection that waits for its owner's login. */
+/** Creates a connection that waits for its owner's login. */
 async function waiting(): Promise<Connection> {
   const connection = await store.create(
     {
@@ -124,7 +124,7 @@ const inForce = (id: number) =>
   createGrantStore({ reads: database.pool, pool: database.pool, sealer }).find("acc_a", id);
 
 describe("the tokens of an owner's login", () => {
-  test("put the connection to the test with them, under a new version of its key, and are written down", async () => {
+  test("increment the key version, schedule a verification and are audited", async () => {
     const connection = await waiting();
     const stored = await grants.storeGrant(grantOf(connection), { ...OPERATOR, address: "192.0.2.7" });
     expect(stored).toMatchObject({
@@ -145,7 +145,7 @@ describe("the tokens of an owner's login", () => {
     ]);
   });
 
-  test("replace those before; they are not revoked where that would end the new ones too", async () => {
+  test("replace the previous tokens, which are not revoked if that would invalidate the new ones", async () => {
     const connection = await waiting();
     const first = await grants.storeGrant(grantOf(connection), OPERATOR);
     const second = await grants.storeGrant(grantOf(first ?? connection, 2), OPERATOR);
@@ -162,7 +162,7 @@ describe("the tokens of an owner's login", () => {
     expect(await grants.endUnused("acc_a", connection.id)).toEqual([]);
   });
 
-  test("are revoked, and nothing else happens, when the connection is another one by then", async () => {
+  test("are revoked without another effect if the connection has changed", async () => {
     const connection = await waiting();
     const first = await grants.storeGrant(grantOf(connection), OPERATOR);
     enqueued.length = 0;
@@ -173,7 +173,7 @@ describe("the tokens of an owner's login", () => {
     expect(await inForce(connection.id)).toMatchObject({ tokens: { accessToken: "access 1" } });
   });
 
-  test("are revoked with their connection, which waits for no renewal of them under way", async () => {
+  test("are revoked when the connection is deleted, which does not wait for a running renewal", async () => {
     const connection = await waiting();
     await grants.storeGrant(grantOf(connection), OPERATOR);
     let answer = (): void => {};
@@ -200,12 +200,12 @@ describe("the tokens of an owner's login", () => {
     const ending = grants.endUnused("acc_a", connection.id);
     answer();
     await renewing;
-    // What the renewal under way brought, not what it spent.
+    // The tokens of the running renewal, not the used ones.
     expect(await ending).toMatchObject([{ tokens: { accessToken: "access 2", refreshToken: "refresh 2" } }]);
     expect(await inForce(connection.id)).toBeUndefined();
   });
 
-  test("are revoked when their account is purged, although nothing else is left of it", async () => {
+  test("are revoked when their account is purged", async () => {
     const connection = await waiting();
     await grants.storeGrant(grantOf(connection), OPERATOR);
     await database.pool.query("update account set disabled_at = now() where id = 'acc_a'");
@@ -216,7 +216,7 @@ describe("the tokens of an owner's login", () => {
     await database.pool.query("insert into account (id, email, password_hash) values ('acc_a', 'a@example.com', '')");
   });
 
-  test("are of no connection of another account", async () => {
+  test("are not stored for a connection of another account", async () => {
     const connection = await waiting();
     await database.pool.query(
       "insert into account (id, email, password_hash) values ('acc_b', 'b@example.com', '') on conflict do nothing",

@@ -81,7 +81,7 @@ async function rows(table: string): Promise<number> {
 }
 
 describe("connections in PostgreSQL", () => {
-  it("come back as they went in, without their secrets, which open only for their own connection", async () => {
+  it("are read as they were stored, and their secrets can be decrypted only for their own connection", async () => {
     const created = await store.create(fresh(), OPERATOR);
     expect(await store.find("acc_a", created.id)).toEqual(created);
     expect(JSON.stringify(created)).not.toContain("canary");
@@ -92,13 +92,13 @@ describe("connections in PostgreSQL", () => {
     expect(() => store.openSecrets("acc_b", created.id, sealed ?? new Uint8Array())).toThrow();
   });
 
-  it("give sealed secrets that keep nothing else in memory", async () => {
+  it("return encrypted secrets that keep no larger buffer in memory", async () => {
     const { id } = await store.create(fresh(), OPERATOR);
     const sealed = await store.sealedSecrets("acc_a", id, 1);
     expect(sealed?.buffer.byteLength).toBe(sealed?.byteLength);
   });
 
-  it("are found by their owner alone", async () => {
+  it("are found only by their owner", async () => {
     const { id } = await store.create(fresh(), OPERATOR);
     expect(await store.find("acc_b", id)).toBeUndefined();
     expect(await store.list("acc_b")).toEqual([]);
@@ -115,7 +115,7 @@ describe("connections in PostgreSQL", () => {
     expect(page.totalCount).toBe(5);
   });
 
-  it("are refused past the account's limit, also when they arrive together, and the account keeps what it had", async () => {
+  it("are rejected above the account's limit, even when created concurrently", async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => store.create(fresh(), OPERATOR)));
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(20);
     for (const outcome of outcomes) {
@@ -125,7 +125,7 @@ describe("connections in PostgreSQL", () => {
     expect(await rows("oauth_client")).toBe(20);
   });
 
-  it("made under a key that failed half-way leave the key free, and then are made once", async () => {
+  it("leave the idempotency key unused when their creation fails", async () => {
     const key = { key: "k", request: "all that was asked for" };
     failNext = true;
     await expect(store.createOnce(fresh(), OPERATOR, key)).rejects.toThrow();
@@ -139,7 +139,7 @@ describe("connections in PostgreSQL", () => {
     await expect(other).rejects.toMatchObject({ kind: "conflict", reason: "IDEMPOTENCY_KEY_REUSED" });
   });
 
-  it("leave their key to the sweep after a day", async () => {
+  it("lose their idempotency key to the sweep after a day", async () => {
     const [kept, expired] = ["kept", "expired"].map((key) => ({ key, request: key }));
     for (const each of [kept, expired]) if (each) await store.createOnce(fresh(), OPERATOR, each);
     await database.pool.query("update idempotency_key set expires_at = now() where key = 'expired'");
@@ -150,14 +150,14 @@ describe("connections in PostgreSQL", () => {
     expect(left).toEqual([{ key: "kept" }]);
   });
 
-  it("leave nothing behind when their verification cannot be queued", async () => {
+  it("are not stored when their verification cannot be scheduled", async () => {
     failNext = true;
     await expect(store.create(fresh(), OPERATOR)).rejects.toThrow();
     expect(await rows("connection")).toBe(0);
     expect(await rows("oauth_client")).toBe(0);
   });
 
-  it("change only if they are still what the change was decided on: of 10 at once exactly one wins", async () => {
+  it("change only from their current version: one of 10 concurrent changes succeeds", async () => {
     const before = await store.create(fresh(), OPERATOR);
     const attempts = Array.from({ length: 10 }, (_, i) =>
       store.save(before, { ...before, name: `name ${i}` }, {}, { actor: OPERATOR, fields: [] }),
@@ -167,7 +167,7 @@ describe("connections in PostgreSQL", () => {
     expect(await store.find("acc_a", before.id)).toEqual(saved[0]);
   });
 
-  it("take a new secret, a new client secret and new scopes in one transaction with the verification", async () => {
+  it("store a new secret, client secret and scopes in one transaction with the verification", async () => {
     const before = await store.create(fresh(), OPERATOR);
     const after = { ...before, accessType: "read" as const, keyVersion: 2, verificationStatus: "pending" as const };
     const saved = await store.save(
@@ -195,7 +195,7 @@ describe("connections in PostgreSQL", () => {
     expect(revoked.rows).toEqual([{ kind: "client" }]);
   });
 
-  it("count a verification only for the key it tested", async () => {
+  it("record a verification only for the tested key", async () => {
     const { id } = await store.create(fresh(), OPERATOR);
     expect(await store.recordVerification("acc_a", id, 2, "verified", undefined)).toBe(false);
     expect(await store.find("acc_a", id)).toMatchObject({ verificationStatus: "pending" });
@@ -207,7 +207,7 @@ describe("connections in PostgreSQL", () => {
     expect(await store.recordVerification("acc_a", id, 1, "failed", "The key was refused.")).toBe(false);
   });
 
-  it("stay pending until their owner authorises them, and say so as long as nobody did", async () => {
+  it("stay pending with a reason until their owner authorizes them", async () => {
     const { id, ...created } = await store.create(
       fresh({ authMethod: "oauth2", needsAuthorization: true, secrets: {}, hasCredential: false }),
       OPERATOR,
@@ -227,7 +227,7 @@ describe("connections in PostgreSQL", () => {
     expect(await store.recordVerification("acc_a", id, 1, "verified", undefined)).toBe(false);
   });
 
-  it("keep an authorisation in use that only reaches less far than a call asked for, until it is lost", async () => {
+  it("keep using an authorization that only lacks scopes", async () => {
     const { id } = await store.create(fresh({ secrets: {}, hasCredential: false }), OPERATOR);
     await store.recordVerification("acc_a", id, 1, "verified", undefined);
     const wanted = { reason: "A call needs files:write.", wantedScope: "files:write" };
@@ -240,7 +240,7 @@ describe("connections in PostgreSQL", () => {
     expect(kept).toEqual([{ wanted_scope: "files:write" }]);
   });
 
-  it("take all of a deleted connection with them: client, tokens, tool list and the sessions that called it", async () => {
+  it("delete their client, tokens, tool list and sessions with them", async () => {
     const { id } = await store.create(fresh(), OPERATOR);
     const other = await store.create(fresh(), OPERATOR);
     const { pool } = database;
@@ -271,7 +271,7 @@ describe("connections in PostgreSQL", () => {
     expect((await store.create(fresh(), OPERATOR)).id).toBeGreaterThan(other.id);
   });
 
-  it("are deleted wholly or not at all", async () => {
+  it("are deleted completely or not at all", async () => {
     const { id } = await store.create(fresh(), OPERATOR);
     failNext = true;
     await expect(store.delete("acc_a", id, OPERATOR)).rejects.toThrow();
@@ -279,14 +279,14 @@ describe("connections in PostgreSQL", () => {
     expect(await rows("oauth_client")).toBe(1);
   });
 
-  it("keep a tool list only for the key it was fetched with", async () => {
+  it("store a tool list only for the key it was fetched with", async () => {
     const { id } = await store.create(fresh(), OPERATOR);
     const lists = createToolListStore(database.pool);
     await lists.save("acc_a", id, { keyVersion: 2, tools: [], digest: "stale", fetchedAt: new Date() });
     expect(await lists.find("acc_a", id)).toBeUndefined();
   });
 
-  it("under individual, take the first tools as known and later ones as disabled", async () => {
+  it("under individual, record the first tools as known and later ones as disabled", async () => {
     const { id } = await store.create(fresh({ accessType: "individual" }), OPERATOR);
     await store.adoptTools("acc_a", id, [3, 1]);
     expect(await store.find("acc_a", id)).toMatchObject({ knownToolIds: [1, 3], disabledToolIds: [] });
@@ -296,7 +296,7 @@ describe("connections in PostgreSQL", () => {
 });
 
 describe("tool names", () => {
-  it("have one id each for good, whoever asks first", async () => {
+  it("have one permanent id each, under concurrent requests too", async () => {
     const a = createToolNames(database.pool);
     const b = createToolNames(database.pool);
     const [first, second] = await Promise.all([a.intern(["echo", "sum"]), b.intern(["sum", "echo"])]);

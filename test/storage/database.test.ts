@@ -30,11 +30,11 @@ describe("a migrated database", () => {
     expect(difference).toBe("");
   });
 
-  test("takes no migration twice", async () => {
+  test("runs no migration twice", async () => {
     expect(await migrate(database.orm)).toEqual([]);
   });
 
-  test("gives 64-bit numbers as numbers and times as dates", async () => {
+  test("returns 64-bit integers as numbers and timestamps as dates", async () => {
     const { rows } = await database.pool.query<{ time: unknown }>(
       "select 7::int8 as big, now() as time, '{\"a\": [1]}'::jsonb as json",
     );
@@ -42,7 +42,7 @@ describe("a migrated database", () => {
     expect(rows[0]?.time).toBeInstanceOf(Date);
   });
 
-  test("gives every moment to the millisecond, in whatever zone and era it is written", async () => {
+  test("returns every timestamp to the millisecond, in any time zone and era", async () => {
     const read = async (zone: string, moment: string) => {
       const client = await database.pool.connect();
       await client.query("select set_config('timezone', $1, false)", [zone]);
@@ -59,7 +59,7 @@ describe("a migrated database", () => {
     expect(await read("UTC", "infinity")).toBe(Infinity);
   });
 
-  test("keeps what a transaction did, all of it or, when it throws, nothing", async () => {
+  test("commits a transaction completely, or rolls it back when it throws", async () => {
     const insert = "insert into account (id, email, password_hash) values ($1, $1, '')";
     await transaction(database.pool, (client) => client.query(insert, ["kept"]));
     const failure = new Error("changed my mind");
@@ -72,7 +72,7 @@ describe("a migrated database", () => {
     expect((await database.pool.query("select id from account")).rows).toEqual([{ id: "kept" }]);
   });
 
-  test("gives no broken connection to the next caller", async () => {
+  test("does not reuse a broken connection", async () => {
     await expect(
       transaction(database.pool, async (client) => {
         await client.query("select pg_terminate_backend(pg_backend_pid())");
@@ -83,7 +83,7 @@ describe("a migrated database", () => {
     }
   });
 
-  test("is used again after it dropped every connection, idle or between two statements of a transaction", async () => {
+  test("reconnects after every connection was dropped, idle or in a transaction", async () => {
     await Promise.all([1, 2, 3].map(() => database.pool.query("select pg_sleep(0.02)")));
     const other = new pg.Client({ connectionString: testDatabase.url });
     await other.connect();
@@ -101,7 +101,7 @@ describe("a migrated database", () => {
   });
 });
 
-test("processes that migrate an empty database at once run each migration once", async () => {
+test("concurrent processes run each migration of an empty database once", async () => {
   const testDatabase = await createTestDatabase({ empty: true });
   const script = new URL("../support/migrate-process.ts", import.meta.url).pathname;
   const exitCodes = await Promise.all(
@@ -121,7 +121,7 @@ test("processes that migrate an empty database at once run each migration once",
 });
 
 describe("a database error", () => {
-  test("of a server that cannot be reached says unavailable and when to try again", async () => {
+  test("of an unreachable server is unavailable, with a retry time", async () => {
     const database = await openDatabase({ url: "postgres://nobody:x@127.0.0.1:1/none", poolSize: 1 });
     await expect(transaction(database.pool, (client) => client.query("select 1"))).rejects.toMatchObject({
       kind: "unavailable",
@@ -130,12 +130,12 @@ describe("a database error", () => {
     await database.close();
   });
 
-  test("of a faulty statement stays what it is", () => {
+  test("of an invalid statement is not translated", () => {
     const error = Object.assign(new Error("syntax error"), { code: "42601" });
     expect(translateDatabaseError(error)).toBe(error);
   });
 
-  test("of the domain passes through", () => {
+  test("of the domain is not translated", () => {
     const error = new DomainError("not_found", "MCP server connection not found");
     expect(translateDatabaseError(error)).toBe(error);
   });

@@ -15,7 +15,7 @@ const log = pino({ level: "silent" });
 const isRoot = process.getuid?.() === 0;
 const script = new URL("../support/embedded-process.ts", import.meta.url).pathname;
 
-// Each test starts several processes and databases, and the machine may be busy.
+// Each test starts several processes and databases, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let folder: string;
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  // Whatever a test killed or left running is found, and then stopped, by one more start.
+  // One more start finds and stops what a test killed or left running.
   if (await stat(join(dataDir, "postgres")).catch(() => undefined)) {
     const postgres = await startEmbeddedPostgres({ dataDir, log });
     await postgres.stop();
@@ -36,7 +36,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Another process that uses the embedded database. */
+/** Starts another process that uses the embedded database. */
 async function startProcess(user: Partial<OsUser> = {}) {
   const child = spawn(process.execPath, [script, dataDir], { stdio: ["pipe", "pipe", "pipe"], cwd: "/", ...user });
   const exited = once(child, "exit");
@@ -92,7 +92,7 @@ async function isRunning(): Promise<boolean> {
   );
 }
 
-test("what was stored is there after a stop and a start, on the same address", async () => {
+test("data and address survive a stop and a start", async () => {
   const first = await startEmbeddedPostgres({ dataDir, log });
   await query(first.url, "create table kept (value text); insert into kept values ('here')");
   await first.stop();
@@ -104,7 +104,7 @@ test("what was stored is there after a stop and a start, on the same address", a
   await second.stop();
 });
 
-test("the password is readable by its owner alone, and nobody enters without it", async () => {
+test("only the owner can read the password, and a connection requires it", async () => {
   const postgres = await startEmbeddedPostgres({ dataDir, log });
   expect((await stat(join(dataDir, "postgres/password"))).mode & 0o777).toBe(0o600);
   const url = new URL(postgres.url);
@@ -113,7 +113,7 @@ test("the password is readable by its owner alone, and nobody enters without it"
   await postgres.stop();
 });
 
-test("a database whose process is killed stops, and the next start finds what was stored", async () => {
+test("the database stops when its process is killed, and the next start finds its data", async () => {
   const killed = await startProcess();
   await query(killed.url, "create table kept (value text); insert into kept values ('here')");
   const pid = await postmasterPid();
@@ -128,12 +128,12 @@ test("a database whose process is killed stops, and the next start finds what wa
   expect(await isRunning()).toBe(false);
 });
 
-test("a database whose process is killed stays up for another process that uses it", async () => {
+test("the database continues for another process when one is killed", async () => {
   const killed = await startProcess();
   const other = await startProcess();
   const pid = await postmasterPid();
   await killed.kill();
-  // The watchdog of the killed process has looked by the time that the last of its kind would have stopped the database.
+  // By then the watchdog of the killed process has checked for other users.
   await stopUnusedPostgres({ dataDir, log });
   expect(await query(other.url, "select 1 as one")).toEqual([{ one: 1 }]);
   expect(await postmasterPid()).toBe(pid);
@@ -141,7 +141,7 @@ test("a database whose process is killed stays up for another process that uses 
   await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 60_000 });
 });
 
-test("a process that starts while a watchdog stops the database has one that runs", async () => {
+test("a process that starts while a watchdog stops the database gets a running one", async () => {
   const killed = await startProcess();
   await killed.kill();
   const next = await startProcess();
@@ -150,7 +150,7 @@ test("a process that starts while a watchdog stops the database has one that run
   expect(await isRunning()).toBe(false);
 });
 
-test("nothing that was committed is lost when process and database are both killed", async () => {
+test("committed data survives when process and database are both killed", async () => {
   const killed = await startProcess();
   await query(killed.url, "create table kept (value text); insert into kept values ('here')");
   process.kill(await postmasterPid(), "SIGKILL");
@@ -161,13 +161,13 @@ test("nothing that was committed is lost when process and database are both kill
   await next.stop();
 });
 
-test("a database that is killed under a running process comes back by itself, and its pool recovers", async () => {
+test("a killed database restarts under its running process, and the pool recovers", async () => {
   const postgres = await startEmbeddedPostgres({ dataDir, log });
   const database = await openDatabase({ url: postgres.url, poolSize: 3 });
   await Promise.all([1, 2, 3].map(() => database.pool.query("select pg_sleep(0.05)")));
   const pid = await postmasterPid();
   process.kill(pid, "SIGKILL");
-  // Its backends may answer for a moment longer.
+  // Its server processes may respond a little longer.
   await vi.waitFor(async () => expect(await postmasterPid()).not.toBe(pid), { timeout: 20_000 });
   await vi.waitFor(async () => expect((await database.pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]), {
     timeout: 20_000,
@@ -176,7 +176,7 @@ test("a database that is killed under a running process comes back by itself, an
   await postgres.stop();
 });
 
-test("processes that start at once on an empty folder share one database", async () => {
+test("processes that start concurrently on an empty folder share one database", async () => {
   const processes = await Promise.all([startProcess(), startProcess(), startProcess()]);
   expect(new Set(processes.map(({ url }) => url)).size).toBe(1);
   await Promise.all(processes.map((process) => process.stop()));
@@ -193,7 +193,7 @@ test("the database stays up until the last process that uses it stops", async ()
   expect(await isRunning()).toBe(false);
 });
 
-test("a lock file whose process is gone, and whose number another program has by now, hinders no start", async () => {
+test("a stale lock file whose process id was reused does not prevent a start", async () => {
   const killed = await startProcess();
   const pid = await postmasterPid();
   const lockFile = join(dataDir, "postgres/data/postmaster.pid");
@@ -213,7 +213,7 @@ async function findUnprivilegedUserIfRoot(): Promise<Partial<OsUser>> {
   return isRoot ? ((await findUnprivilegedUser()) ?? {}) : {};
 }
 
-test("a folder made by another PostgreSQL version is refused with one line", async () => {
+test("rejects a folder of another PostgreSQL version with one line", async () => {
   const postgres = await startEmbeddedPostgres({ dataDir, log });
   await postgres.stop();
   const versionFile = join(dataDir, "postgres/data/PG_VERSION");
@@ -224,7 +224,7 @@ test("a folder made by another PostgreSQL version is refused with one line", asy
   await writeFile(versionFile, "18\n");
 });
 
-test("an ordinary user starts it as itself", async ({ skip }) => {
+test("an ordinary user runs the database as itself", async ({ skip }) => {
   skip(!isRoot, "only root can start a process as another user");
   const user = (await findUnprivilegedUser()) ?? { uid: 65534, gid: 65534 };
   const ordinary = await startProcess(user);
@@ -233,14 +233,14 @@ test("an ordinary user starts it as itself", async ({ skip }) => {
   await ordinary.stop();
 });
 
-test("a folder of another user is refused with one line", async ({ skip }) => {
+test("rejects a folder of another user with one line", async ({ skip }) => {
   skip(!isRoot, "only root can start a process as another user");
   const root = await startEmbeddedPostgres({ dataDir, log });
   await root.stop();
   await expect(startProcess({ uid: 65534, gid: 65534 })).rejects.toThrow(/belongs to another user/);
 });
 
-test("root starts it below a folder that is closed to others", async ({ skip }) => {
+test("root can start it below a folder that other users cannot enter", async ({ skip }) => {
   skip(!isRoot, "only root starts PostgreSQL as another user");
   const closed = join(folder, "closed");
   await mkdir(closed, { mode: 0o700 });

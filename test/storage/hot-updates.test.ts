@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 
 const ROWS = 2_000;
-/** Every so many rows one is updated: what changes fits into the room that pages keep, whenever they are pruned. */
+/** Updates a fraction of the rows, so that each change fits into the free space of its page. */
 const STEP = 20;
 
 let testDatabase: TestDatabase;
@@ -39,7 +39,7 @@ afterAll(async () => {
   await testDatabase.close();
 });
 
-/** The part of a table's updates that left its indexes alone, once all are counted. */
+/** The share of a table's updates that changed no index, once all are counted. */
 async function hotShare(table: string): Promise<number> {
   const row = await until(
     async () => {
@@ -54,7 +54,7 @@ async function hotShare(table: string): Promise<number> {
   return row.hot / row.updates;
 }
 
-test("updates of connections, sessions and tokens in daily use leave the indexes alone", async () => {
+test("common updates of connections, sessions and tokens change no index", async () => {
   const { orm, pool } = database;
   const connections = createConnectionStore({
     orm,

@@ -25,13 +25,13 @@ afterEach(async () => {
   await testDatabase.close();
 });
 
-test("replicas that start at once on an empty database share one pepper of 32 bytes", async () => {
+test("replicas that start concurrently on an empty database share one pepper of 32 bytes", async () => {
   const opened = await Promise.all([1, 2, 3].map(() => openInstallation(database, createSealer([first]))));
   expect(new Set(opened.map(({ pepper }) => pepper.toString("hex"))).size).toBe(1);
   expect(opened[0]?.pepper).toHaveLength(32);
 });
 
-test("a replica with other master keys is refused with one line", async () => {
+test("rejects a replica with other master keys with one line", async () => {
   await openInstallation(database, createSealer([first]));
   await expect(openInstallation(database, createSealer([{ version: 1, key: randomBytes(32) }]))).rejects.toThrow(
     /^master key version 1 is not the one this database is sealed with.*$/,
@@ -41,7 +41,7 @@ test("a replica with other master keys is refused with one line", async () => {
   );
 });
 
-test("a newer master key joins beside the old one, and a replica without it is refused from then on", async () => {
+test("a newer master key is added to the old one, and a replica without it is rejected from then on", async () => {
   const { pepper } = await openInstallation(database, createSealer([first]));
   const both = createSealer([second, first]);
   expect((await openInstallation(database, both)).pepper).toEqual(pepper);
@@ -49,7 +49,7 @@ test("a newer master key joins beside the old one, and a replica without it is r
   await expect(openInstallation(database, createSealer([first]))).rejects.toThrow(/master key version 2/);
 });
 
-test("the pepper lies in the database only sealed", async () => {
+test("the pepper is stored only encrypted", async () => {
   const { pepper } = await openInstallation(database, createSealer([first]));
   const { rows } = await database.pool.query<{ sealed_pepper: Buffer }>("select sealed_pepper from installation");
   const stored = rows[0]?.sealed_pepper ?? Buffer.alloc(0);
@@ -57,7 +57,7 @@ test("the pepper lies in the database only sealed", async () => {
   expect(stored.includes(pepper.toString("base64"))).toBe(false);
 });
 
-test("generated master keys are the same at every start, for one reader only, even when made twice at once", async () => {
+test("generated master keys are stable, readable only by their owner, and created once by concurrent starts", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-keys-"));
   const [one, two] = await Promise.all([loadOrCreateMasterKeys(dataDir), loadOrCreateMasterKeys(dataDir)]);
   expect(one).toEqual(two);

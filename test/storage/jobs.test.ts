@@ -31,7 +31,7 @@ afterEach(async () => {
   await testDatabase.close();
 });
 
-test("a job runs with its payload, once", async () => {
+test("a job runs once with its payload", async () => {
   const ran: unknown[] = [];
   await jobs.start();
   await jobs.work("verify", {}, async (payload) => void ran.push(await Promise.resolve(payload)));
@@ -41,7 +41,7 @@ test("a job runs with its payload, once", async () => {
   expect(ran).toEqual(expect.arrayContaining([{ connectionId: 7 }, { connectionId: 8 }]));
 });
 
-test("a job that was sent in a transaction runs if that commits, and never if it does not", async () => {
+test("a job sent in a transaction runs only if it commits", async () => {
   const ran: unknown[] = [];
   await jobs.start();
   await jobs.work("verify", {}, async (payload) => void ran.push(await Promise.resolve(payload)));
@@ -60,7 +60,7 @@ test("a job that was sent in a transaction runs if that commits, and never if it
   expect(ran).toEqual(expect.arrayContaining([{ connectionId: 2 }, { connectionId: 3 }]));
 });
 
-test("of jobs with the same key one waits", async () => {
+test("only one job per key waits", async () => {
   const ran: unknown[] = [];
   await jobs.start();
   await jobs.work("verify", {}, async (payload) => void ran.push(await Promise.resolve(payload)));
@@ -73,7 +73,7 @@ test("of jobs with the same key one waits", async () => {
   expect(ran).toEqual(expect.arrayContaining([{ n: 1 }, { n: 3 }]));
 });
 
-test("a job whose handler throws is tried again, and what was thrown is not stored", async () => {
+test("a job whose handler throws is retried, and its error is not stored", async () => {
   let attempts = 0;
   await jobs.start();
   await jobs.work("verify", {}, async () => {
@@ -100,14 +100,14 @@ test("a job runs without a listener too", async () => {
   await polling.close();
 });
 
-test("replicas that start at once on a database without queues all start", async () => {
+test("replicas start concurrently on a database without queues", async () => {
   const replicas = [1, 2, 3].map(() => createJobs({ pool: database.pool, log }));
   await Promise.all(replicas.map((replica) => replica.start()));
   await Promise.all(replicas.map((replica) => replica.work("verify", {}, () => Promise.resolve())));
   await Promise.all(replicas.map((replica) => replica.close()));
 });
 
-test("a job whose process is killed is done by another replica soon", async () => {
+test("another replica soon runs the job of a killed process", async () => {
   const script = new URL("../support/job-process.ts", import.meta.url).pathname;
   const other = spawn(process.execPath, [script, testDatabase.url], { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: other.stdout })[Symbol.asyncIterator]();

@@ -31,7 +31,7 @@ async function dropListener(): Promise<void> {
 
 const notify = (channel: string, payload: string) => sender.query("select pg_notify($1, $2)", [channel, payload]);
 
-test("a message reaches every hearer of its channel and no other", async () => {
+test("a message reaches every listener of its channel and no other", async () => {
   const heard: string[] = [];
   await listener.listen("first", (payload) => heard.push(`a ${payload}`));
   await listener.listen("first", (payload) => heard.push(`b ${payload}`));
@@ -43,7 +43,7 @@ test("a message reaches every hearer of its channel and no other", async () => {
   await vi.waitFor(() => expect(heard).toEqual(["a 1", "b 1", "c 2"]), WAIT);
 });
 
-test("a hearer that throws keeps no message from the others", async () => {
+test("a listener that throws does not affect the others", async () => {
   const heard: string[] = [];
   await listener.listen("first", () => {
     throw new Error("cannot");
@@ -54,7 +54,7 @@ test("a hearer that throws keeps no message from the others", async () => {
   await vi.waitFor(() => expect(heard).toEqual(["1"]), WAIT);
 });
 
-test("a dropped connection comes back by itself, says so, and hears again", async () => {
+test("a dropped connection reconnects, reports it and receives messages again", async () => {
   const heard: string[] = [];
   let connects = 0;
   listener.onReconnect(() => {
@@ -70,7 +70,7 @@ test("a dropped connection comes back by itself, says so, and hears again", asyn
   await vi.waitFor(() => expect(heard).toEqual(["again"]), WAIT);
 });
 
-test("it is not healthy until everybody has resumed, and tries again when one cannot", async () => {
+test("it is healthy only after every resume callback succeeded, and retries a failed one", async () => {
   let refusals = 2;
   await vi.waitFor(() => expect(listener.isHealthy()).toBe(true), WAIT);
   listener.onReconnect(async () => {
@@ -87,7 +87,7 @@ test("it is not healthy until everybody has resumed, and tries again when one ca
   expect(refusals).toBe(0);
 });
 
-test("without a database it is not healthy, and closes all the same", async () => {
+test("without a database it is unhealthy and can be closed", async () => {
   const lost = createListener({ url: "postgres://nobody:x@127.0.0.1:1/none", log: pino({ level: "silent" }) });
   await lost.listen("first", () => expect.unreachable());
   expect(lost.isHealthy()).toBe(false);

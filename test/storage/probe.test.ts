@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createProbe } from "../../src/storage/probe.ts";
 import { until } from "../support/until.ts";
 
-test("callers at the same time share one look", async () => {
+test("concurrent callers share one probe", async () => {
   let looks = 0;
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const probe = createProbe(
@@ -19,7 +19,7 @@ test("callers at the same time share one look", async () => {
   expect(looks).toBe(1);
 });
 
-test("a look that does not end is answered with no, and no other one starts beside it", async () => {
+test("a hanging probe reports failure, and no other one starts meanwhile", async () => {
   let looks = 0;
   const probe = createProbe(
     () => {
@@ -33,7 +33,7 @@ test("a look that does not end is answered with no, and no other one starts besi
   expect(looks).toBe(1);
 });
 
-test("a look that fails is answered with no, and another one follows", async () => {
+test("a failed probe reports failure, and another one follows", async () => {
   let isFine = false;
   const probe = createProbe(() => (isFine ? Promise.resolve() : Promise.reject(new Error("away"))), {
     boundMs: 10_000,

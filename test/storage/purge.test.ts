@@ -16,7 +16,7 @@ afterAll(async () => {
   await testDatabase.close();
 });
 
-test("a table that cannot be purged does not keep expired rows in the others", async () => {
+test("a table that cannot be purged does not stop the purge of the others", async () => {
   const { pool } = database;
   await pool.query("insert into login_failure (key, points, expire) values ('key', 1, 0)");
   await pool.query("drop table call_contents");

@@ -30,7 +30,7 @@ describe("reads", () => {
     return new Set(all.map(({ rows }) => rows[0]?.pid));
   };
 
-  test("give each of a thousand questions at once its own answer", async () => {
+  test("return the right result for each of a thousand concurrent queries", async () => {
     const numbers = Array.from({ length: 1_000 }, (_, number) => number);
     expect(await Promise.all(numbers.map(echo))).toEqual(numbers);
   });
@@ -39,14 +39,14 @@ describe("reads", () => {
     expect((await pids()).size).toBeLessThanOrEqual(6);
   });
 
-  test("give the answers to the others when one fails", async () => {
+  test("return the other results when one query fails", async () => {
     const failing = runStatement(database.reads, { name: "bad", text: "select 1 / $1::integer", values: [0] });
     const others = Promise.all([1, 2, 3, 4, 5, 6].map(echo));
     await expect(failing).rejects.toThrow("division by zero");
     expect(await others).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test("give each statement its own columns, however often it was asked before", async () => {
+  test("return the columns of each statement, however often it ran before", async () => {
     const wide = { name: "wide", text: "select $1::integer as number, null::text as nothing, now() as moment" };
     const ask = (statement: typeof wide, number: number) =>
       runStatement(database.reads, { ...statement, values: [number] });
@@ -63,7 +63,7 @@ describe("reads", () => {
     }
   });
 
-  test("never read a table that became another one by the columns it had before", async () => {
+  test("use the new columns of a changed table", async () => {
     await database.pool.query("create table shape (first integer, second text); insert into shape values (1, 'two')");
     const statement = { name: "shape", text: "select * from shape", values: [] };
     const ask = () => Promise.allSettled(Array.from({ length: 12 }, () => runStatement(database.reads, statement)));
@@ -72,7 +72,7 @@ describe("reads", () => {
     for (const answer of await ask()) expect(answer).toMatchObject({ status: "rejected" });
   });
 
-  test("connect again after every connection was dropped", async () => {
+  test("reconnect after every connection was dropped", async () => {
     const before = await pids();
     const other = new pg.Client({ connectionString: testDatabase.url });
     await other.connect();
@@ -82,7 +82,7 @@ describe("reads", () => {
     expect([...(await pids())].filter((pid) => before.has(pid))).toEqual([]);
   });
 
-  test("say unavailable when the database cannot be reached", async () => {
+  test("fail with unavailable when the database is unreachable", async () => {
     const away = await openDatabase({ url: "postgres://nobody:x@127.0.0.1:1/none", poolSize: 1 });
     const reading = runStatement(away.reads, { ...ECHO, values: [1] });
     await expect(reading).rejects.toMatchObject({ kind: "unavailable" });

@@ -44,7 +44,7 @@ afterEach(async () => {
 
 const secretOf = (id: number): string => `the secret of connection ${id}`;
 
-/** Connections 1 to `count`, each with a secret that the given sealer sealed. */
+/** Creates connections 1 to `count` with secrets encrypted by the given sealer. */
 async function fill(count: number, sealer: Sealer = old): Promise<void> {
   const ids = Array.from({ length: count }, (_, index) => index + 1);
   await database.pool.query(
@@ -54,7 +54,7 @@ async function fill(count: number, sealer: Sealer = old): Promise<void> {
   );
 }
 
-/** Three grants, two clients at authorization servers, and an authorization under way. */
+/** Creates three grants, two upstream clients and an authorization in progress. */
 async function fillGrants(): Promise<void> {
   for (const id of ["one", "two", "three"]) {
     await database.pool.query(
@@ -80,7 +80,7 @@ async function secrets(sealer: Sealer): Promise<ReadonlyMap<number, string>> {
   return new Map(rows.map(({ id, sealed_secrets }) => [id, sealer.open(sealed_secrets, secretsPlace(ACCOUNT, id))]));
 }
 
-/** Connections whose secret is under a version. */
+/** Counts connections whose secret uses a key version. */
 async function countUnder(version: number): Promise<number> {
   const { rows } = await database.pool.query<{ count: number }>(
     "select count(*)::integer as count from connection where substring(sealed_secrets from 2 for 4) = $1",
@@ -89,15 +89,15 @@ async function countUnder(version: number): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Bytes that anybody who may read the table may read. */
+/** Byte columns without secrets. */
 const OPEN_BYTES = ["openapi_document.content"];
 
-test("every column that holds bytes is a registered sealed secret, a hash by its name, or known to be no secret", async () => {
+test("every byte column is a registered encrypted secret, named as a hash, or known to contain no secret", async () => {
   const { rows } = await database.pool.query<{ place: string }>(
     `select table_name || '.' || column_name as place from information_schema.columns
      where table_schema = 'public' and data_type = 'bytea' and column_name not like '%\\_hash'`,
   );
-  // A new sealed column belongs into SEALED_COLUMNS, or `keys rewrap` would leave it behind.
+  // Add a new encrypted column to SEALED_COLUMNS, or `keys rewrap` skips it.
   expect(rows.map(({ place }) => place).toSorted()).toEqual(
     [...SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`), ...OPEN_BYTES].toSorted(),
   );
@@ -117,7 +117,7 @@ test.each(SEALED_COLUMNS.map((column) => [`${column.table}.${column.column}`, co
 );
 
 describe("keys rewrap", () => {
-  test("moves every secret to the newest key, so that the older one is needed for none of them", async () => {
+  test("rewraps every secret with the newest key, so that the older one can be removed", async () => {
     await fill(1_201);
     await fillGrants();
     const report = await rewrapSecrets(database.pool, both);
@@ -142,7 +142,7 @@ describe("keys rewrap", () => {
     expect(await createSigningKeyStore(database.orm, fresh).list()).toHaveLength(4);
   });
 
-  test("moves nothing the second time, and leaves what is under the newest key as it is", async () => {
+  test("rewraps nothing the second time and does not change secrets of the newest key", async () => {
     await fill(10, both);
     const before = await database.pool.query("select sealed_secrets from connection order by id");
     await rewrapSecrets(database.pool, both);
@@ -151,14 +151,14 @@ describe("keys rewrap", () => {
     expect(new Set(Object.values(again.rewrapped))).toEqual(new Set([0]));
   });
 
-  test("moves a version above 2^31 as well", async () => {
+  test("rewraps with a version above 2^31", async () => {
     await fill(3);
     const huge = { version: 0xffff_ffff, key: randomBytes(32) };
     await rewrapSecrets(database.pool, createSealer([huge, first]));
     expect([...(await secrets(createSealer([huge]))).values()]).toEqual([1, 2, 3].map(secretOf));
   });
 
-  test("leaves a value that does not open, says so, and goes on asking for the older key", async () => {
+  test("keeps and reports a value that cannot be decrypted, and still requires the older key", async () => {
     await fill(600);
     await database.pool.query(
       "update connection set sealed_secrets = (select sealed_secrets from connection where id = 1) where id = 300",
@@ -169,7 +169,7 @@ describe("keys rewrap", () => {
     await expect(openInstallation(database, fresh)).rejects.toThrow(/version 1, .* 1 secret would be lost/);
   });
 
-  test("does not touch a connection's version, so that a change decided meanwhile still counts", async () => {
+  test("does not change a connection's version, so that concurrent changes succeed", async () => {
     await fill(1);
     const version = "select updated_at, key_version from connection";
     const before = (await database.pool.query(version)).rows;
@@ -177,7 +177,7 @@ describe("keys rewrap", () => {
     expect((await database.pool.query(version)).rows).toEqual(before);
   });
 
-  test("loses no secret that is written while it runs, by replicas with the new key and with the old one alone", async () => {
+  test("loses no secret written meanwhile by replicas with the new key or only the old one", async () => {
     const count = 1_500;
     await fill(count);
     const written = new Map<number, string>();
@@ -193,7 +193,7 @@ describe("keys rewrap", () => {
         written.set(id, secret);
       }
     };
-    // One writes the even ids and one the odd, so that each knows what it wrote last.
+    // One writes even ids and one odd ids, so that each knows its last value.
     const writers = [write(both, 1), write(old, 0)];
     await until(async () => written.size > 20);
     await rewrapSecrets(database.pool, both);
@@ -204,12 +204,12 @@ describe("keys rewrap", () => {
     for (const [id, secret] of await secrets(fresh)) expect(secret).toBe(written.get(id) ?? secretOf(id));
   });
 
-  test("killed in the middle, loses nothing and goes on where it was", async () => {
+  test("continues after being killed without losing a secret", async () => {
     const count = 2_000;
     await fill(count);
     const text = [second, first].map(({ version, key }) => `${version}:${key.toString("base64")}`).join(",");
     const holder = await database.pool.connect();
-    // Somebody holds a row, so that it is killed while it waits in the middle.
+    // Locks a row, so that the process is killed while it waits.
     await holder.query("begin");
     await holder.query("select 1 from connection where id = 1201 for update");
     const child = await startChild({
@@ -231,7 +231,7 @@ describe("keys rewrap", () => {
 });
 
 describe("a start", () => {
-  test("without the key that secrets are under is refused with their count, and loses nothing", async () => {
+  test("without a key that secrets use is rejected with their count", async () => {
     await fill(41);
     await openInstallation(database, both);
     // 41 connections, 4 signing keys, the pepper.
@@ -241,32 +241,32 @@ describe("a start", () => {
     expect((await openInstallation(database, both)).pepper).toEqual(pepper);
   });
 
-  test("without a newer key that another replica brought is refused", async () => {
+  test("without a newer key of another replica is rejected", async () => {
     await openInstallation(database, both);
     await expect(openInstallation(database, old)).rejects.toThrow(/version 2, .* 0 secrets would be lost/);
   });
 
-  test("without the older key is admitted after keys rewrap, and one without the newer is not", async () => {
+  test("without the older key succeeds after keys rewrap, and without the newer one is rejected", async () => {
     await openInstallation(database, both);
     await rewrapSecrets(database.pool, both);
     expect((await openInstallation(database, fresh)).pepper).toEqual(pepper);
     await expect(openInstallation(database, old)).rejects.toThrow(/version 2/);
   });
 
-  test("with the older key still beside the newer does not make it necessary again", async () => {
+  test("with both keys does not make the older one required again", async () => {
     await rewrapSecrets(database.pool, both);
     await openInstallation(database, both);
     expect((await openInstallation(database, fresh)).pepper).toEqual(pepper);
   });
 
-  test("is refused for a secret that a left-behind replica sealed after keys rewrap", async () => {
+  test("is rejected if an outdated replica encrypted a secret with the older key after keys rewrap", async () => {
     await rewrapSecrets(database.pool, both);
     await fill(1, old);
     await expect(openInstallation(database, fresh)).rejects.toThrow(/version 1, .* 1 secret would be lost/);
     expect((await openInstallation(database, both)).pepper).toEqual(pepper);
   });
 
-  test("with another key of the same version is refused, and shows no key", async () => {
+  test("with another key of the same version is rejected without printing a key", async () => {
     const other = { version: 1, key: randomBytes(32) };
     const failure = await openInstallation(database, createSealer([other])).catch(String);
     expect(failure).toMatch(/version 1 is not the one/);

@@ -20,7 +20,7 @@ const nameOf = ({ table, column, accountId, rowId }: SealedPlace): string =>
   JSON.stringify([table, column, accountId, String(rowId)]);
 
 describe("the format of sealed secrets", () => {
-  test("gives back any text in any place, before and after rewrapping", () => {
+  test("decrypts any text in any context, before and after rewrapping", () => {
     fc.assert(
       fc.property(text, place, (secret, where) => {
         const sealed = old.seal(secret, where);
@@ -31,7 +31,7 @@ describe("the format of sealed secrets", () => {
     );
   });
 
-  test("opens in no other place", () => {
+  test("cannot be decrypted in another context", () => {
     fc.assert(
       fc.property(text, place, place, (secret, where, elsewhere) => {
         fc.pre(nameOf(where) !== nameOf(elsewhere));
@@ -41,7 +41,7 @@ describe("the format of sealed secrets", () => {
     );
   });
 
-  test("refuses whatever was changed, cut, stretched or spliced, with one kind of error", () => {
+  test("rejects changed, cut, extended or spliced values with one kind of error", () => {
     const change = fc.record({ at: fc.nat(), length: fc.nat(40), bytes: fc.uint8Array({ maxLength: 40 }) });
     fc.assert(
       fc.property(text, place, change, (secret, where, { at, length, bytes }) => {
@@ -54,7 +54,7 @@ describe("the format of sealed secrets", () => {
     );
   });
 
-  test("refuses any other version in its header, also one whose key is held", () => {
+  test("rejects any other key version in its header, even a known one", () => {
     fc.assert(
       fc.property(text, place, fc.integer({ min: 0, max: 0xffff_ffff }), (secret, where, version) => {
         fc.pre(version !== older.version);
@@ -67,7 +67,7 @@ describe("the format of sealed secrets", () => {
     );
   });
 
-  test("refuses bytes that were never sealed", () => {
+  test("rejects arbitrary bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), place, (bytes, where) => {
         expect(() => old.open(bytes, where)).toThrow(SealError);
@@ -75,17 +75,17 @@ describe("the format of sealed secrets", () => {
     );
   });
 
-  test("never takes the halves of two values for one", () => {
+  test("rejects a combination of two values", () => {
     fc.assert(
       fc.property(text, text, place, (one, other, where) => {
         const [first, second] = [old.seal(one, where), old.seal(other, where)];
-        // The header with the wrapped data key of one, the box of the other.
+        // The header and wrapped data key of one value with the box of the other.
         expect(() => old.open(Buffer.concat([first.subarray(0, 65), second.subarray(65)]), where)).toThrow(SealError);
       }),
     );
   });
 
-  test("says in its errors nothing of the text", () => {
+  test("reveals nothing of the text in its errors", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z]{12,20}$/), place, (secret, where) => {
         fc.pre(!nameOf(where).includes(secret));
@@ -101,7 +101,7 @@ describe("the format of sealed secrets", () => {
   });
 });
 
-test("any text for master keys gives keys, or one line that shows none of it", () => {
+test("parsing any text as master keys returns keys or throws one line that does not contain it", () => {
   const entry = fc.oneof(
     fc.string(),
     fc.tuple(fc.integer(), fc.uint8Array({ minLength: 30, maxLength: 34 })).map(([version, key]) => {

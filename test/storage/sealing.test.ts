@@ -9,13 +9,13 @@ const sealer = createSealer([first]);
 const place: SealedPlace = { table: "connection", column: "sealed_secrets", accountId: "acc_1", rowId: 7 };
 
 describe("a sealed value", () => {
-  test("opens in its place, whatever it holds", () => {
+  test("can be decrypted in its own context", () => {
     for (const text of ["", "secret", "ключ 🔑", "x".repeat(100_000)]) {
       expect(sealer.open(sealer.seal(text, place), place)).toBe(text);
     }
   });
 
-  test("does not show its text and is never the same twice", () => {
+  test("does not contain its text and is different every time", () => {
     const sealed = sealer.seal("very-secret-token", place);
     expect(sealed.includes("very-secret-token")).toBe(false);
     expect(sealer.seal("very-secret-token", place).equals(sealed)).toBe(false);
@@ -26,7 +26,7 @@ describe("a sealed value", () => {
     { ...place, accountId: "acc_2" },
     { ...place, column: "sealed_private_jwk" },
     { ...place, table: "signing_key" },
-    // The same characters, divided otherwise.
+    // The same characters, split differently.
     { ...place, accountId: "acc_", rowId: "17" },
     { ...place, table: "connections", column: "ealed_secrets" },
   ])("does not open when moved to $table.$column of $accountId/$rowId", (elsewhere) => {
@@ -34,14 +34,14 @@ describe("a sealed value", () => {
     expect(() => sealer.open(sealed, elsewhere)).toThrow(SealError);
   });
 
-  test("does not open when cut anywhere", () => {
+  test("cannot be decrypted when truncated", () => {
     const sealed = sealer.seal("secret", place);
     for (let length = 0; length < sealed.length; length += 1) {
       expect(() => sealer.open(sealed.subarray(0, length), place), `cut to ${length} bytes`).toThrow(SealError);
     }
   });
 
-  test("does not open with any of its bytes changed", () => {
+  test("cannot be decrypted with any byte changed", () => {
     const sealed = sealer.seal("secret", place);
     for (let index = 0; index < sealed.length; index += 1) {
       const changed = Buffer.from(sealed);
@@ -50,7 +50,7 @@ describe("a sealed value", () => {
     }
   });
 
-  test("does not open with a tag of four bytes", () => {
+  test("cannot be decrypted with a tag of four bytes", () => {
     const dataKey = randomBytes(32);
     const nonce = randomBytes(12);
     const short = createCipheriv("aes-256-gcm", dataKey, nonce, { authTagLength: 4 });
@@ -62,7 +62,7 @@ describe("a sealed value", () => {
     expect(() => sealer.open(Buffer.concat([sealed.subarray(0, 65), box]), place)).toThrow(SealError);
   });
 
-  test("does not open as another master key's version, even when that version is held", () => {
+  test("cannot be decrypted under another key version, even a known one", () => {
     const both = createSealer([second, first]);
     const sealed = sealer.seal("secret", place);
     expect(both.open(sealed, place)).toBe("secret");
@@ -70,13 +70,13 @@ describe("a sealed value", () => {
     expect(() => both.open(sealed, place)).toThrow(SealError);
   });
 
-  test("does not open in an unknown format", () => {
+  test("cannot be decrypted in an unknown format", () => {
     const sealed = sealer.seal("secret", place);
     sealed[0] = 2;
     expect(() => sealer.open(sealed, place)).toThrow(/unknown format/);
   });
 
-  test("names the missing master key version, and no content, when it cannot be opened", () => {
+  test("names the missing master key version, without content, when it cannot be decrypted", () => {
     const sealed = createSealer([second]).seal("very-secret-token", place);
     expect(() => sealer.open(sealed, place)).toThrow(
       "the sealed value in connection.sealed_secrets needs master key version 2",
@@ -85,14 +85,14 @@ describe("a sealed value", () => {
 });
 
 describe("rewrapping", () => {
-  test("moves a value to the newest master key, after which the old one is not needed", () => {
+  test("uses the newest master key, so that the old one is not needed", () => {
     const both = createSealer([second, first]);
     const rewrapped = both.rewrap(sealer.seal("secret", place), place);
     expect(rewrapped).toBeDefined();
     expect(createSealer([second]).open(rewrapped ?? Buffer.alloc(0), place)).toBe("secret");
   });
 
-  test("leaves a value alone that the newest key wraps already", () => {
+  test("does not change a value of the newest key", () => {
     expect(sealer.rewrap(sealer.seal("secret", place), place)).toBeUndefined();
   });
 });
@@ -113,7 +113,7 @@ describe("master keys", () => {
     expect(() => parseMasterKeys(text)).toThrow(message);
   });
 
-  test("that are malformed are not shown in the message", () => {
+  test("that are malformed are not printed in the message", () => {
     const secret = randomBytes(20).toString("base64");
     let message = "";
     try {

@@ -24,11 +24,11 @@ afterEach(async () => {
   await testDatabase.close();
 });
 
-test("PostgreSQL itself takes settings, keeps prepared statements and shares no session", async () => {
+test("detects that PostgreSQL itself accepts settings, keeps prepared statements and shares no session", async () => {
   expect(await inspectServer(testDatabase.url)).toEqual(DIRECT);
 });
 
-test("a transaction pooler that loses prepared statements is recognized", async () => {
+test("detects a transaction pooler that loses prepared statements", async () => {
   expect(await inspectServer(pooler.url)).toEqual({
     takesSettings: false,
     sharesSessions: true,
@@ -54,7 +54,7 @@ test("reads, the pool and transactions work through such a pooler", async () => 
   await database.close();
 });
 
-test("a start is refused where LISTEN would go through a transaction pooler", async () => {
+test("rejects a start whose LISTEN would use a transaction pooler", async () => {
   const start = (databaseUrl: string, databaseListenUrl: string | undefined) =>
     inspectAddresses(databaseUrl, { databaseListenUrl }, LOG);
   await expect(start(pooler.url, undefined)).rejects.toThrow(/DATABASE_URL leads to a pooler.*DATABASE_LISTEN_URL/s);

@@ -32,7 +32,7 @@ async function pidsOf(runner: Runner, count: number): Promise<ReadonlySet<number
   return new Set(answers.map(({ rows }) => rows[0]?.pid));
 }
 
-describe("when open connections to the database swallow everything and new ones work", () => {
+describe("when open database connections hang and new ones work", () => {
   test("one statement of the pool fails with unavailable, and all others get new connections", async () => {
     const before = await pidsOf(database.pool, 8);
     expect(before.size).toBeGreaterThan(1);
@@ -51,14 +51,14 @@ describe("when open connections to the database swallow everything and new ones 
     expect([...after].filter((pid) => before.has(pid))).toEqual([]);
   });
 
-  test("a read without an answer has the pool open new connections as well", async () => {
+  test("a read without a response makes the pool open new connections too", async () => {
     await Promise.all([pidsOf(database.pool, 8), pidsOf(database.reads, 8)]);
     proxy.stall();
     await expect(runStatement(database.reads, PID)).rejects.toMatchObject({ kind: "unavailable" });
     expect((await pidsOf(database.pool, 8)).size).toBeGreaterThan(0);
   });
 
-  test("a transaction whose COMMIT gets no answer fails with unavailable, and the server lets go of its locks", async () => {
+  test("a transaction whose COMMIT gets no response fails with unavailable, and the server releases its locks", async () => {
     await database.pool.query("create table counter (number integer); insert into counter values (0)");
     const counting = transaction(database.pool, async (client) => {
       await client.query("update counter set number = number + 1");
@@ -68,7 +68,7 @@ describe("when open connections to the database swallow everything and new ones 
     await until(async () => (await database.pool.query("update counter set number = 10")).rowCount === 1);
   });
 
-  test("it is not responsive, and then responsive on new connections", async () => {
+  test("it reports not responsive, then responsive on new connections", async () => {
     await Promise.all([pidsOf(database.pool, 4), pidsOf(database.reads, 12)]);
     expect(await database.isResponsive()).toBe(true);
     proxy.stall();
@@ -77,7 +77,7 @@ describe("when open connections to the database swallow everything and new ones 
     await Promise.all([pidsOf(database.pool, 4), pidsOf(database.reads, 12)]);
   });
 
-  test("it closes although nothing answers", async () => {
+  test("it can be closed", async () => {
     const other = await openDatabase({ url: proxy.url, poolSize: 2, bounds: BOUNDS });
     await Promise.all([pidsOf(other.pool, 2), pidsOf(other.reads, 6)]);
     proxy.stall();
@@ -88,7 +88,7 @@ describe("when open connections to the database swallow everything and new ones 
 describe("a statement that takes longer than a request may", () => {
   const SLEEP = { name: "sleep", text: "select pg_sleep(1.5)", values: [] };
 
-  test("is given up by the server with unavailable, and the idle connections stay", async () => {
+  test("is canceled by the server with unavailable, and idle connections stay open", async () => {
     const before = await pidsOf(database.pool, 8);
     const giveUp = { kind: "unavailable", cause: { code: "57014" } };
     await expect(runStatement(database.pool, SLEEP)).rejects.toMatchObject(giveUp);
@@ -96,11 +96,11 @@ describe("a statement that takes longer than a request may", () => {
     expect([...after].some((pid) => before.has(pid))).toBe(true);
   });
 
-  test("is carried out on the connections for maintenance", async () => {
+  test("completes on maintenance connections", async () => {
     expect((await runStatement(database.maintenance, SLEEP)).rowCount).toBe(1);
   });
 
-  test("is carried out on a pool that was opened for it", async () => {
+  test("completes on a pool with a longer limit", async () => {
     const pool = database.openPool({ poolSize: 1, statementMs: 20_000 });
     expect((await runStatement(pool, SLEEP)).rowCount).toBe(1);
     await pool.end();
