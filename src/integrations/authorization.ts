@@ -1,93 +1,95 @@
 import type { Dispatcher } from "undici";
 import type { Target } from "./target.ts";
 
-/** An authorization server, as its metadata describes it (RFC 8414). Every address has passed the outbound guard's check. */
+/**
+ * An authorization server as its metadata describes it (RFC 8414). Every URL has passed the outbound destination
+ * check.
+ */
 export interface AuthorizationServer {
-  /** Compared with the `iss` of its answers (RFC 9207). */
+  /** Compared with the `iss` parameter of responses (RFC 9207). */
   readonly issuer: string;
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
   readonly revocationEndpoint: string | undefined;
-  /** Whether every answer to an authorization request must carry `iss`. */
+  /** Whether every authorization response must carry `iss`. */
   readonly sendsIssuer: boolean;
 }
 
-/** Who we are at an authorization server. */
+/** Our client at an authorization server. */
 export interface UpstreamClient {
   readonly clientId: string;
   /** Undefined for a public client. Sealed at rest. */
   readonly clientSecret: string | undefined;
   readonly authentication: "none" | "client_secret_basic" | "client_secret_post";
   /**
-   * How it came to be known there: by the configuration of the connection or of the operator, by the document at its own
-   * address, or by dynamic registration.
+   * `configured` by the connection or the operator, `document` by a client ID metadata document, or `registered`
+   * dynamically.
    */
   readonly source: "configured" | "document" | "registered";
 }
 
-/** With what tokens of one authorization are asked for, renewed and revoked. */
+/** The parameters for requesting, renewing and revoking tokens of one authorization. */
 export interface AuthorizationTerms {
-  /** The third party, as its name appears in sentences. */
+  /** The vendor's name, used in messages. */
   readonly title: string;
   readonly server: AuthorizationServer;
   readonly client: UpstreamClient;
   /**
-   * The path below `PUBLIC_URL` that this issuer sends people back to. A discovered issuer has one of its own; those that an
-   * operator registered this installation at share `/authorizations/callback`.
+   * The callback path below `PUBLIC_URL`. Each discovered issuer has its own path; clients that the operator
+   * registered share `/authorizations/callback`.
    */
   readonly callbackPath: string;
-  /** The resource indicator (RFC 8707), where the third party takes one. */
+  /** The resource indicator (RFC 8707). */
   readonly resource: string | undefined;
-  /** Space-separated; undefined for what the server gives by itself. */
+  /** Space-separated scopes; undefined requests the server's default. */
   readonly scope: string | undefined;
-  /** Parameters of the authorization request beyond those of OAuth, such as `prompt` or a vendor's own. */
+  /** Additional authorization request parameters, such as `prompt`. */
   readonly extra: Readonly<Record<string, string>>;
-  /** The only origin that the tokens may be sent to: the one that they are issued for. */
+  /** The only origin that may receive the tokens. */
   readonly audience: string;
 }
 
-/** What ties an authorization request to its answer. None of it may be used twice. */
+/** Binds an authorization response to its request. Values must not be reused. */
 export interface AuthorizationProof {
-  /** Where the vendor sends the person back to: to the letter what was registered. */
+  /** The redirect URI, exactly as registered. */
   readonly redirectUri: string;
   readonly state: string;
   /** PKCE (RFC 7636). */
   readonly codeVerifier: string;
 }
 
-/** Tokens as an authorization server gave them. */
 export interface IssuedTokens {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
-  /** From when they were asked for; undefined where the server does not say. */
+  /** Counted from the request; undefined when the server does not state it. */
   readonly lifetimeSeconds: number | undefined;
-  /** What was granted, where the server says so. */
+  /** The granted scopes, when the server states them. */
   readonly scope: string | undefined;
 }
 
-/** How an integration's connections are authorised by their owner. */
+/** Authorizes an integration's connections through their owners. */
 export interface OwnerAuthorization {
-  /** What its authorization servers are reached through, when tokens are redeemed, renewed and revoked: guarded as its calls are. */
+  /** The guarded dispatcher for requests to the authorization server. */
   readonly dispatcher: Dispatcher;
   /**
-   * Where the owner logs in and who we are there: discovers the server and registers with it where needed. `scope` is what
-   * a refused call asked for (step-up), undefined for the usual. Throws TokenFailure with a sentence for the owner.
+   * Discovers the authorization server and registers a client where needed. `scope` is the scope that a rejected call
+   * asked for. Throws TokenFailure with a message for the owner.
    */
   terms(target: Target, scope: string | undefined, signal: AbortSignal): Promise<AuthorizationTerms>;
-  /** Whether the third party can be authorised so, as far as it says: for one that refused a call without credentials. */
+  /** Whether the upstream supports owner authorization, as far as its metadata says. */
   isAvailable(target: Target, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Why a connection's owner has to log in at its third party. */
 export interface AuthorizationNeed {
-  /** In a public sentence. */
+  /** A public sentence. */
   readonly reason: string;
-  /** The scopes that a refused call asked for: then the authorisation there is stays in use. Undefined when there is none any more. */
+  /**
+   * The scopes that a rejected call asked for; the current authorization stays usable. Undefined when there is no
+   * usable authorization.
+   */
   readonly wantedScope?: string | undefined;
 }
 
-/** Why a connection that nobody has authorised yet cannot be used. */
 export const NOT_YET_AUTHORIZED = "Its owner has not authorised it yet.";
 
-/** Why a connection whose destination or secrets changed has to be authorised again. */
 export const CHANGED_SINCE_AUTHORIZED = "Its configuration changed: its owner has to authorise it again.";

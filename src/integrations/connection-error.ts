@@ -18,14 +18,14 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host.",
 };
 
-/** What kept an answer away, as the end of a sentence. */
+/** Returns the cause of a connection failure as the end of a sentence. */
 export function reasonFor(error: Error): string {
   const code = codeOf(error);
   if (code !== undefined && REASONS[code] !== undefined) return REASONS[code];
   return code?.startsWith("HPE_") === true ? "its answer is not HTTP." : "the connection failed.";
 }
 
-/** The code of an error or of what caused it. */
+/** Returns the code of an error or of its causes. */
 export function codeOf(error: unknown): string | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1)
     if ("code" in current && typeof current.code === "string") return current.code;

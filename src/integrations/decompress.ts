@@ -8,10 +8,9 @@ const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: n
   ["br", promisify(brotliDecompress)],
 ]);
 
-/** Why a body could not be decompressed. */
 export type DecompressionFailure = "too_large" | "not_readable";
 
-/** The body without its `Content-Encoding`; at most `maxBytes`, however small it came. */
+/** Removes the `Content-Encoding` of a body. The result has at most `maxBytes` bytes. */
 export async function decompress(
   body: Buffer,
   contentEncoding: string,
@@ -22,7 +21,7 @@ export async function decompress(
     .split(",")
     .map((word) => word.trim());
   let plain = body;
-  // The last applied comes off first.
+  // Encodings are listed in the order they were applied.
   for (const encoding of encodings.reverse()) {
     if (encoding === "" || encoding === "identity" || plain.length === 0) continue;
     const decoder = DECODERS.get(encoding);

@@ -5,8 +5,8 @@ import type { OwnerAuthorization } from "./authorization.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
 /**
- * What a verification saw. `retry` means that the answer says nothing about the key, `needs_authorization` that its owner
- * has to log in at the third party.
+ * The result of a verification. `retry` says nothing about the key; `needs_authorization` means that the owner must
+ * log in.
  */
 export type Verification =
   | { readonly outcome: "verified" }
@@ -14,81 +14,82 @@ export type Verification =
   | { readonly outcome: "needs_authorization"; readonly reason: string }
   | { readonly outcome: "retry"; readonly reason: string };
 
-/** How the tools of an upstream changed. */
 export interface ToolChange {
   readonly changedAt: Date;
-  /** Names, sorted. */
+  /** Sorted names. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Those that are there before and after, and are others. */
+  /** Tools present before and after with different definitions. */
   readonly changed: readonly string[];
 }
 
-/** How a client of the operator's authorises connections of every account; nobody logs in. */
+/** Authorizes connections of every account with the operator's client; nobody logs in. */
 export interface ClientAuthorization {
-  /** Throws DomainError `invalid` for a configuration that names an address where that client does not go. */
+  /** Throws DomainError `invalid` when the configuration names another address than the contract's. */
   checkDestination(configuration: JsonObject): void;
 }
 
-/** A kind of third party (`server_type` on the wire). One object serves every connection of that kind. */
+/** A kind of upstream (`server_type` on the wire). One object serves all its connections. */
 export interface Integration {
-  /** The word on the wire, such as `bamboohr`. */
+  /** The wire name, such as `bamboohr`. */
   readonly serverType: string;
-  /** The name people know it by; a new connection's default name. */
+  /** The display name, and the default name of a connection. */
   readonly title: string;
   readonly description: string;
-  /** What kind of product it is, such as `hr`. */
+  /** The product category, such as `hr`. */
   readonly category?: string | undefined;
-  /** Where people read about its API. */
+  /** The vendor's API documentation. */
   readonly documentationUrl?: string | undefined;
-  /** How many tools a connection has, where that is the same for all. */
+  /** Set when every connection has the same number of tools. */
   readonly toolCount?: number | undefined;
   /** JSON Schema, Draft 7, of `configuration`, with `additionalProperties: false`. Secrets carry `writeOnly: true`. */
   readonly configurationSchema: JsonObject;
-  /** The names of the secret properties, sealed at rest and never returned. */
+  /** Secret properties: sealed at rest, never returned. */
   readonly secretProperties: readonly string[];
   /** The secret that `api_key` replaces. Undefined for an integration without a credential. */
   readonly credentialProperty: string | undefined;
-  /** The properties that decide where secrets are sent: changing one must bring the credential again. */
+  /** Properties that decide where secrets are sent. Changing one requires the credential again. */
   readonly destinationProperties: readonly string[];
-  /** A property that may hold a whole document: it does not count towards the size of a configuration. */
+  /** A property that may hold a whole document; it does not count towards the configuration's size limit. */
   readonly documentProperty?: string;
   /**
-   * Stores what of a supplied configuration is shared and large, and puts a reference in its place. A supplied reference must
-   * be one that a connection of the account uses. Throws DomainError `invalid`.
+   * Stores large shared parts of a configuration and replaces them with references. A supplied reference must belong
+   * to a connection of the account. Throws DomainError `invalid`.
    */
   adoptConfiguration?(configuration: JsonObject, accountId: string): Promise<JsonObject>;
-  /** Rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property. */
+  /** Checks rules that JSON Schema cannot express. Throws DomainError `invalid` naming the property. */
   checkConfiguration?(configuration: JsonObject): void;
   /**
-   * Where the tools come from: the contract (`fixed`), each connection's upstream (`per_connection`), or what the
-   * configuration without its secrets names (`shared`): connections that name the same get the same array.
+   * Where tools come from: the contract (`fixed`), each connection's upstream (`per_connection`), or the
+   * configuration without its secrets (`shared`). Equal shared configurations get the same array.
    */
   readonly toolSource: "fixed" | "per_connection" | "shared";
-  /** How the tools changed for `shared` ones, newest first. */
+  /** Changes of `shared` tools, newest first. */
   toolChanges?(configuration: JsonObject, limit: number): Promise<readonly ToolChange[]>;
-  /** Every tool, by name. For `fixed` it answers from memory. Throws DomainError `unavailable` when the upstream cannot be asked. */
+  /**
+   * Returns all tools sorted by name, from memory for `fixed`. Throws DomainError `unavailable` when the upstream
+   * cannot be reached.
+   */
   listTools(target: Target, options: CallOptions): Promise<readonly ToolDefinition[]>;
   /**
-   * Calls a tool with arguments already validated against its schema.
-   * Upstream failures are results with `isError`; throws only for faults of ours and for `options.signal`.
+   * Calls a tool with validated arguments. Upstream failures are results with `isError`; throws only for internal
+   * errors and for `options.signal`.
    */
   callTool(target: Target, tool: ToolDefinition, args: JsonObject, options: CallOptions): Promise<CallResult>;
-  /** One real call that tells whether the credential works. Never throws for what the upstream does. */
+  /** Makes one real call to check the credential. Never throws for upstream failures. */
   verify(target: Target, options: CallOptions): Promise<Verification>;
-  /** Has `hear` told what upstreams say of themselves while they answer calls. Must not throw. */
+  /** Registers a listener for upstream notifications that arrive during calls. The listener must not throw. */
   onNotification?(listener: (connectionId: number, notification: UpstreamNotification) => void): void;
-  /** How its owner authorises a connection by logging in at the third party, where that is possible. */
+  /** Owner authorization, where the upstream supports it. */
   readonly authorization?: OwnerAuthorization;
-  /** How the operator's client authorises a connection instead, where there is one. */
+  /** Authorization with the operator's client, where one is configured. */
   readonly clientAuthorization?: ClientAuthorization;
-  /** Set where there is a way by OAuth that the operator has not configured a client for (`INTEGRATION_OAUTH_CLIENTS`). */
+  /** Set when OAuth is possible but the operator has not configured a client (`INTEGRATION_OAUTH_CLIENTS`). */
   readonly lacksClient?: true;
-  /** What it offers beyond tools, where it does. */
   readonly features?: Features;
-  /** Forgets what is kept for a connection in memory (upstream sessions, tokens). */
+  /** Discards in-memory state of a connection (upstream sessions, tokens). */
   forget?(connectionId: number): void;
 }
 
-/** The integrations that can be connected to, by `serverType`. */
+/** Integrations by `serverType`. */
 export type Catalog = ReadonlyMap<string, Integration>;

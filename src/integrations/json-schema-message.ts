@@ -2,18 +2,17 @@ import type { ErrorObject } from "ajv";
 import { isJsonObject } from "../json.ts";
 import { nearestName } from "./nearest-name.ts";
 
-/** Faults named in one message; the rest come to light once these are mended. */
+/** Faults per message. */
 const MAX_FAULTS = 4;
-/** Allowed values or known names listed in one message. */
+/** Allowed values or known names per message. */
 const MAX_LISTED = 30;
 
 /**
- * Ajv's errors as sentences that a model can act on: which property, which rule, which values are allowed.
- * Quotes names and the schema; never the value that was refused, which may be a secret.
+ * Describes Ajv's errors in sentences that a model can act on. Quotes names and the schema, never the rejected value,
+ * which may be a secret.
  */
 export function describeErrors(errors: readonly ErrorObject[]): string {
-  // After a failed `anyOf` Ajv lists every branch's faults, then the `anyOf` itself. The branch that got deepest is
-  // the one that was meant.
+  // After a failed `anyOf` Ajv lists the faults of every branch. The deepest branch is probably the intended one.
   const faults = errors.filter(({ keyword }) => keyword !== "anyOf" && keyword !== "oneOf" && keyword !== "if");
   const considered = faults.length > 0 ? faults : errors;
   const deepest = considered.reduce((most, fault) => Math.max(most, depth(fault)), 0);
@@ -132,7 +131,7 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : String(value);
 }
 
-/** At most 120 characters, without control characters: names in messages come from callers and third parties. */
+/** Returns at most 120 characters without control characters, since names come from callers and upstreams. */
 function clip(value: string): string {
   const printable = value.replaceAll(/\p{Cc}/gu, "?");
   return printable.length > 120 ? `${printable.slice(0, 119)}…` : printable;

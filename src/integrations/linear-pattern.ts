@@ -1,20 +1,19 @@
 import { RE2JS } from "re2js";
 
-/** Characters a pattern may have; longer ones are not checked. */
+/** In characters; longer patterns are not checked. */
 const MAX_PATTERN_LENGTH = 2_000;
 
-/** The part of a regular expression that Ajv uses. */
+/** The part of RegExp that Ajv uses. */
 interface Pattern {
   test(text: string): boolean;
-  /** Ajv takes patterns of one text for the same pattern. */
+  /** Ajv treats patterns with equal text as the same pattern. */
   toString(): string;
 }
 
 /**
- * A regular expression of JSON Schema that matches in time linear in the text, whoever wrote it.
- *
- * Schemas come from third parties, and a backtracking engine can be held for minutes by `(a+)+$`. What RE2's syntax
- * leaves out (look-around, back-references) is not checked here: the upstream checks it again.
+ * Compiles a JSON Schema pattern that matches in linear time. Schemas come from upstreams, and a backtracking engine
+ * can take minutes for `(a+)+$`. Patterns that RE2 does not support (look-around, back-references) match everything;
+ * the upstream checks them again.
  */
 export function linearPattern(source: string): Pattern {
   return { test: matcher(source), toString: () => `linear/${source}/` };

@@ -1,9 +1,9 @@
 import { distance } from "fastest-levenshtein";
 
-/** Longer names are not compared, in characters: a typing error is not what makes them unknown. */
+/** Characters; longer names are not compared. */
 const MAX_LENGTH = 64;
 
-/** Returns the known name that a wrong one was probably meant to be: at most a third of its letters differ. Undefined when none is near. */
+/** Returns the known name that the caller probably meant: at most a third of its letters differ. */
 export function nearestName(wrong: string, known: Iterable<string>): string | undefined {
   if (wrong.length > MAX_LENGTH) return undefined;
   let best: string | undefined;

@@ -1,7 +1,6 @@
 /**
- * A destination that the outbound guard did not let through; no request was sent.
- *
- * `message` is a public sentence: what was refused, why, and what the operator can do. It never names a resolved address.
+ * A destination that the outbound guard rejected; nothing was sent. `message` is public: what was rejected, why and
+ * what the operator can do. It never names a resolved address.
  */
 export class OutboundRefused extends Error {
   readonly code = "OUTBOUND_REFUSED";

@@ -1,4 +1,4 @@
-/** Milliseconds that a `Retry-After` header asks to wait: it holds seconds or a date (RFC 9110 §10.2.3). */
+/** Returns the milliseconds of a `Retry-After` header: seconds or a date (RFC 9110 §10.2.3). */
 export function retryAfterMs(header: string | undefined, nowMs = Date.now()): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();

@@ -4,10 +4,8 @@ import type { JsonValue } from "../json.ts";
 const INVALID_PARAMS = -32602;
 
 /**
- * A JSON-RPC error that an upstream answered with, for MCP clients as it came: code, sentence and `data`.
- *
- * Only for what has no other form. A tool's failure is a result with `isError`; an upstream that cannot be asked is a
- * DomainError `unavailable`.
+ * An upstream's JSON-RPC error, passed unchanged to MCP clients. A tool's failure is a result with `isError` instead;
+ * an unreachable upstream is DomainError `unavailable`.
  */
 export class RpcError extends DomainError {
   readonly code: number;

@@ -1,18 +1,18 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { encode } from "./percent-encode.ts";
 
-/** Shorter values are no secrets worth the name, and replacing them would tear any text apart. */
+/** Replacing shorter values would damage unrelated text. */
 const MIN_SECRET_LENGTH = 4;
 const MARK = "[redacted]";
 
-/** Takes secrets out of what an upstream says: some echo the request, header and all. */
+/** Redacts secrets from upstream answers: some upstreams echo the request with its headers. */
 export interface Scrubber {
   text(value: string): string;
-  /** Whether bytes hold a secret as plain text. */
+  /** Whether bytes contain a secret as plain text. */
   isInBytes(bytes: Buffer): boolean;
 }
 
-/** A scrubber for the secret values of a configuration and for what was sent in their name. */
+/** Redacts the secret values of a configuration and the values in `sent`. */
 export function createScrubber(
   configuration: JsonObject,
   secretProperties: readonly string[],
@@ -20,7 +20,7 @@ export function createScrubber(
 ): Scrubber {
   const values = [...secretProperties.flatMap((name) => textsIn(configuration[name])), ...sent];
   const forms = new Set(values.filter((value) => value.length >= MIN_SECRET_LENGTH).flatMap(formsOf));
-  // Longest first, so that no part of a longer form stays behind.
+  // Longest first, so that no part of a longer form remains.
   const secrets = [...forms].sort((a, b) => b.length - a.length);
   return {
     text: (value) =>
@@ -29,7 +29,7 @@ export function createScrubber(
   };
 }
 
-/** A secret as it is, in a JSON string, in an address, and in base64 by itself. */
+/** Plain, in a JSON string, percent-encoded and in base64. */
 function formsOf(secret: string): readonly string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
   const base64 = Buffer.from(secret, "utf8").toString("base64");

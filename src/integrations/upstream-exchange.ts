@@ -1,6 +1,5 @@
 import type { Dispatcher } from "undici";
 
-/** A request as it leaves: nothing in it is left to fill. */
 export interface UpstreamRequest {
   readonly method: string;
   readonly origin: string;
@@ -10,24 +9,20 @@ export interface UpstreamRequest {
   readonly body: string | Buffer | undefined;
 }
 
-/** An upstream's whole answer. */
 export interface UpstreamAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-/** Why there is no answer. */
 export type ExchangeFailure =
   | { readonly kind: "too_large" }
   | { readonly kind: "timeout" }
-  /** `afterStart`: the answer had begun. */
+  /** `afterStart`: the answer had started. */
   | { readonly kind: "broken"; readonly error: Error; readonly afterStart: boolean };
 
-/** What became of a request. */
 export type UpstreamOutcome = { readonly answer: UpstreamAnswer } | { readonly failure: ExchangeFailure };
 
-/** Limits of one exchange. */
 export interface ExchangeLimits {
   readonly maxBytes: number;
   /** From the first byte sent to the last received. */
@@ -35,10 +30,8 @@ export interface ExchangeLimits {
 }
 
 /**
- * Sends a request and reads its whole answer, however the upstream behaves.
- *
- * Works on `dispatch` itself: a stream and an abort signal for each call would cost more than the rest of the call.
- * Throws only when `signal` aborts, with its reason.
+ * Sends a request and reads its whole answer. Uses `dispatch` directly, because a stream and an abort signal per call
+ * cost more CPU than the rest of the call. Throws only the signal's reason.
  */
 export function sendToUpstream(
   dispatcher: Dispatcher,

@@ -3,53 +3,51 @@ import { atMost } from "../at-most.ts";
 import type { JsonObject } from "../json.ts";
 import { errorResult, type CallResult } from "./tool.ts";
 
-/** How often a third party may be called through one connection. */
+/** A vendor's rate limit, applied per connection. */
 export interface UpstreamRateLimit {
-  /** Tells it from the other limits of its integration. */
+  /** Distinguishes the limits of an integration. */
   readonly id: string;
-  /** Requests in any stretch of `windowMs` milliseconds. */
+  /** Requests per sliding window of `windowMs`. */
   readonly requests: number;
   readonly windowMs: number;
-  /** The argument for each value of which the limit counts, by itself; undefined where it counts all calls together. */
+  /** The argument whose values are counted separately; undefined counts all calls together. */
   readonly per: string | undefined;
 }
 
-/** A connection as its pace knows it: a new key has a pace of its own. */
+/** A new key version has separate limits. */
 export interface RateLimitedConnection {
   readonly connectionId: number;
   readonly keyVersion: number;
 }
 
-/** The pace of connections on this replica: what their third parties allow, and how long they ask to be left alone. */
+/** Applies vendors' rate limits per connection on this replica. */
 export interface UpstreamRateLimiter {
   /**
-   * Takes a place for one request, and answers how many milliseconds to wait before it is sent: 0 for most. Beyond
-   * LONGEST_WAIT_MS nothing was taken, and the call must not go out.
+   * Reserves one request and returns the milliseconds to wait before sending it. When the wait exceeds MAX_WAIT_MS
+   * nothing is reserved and the request must not be sent.
    */
   reserve(connection: RateLimitedConnection, limits: readonly UpstreamRateLimit[], args: JsonObject): number;
-  /** Notes that the third party asks to be left alone for so many milliseconds; an hour at most is believed. */
+  /** Pauses a connection for the wait that its upstream requested, at most an hour. */
   pause(connection: RateLimitedConnection, waitMs: number): void;
-  /** Forgets what is noted of a connection. */
   forget(connectionId: number): void;
 }
 
-/** How long a call waits for its turn by itself; beyond, its caller is told when to come back. In milliseconds. */
+/** Milliseconds that a call may wait for its turn. */
 export const MAX_WAIT_MS = 2_000;
-/** How long a connection is left alone whose third party is busy and does not say for how long. In milliseconds. */
+/** Milliseconds to pause when a busy upstream does not say how long. */
 export const DEFAULT_WAIT_MS = 500;
-/** For integrations whose limits nobody knows. */
 export const NO_RATE_LIMITS: readonly UpstreamRateLimit[] = [];
 const MAX_PAUSE_MS = 3_600_000;
-/** Connections that are remembered; forgetting one costs its third party a few calls too many. */
+/** Dropping an entry costs a few excess requests. */
 const MAX_PAUSED = 20_000;
 const MAX_COUNTED = 5_000;
 
-/** Makes the pace of an integration's connections. `now` is milliseconds since 1970. */
+/** `now` returns milliseconds since 1970. */
 export function createUpstreamRateLimiter({
   now = Date.now,
 }: { readonly now?: () => number } = {}): UpstreamRateLimiter {
   const pauses = new LRUCache<number, { readonly keyVersion: number; readonly untilMs: number }>(atMost(MAX_PAUSED));
-  /** When requests were or will be sent, oldest first; as many as can matter. */
+  /** When requests were or will be sent, oldest first. */
   const sent = new LRUCache<string, number[]>(atMost(MAX_COUNTED));
 
   function pausedUntil({ connectionId, keyVersion }: RateLimitedConnection): number {
@@ -59,7 +57,7 @@ export function createUpstreamRateLimiter({
 
   return {
     reserve(connection, limits, args) {
-      // Nearly every call: no limits, and nobody asked for patience.
+      // Fast path: no limits and no paused connections.
       if (limits.length === 0 && pauses.size === 0) return 0;
       const nowMs = now();
       let sendAtMs = Math.max(nowMs, pausedUntil(connection));
@@ -96,7 +94,7 @@ function keyOf(
   return `${connectionId}/${keyVersion}/${id}/${part}`;
 }
 
-/** From when a limit allows one more; behind those that wait already. Drops the times that have left the window. */
+/** Returns when the next request is allowed, after those already waiting. Drops times outside the window. */
 function freeFrom(times: number[], { requests, windowMs }: UpstreamRateLimit, nowMs: number): number {
   while (times[0] !== undefined && times[0] <= nowMs - windowMs) times.shift();
   const last = times.at(-1) ?? 0;
@@ -104,7 +102,6 @@ function freeFrom(times: number[], { requests, windowMs }: UpstreamRateLimit, no
   return Math.max(last, blocking === undefined ? 0 : blocking + windowMs);
 }
 
-/** The result of a call that is not sent because its turn is too far away. */
 export function rateLimitedResult(title: string, waitMs: number): CallResult {
   const seconds = Math.ceil(waitMs / 1_000);
   const at = new Date(Date.now() + waitMs).toISOString();

@@ -9,22 +9,21 @@ import type { ConfiguredClient } from "../oauth/resolve-client.ts";
 import type { OwnerTokens } from "../openapi/requests/call-context.ts";
 import { createOpenApiIntegration, type OpenApiIntegrationOptions } from "../openapi/openapi-integration.ts";
 
-/** Where the catalog's integrations come from. */
 export interface CatalogOptions {
-  /** Every `*.yaml` file in it is an integration. */
+  /** Every `*.yaml` file in this folder is an integration. */
   readonly folder: string;
   readonly dispatcher: Dispatcher;
-  /** `server_type` → address to use instead of the contract's (`INTEGRATION_BASE_URLS`). */
+  /** `server_type` → address that replaces the contract's (`INTEGRATION_BASE_URLS`). */
   readonly baseUrls: ReadonlyMap<string, string>;
-  /** What the operator registered at third parties, by `server_type` (`INTEGRATION_OAUTH_CLIENTS`). */
+  /** `server_type` → client that the operator registered with the vendor (`INTEGRATION_OAUTH_CLIENTS`). */
   readonly oauthClients?: ReadonlyMap<string, ConfiguredClient>;
-  /** Keeps what owners' logins bring; without it nobody logs in. */
+  /** Stores the tokens of owner logins; without it owners cannot log in. */
   readonly ownerTokens?: OwnerTokens | undefined;
-  /** Integrations that are code, such as remote MCP servers. */
+  /** Integrations implemented in code, such as remote MCP servers. */
   readonly others: readonly Integration[];
 }
 
-/** Loads every integration. Throws an error naming the file and what is wrong with it, so that the service does not start. */
+/** Loads every integration. Throws an Error that names the file and its defect, so that the service does not start. */
 export async function loadCatalog(options: CatalogOptions): Promise<Catalog> {
   const catalog = new Map<string, Integration>();
   for (const integration of options.others) {
@@ -52,7 +51,7 @@ export async function loadCatalog(options: CatalogOptions): Promise<Catalog> {
   return catalog;
 }
 
-/** Who we are at a third party, where the operator says so. Throws where its contract has no way for it. */
+/** Throws when the integration's contract does not support the configured client. */
 function clientOf(
   { serverType, ownerScheme, clientScheme }: IntegrationContract,
   { oauthClients, ownerTokens: tokens }: CatalogOptions,
@@ -74,7 +73,6 @@ async function readContractFile(path: string): Promise<IntegrationContract> {
   }
 }
 
-/** The refusal of a `server_type` that the catalog does not have: it names the nearest one and all others. */
 export function unknownServerType(wrong: string, catalog: Catalog): DomainError {
   const known = [...catalog.keys()].sort();
   const nearest = nearestName(wrong, known);

@@ -1,7 +1,6 @@
 import { invalid } from "../../domain-error.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 
-/** JSON Schema of the configuration of type `mcp`. */
 export const MCP_CONFIGURATION_SCHEMA: JsonObject = {
   $schema: "http://json-schema.org/draft-07/schema#",
   type: "object",
@@ -57,11 +56,14 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
 /** RFC 6749 §3.3. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
-/** Headers that the connection itself decides about: framing, routing, credentials, and what MCP negotiates. */
+/** Headers that the connection controls: framing, routing, credentials and MCP negotiation. */
 const REFUSED_HEADER =
   /^(?:host|cookie2?|set-cookie|authorization|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|expect|accept|accept-encoding|content-.*|mcp-.*|last-event-id)$/i;
 
-/** The rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property; a secret's value is never repeated. */
+/**
+ * Checks rules that JSON Schema cannot express. Throws DomainError `invalid` naming the property, never a secret's
+ * value.
+ */
 export function checkMcpConfiguration(
   configuration: JsonObject,
   checkDestination: (url: string) => string | undefined,

@@ -12,9 +12,9 @@ const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
 const LIST = "tools/list";
 
 /**
- * What an MCP server says to requests without a token: its challenge, undefined where it asks for none. Some shake hands with
- * everybody and ask for a token at the first use, so a list is asked for as well. Throws TokenFailure where it cannot be reached,
- * or the signal's reason.
+ * Returns an MCP server's challenge to requests without a token, or undefined. Some servers accept `initialize` from
+ * everybody, so a list request follows. Throws TokenFailure when the server cannot be reached, or the signal's
+ * reason.
  */
 export async function fetchChallenge(
   configuration: JsonObject,
@@ -60,7 +60,7 @@ async function challengeIn(answer: UpstreamAnswer | undefined): Promise<Challeng
   return answer?.status === 401 ? readChallenge(answer.headers["www-authenticate"]) : undefined;
 }
 
-/** Names and values in turn, as an object. */
+/** Converts alternating names and values to an object. */
 function pairs(headers: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (let index = 0; index + 1 < headers.length; index += 2) found[headers[index] ?? ""] = headers[index + 1] ?? "";

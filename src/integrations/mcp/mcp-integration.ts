@@ -32,24 +32,22 @@ import { argumentHeaders } from "./sessions/request-metadata.ts";
 import { UpstreamFailure } from "./failures/upstream-failure.ts";
 import { createUpstreamWatcher } from "./sessions/watch-upstream.ts";
 
-/** What the integration needs from outside. */
 export interface McpIntegrationDeps {
-  /** The guarded way out. */
+  /** The guarded dispatcher. */
   readonly dispatcher: Dispatcher;
-  /** Why a `url` must not become a destination, or undefined. */
+  /** Returns why a `url` must not become a destination, or undefined. */
   readonly checkDestination: (url: string) => string | undefined;
   readonly log: Logger;
-  /** How owners authorise their connections, where they can. */
   readonly authorization?: OwnerAuthorization;
-  /** The tokens of connections that their owners authorised. */
+  /** Tokens of connections that their owners authorized. */
   readonly tokens?: GrantedTokens;
-  /** For a whole call, listing or verification, in milliseconds: 30,000 unless told (DESIGN §8). */
+  /** Milliseconds for a whole call, listing or verification; default 30,000 (DESIGN §8). */
   readonly timeoutMs?: number;
-  /** How long a session with an upstream is kept unused, in milliseconds: 10 minutes unless told. */
+  /** Milliseconds that an upstream session stays open unused; default 10 minutes. */
   readonly sessionIdleMs?: number;
 }
 
-/** Any remote MCP server over Streamable HTTP. `close` ends the sessions with all upstreams. */
+/** Connects any remote MCP server over Streamable HTTP. `close` closes all upstream sessions. */
 export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { close(): void } {
   const { timeoutMs = 30_000, sessionIdleMs = 10 * 60_000 } = deps;
   const requester = createRequester(deps);
@@ -77,7 +75,6 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   });
   const levels = createLogLevels({ requester, log: deps.log });
 
-  /** Whether a server that refuses whoever brings no key has its users log in. */
   async function supportsLogin(target: Target, signal: AbortSignal): Promise<boolean> {
     if (target.configuration.api_token !== undefined || deps.authorization === undefined) return false;
     return deps.authorization.isAvailable(target, signal);
@@ -119,7 +116,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       try {
         return await sessions.use(target, { repeatable: tool.readOnly, signal }, async (session) => {
           if (options.logLevel !== undefined) await levels.ensure(session, options);
-          // Without a handshake nothing is asked, and changes are told to everybody who listens.
+          // Only servers with sessions may send requests outside the call's own stream.
           const opening = hasOwnStream(session) ? listStreams.keepOpen(target) : undefined;
           if (opening !== undefined) await opening;
           const { result, bytes } = await requester.request(session, {
@@ -137,7 +134,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
         if (error.kind === "busy") rateLimiter.pause(target, error.retryAfterMs ?? DEFAULT_WAIT_MS);
-        // What the tool wants of its client is for the client to hear, not for the model.
+        // The MCP client must see this error; a model cannot act on it.
         if (error.answer?.code === MISSING_CAPABILITY) {
           throw new RpcError(MISSING_CAPABILITY, error.answer.message, error.answer.data);
         }
@@ -145,7 +142,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       }
     },
 
-    // In a session of its own: one that was opened with an earlier key would prove nothing about this one.
+    // A new session, because one opened with an earlier key would not verify this key.
     verify: async (target, { signal }) => {
       const deadlineMs = performance.now() + timeoutMs;
       try {
@@ -196,12 +193,12 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   };
 }
 
-/** Whether an upstream may say something to the session that a call is made in, outside the call's own answer. */
+/** Whether an upstream may send messages to the session outside the call's answer. */
 function hasOwnStream({ revision, id, notifiesListChanges }: UpstreamSession): boolean {
   return revision === "legacy" && (notifiesListChanges || id !== undefined);
 }
 
-/** An error of the protocol is the server's answer to this call, so no fault of the upstream. */
+/** A JSON-RPC error is the server's answer to the call, not an upstream fault. */
 const FAULTS: Readonly<Record<UpstreamFailure["kind"], UpstreamFault | undefined>> = {
   unreachable: "down",
   timeout: "down",
@@ -219,7 +216,7 @@ const FAULTS: Readonly<Record<UpstreamFailure["kind"], UpstreamFault | undefined
 
 const UNCERTAIN: readonly UpstreamFailure["kind"][] = ["broken", "timeout", "too_large"];
 
-/** Whoever calls again must know that the first call may have been carried out. */
+/** Warns callers who might repeat a call that may have been executed. */
 function withOutcomeWarning(failure: UpstreamFailure, readOnly: boolean): string {
   const isUncertain = !readOnly && UNCERTAIN.includes(failure.kind);
   return isUncertain ? `${failure.message} The call may have been carried out.` : failure.message;

@@ -6,10 +6,10 @@ import { type Discovered, discoverServer } from "../oauth/discover-server.ts";
 import { TokenFailure } from "../oauth/token-failure.ts";
 import { fetchChallenge } from "./fetch-challenge.ts";
 
-/** OpenID's scope for a refresh token, and the consent that must be asked for it (OpenID Connect Core §11). */
+/** OpenID's scope for refresh tokens requires `prompt=consent` (OpenID Connect Core §11). */
 const OFFLINE = "offline_access";
 
-/** How the owner of a connection with a remote MCP server authorises it (MCP «Authorization»). */
+/** MCP «Authorization». */
 export function mcpAuthorization(deps: ClientDeps): OwnerAuthorization {
   async function discover(configuration: JsonObject, signal: AbortSignal): Promise<Discovered> {
     const challenge = await fetchChallenge(configuration, deps, signal);
@@ -49,8 +49,8 @@ export function mcpAuthorization(deps: ClientDeps): OwnerAuthorization {
 }
 
 /**
- * What is asked for: the usual and what a refused call wanted besides. Where the server has a scope for refresh tokens it is
- * asked for too, unless nothing is named at all: then it gives what it gives by itself.
+ * Combines the usual scopes with those that a rejected call asked for. Adds the scope for refresh tokens where
+ * supported, unless no scope is named: then the server applies its default.
  */
 function scopeOf(
   usual: string | undefined,

@@ -1,7 +1,7 @@
-/** Why an answer was given up before its end. `encoded`: compressed although not asked for, and so without a known size. */
+/** `encoded`: compressed although identity was requested, so the decompressed size is unknown. */
 export type RefusedAs = "too_large" | "timeout" | "encoded";
 
-/** An answer that was given up because it passed a limit. */
+/** An answer that was aborted because it exceeded a limit. */
 export class AnswerRefused extends Error {
   readonly kind: RefusedAs;
 

@@ -2,7 +2,7 @@ import { OutboundRefused } from "../../outbound-refused.ts";
 import { AnswerRefused } from "./answer-refused.ts";
 import { UpstreamFailure } from "./upstream-failure.ts";
 
-/** Codes that say that no connection came about, so that nothing was carried out, with what a person would call them. */
+/** Codes of failed connection attempts: nothing was sent. */
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ENOTFOUND: "its name does not exist",
   EAI_AGAIN: "its name could not be looked up",
@@ -14,7 +14,9 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   UND_ERR_MAX_ORIGINS_REACHED: "too many other servers are being called; try again later",
 };
 
-/** What made an exchange fail, as a failure with a public sentence. Errors of ours that have one already pass unchanged. */
+/**
+ * Converts an error of an HTTP exchange to a failure with a public message. An UpstreamFailure is returned unchanged.
+ */
 export function transportFailure(error: unknown, endpoint: { readonly label: string }): UpstreamFailure {
   const server = `The MCP server at ${endpoint.label}`;
   if (error instanceof UpstreamFailure) return error;
@@ -58,7 +60,7 @@ export function transportFailure(error: unknown, endpoint: { readonly label: str
   });
 }
 
-/** The code of a network error; with several attempts, that of the first. */
+/** For an AggregateError, the code of the first attempt. */
 function errorCode(error: unknown): string {
   if (error instanceof AggregateError && !("code" in error)) return errorCode(error.errors[0]);
   if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;

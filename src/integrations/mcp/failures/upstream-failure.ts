@@ -1,10 +1,8 @@
 import type { JsonValue } from "../../../json.ts";
 
 /**
- * How an upstream failed.
- *
- * `session_lost` and `refused` say that the request was not carried out; `broken` and `timeout` that nobody knows. By HTTP
- * status, `busy` is 429, `declined` another one below 500, `http` one from 500.
+ * `session_lost` and `refused` mean that the request was not executed; after `broken` and `timeout` that is unknown.
+ * By HTTP status, `busy` is 429, `declined` another status below 500, `http` one from 500.
  */
 export type FailureKind =
   | "refused"
@@ -20,21 +18,20 @@ export type FailureKind =
   | "not_mcp"
   | "rpc";
 
-/** A JSON-RPC error. */
 export interface RpcAnswer {
   readonly code: number;
   readonly message: string;
   readonly data: JsonValue | undefined;
 }
 
-/** A failure of a remote MCP server, with a public sentence that names its host, the cause, and what a person can do. */
+/** A failure of a remote MCP server. The message is public: host, cause and remedy. */
 export class UpstreamFailure extends Error {
   readonly kind: FailureKind;
   /** The JSON-RPC error code, for kind `rpc`. */
   readonly code: number | undefined;
-  /** For kind `rpc`: what the upstream answered, its secrets struck out. */
+  /** For kind `rpc`: the upstream's error, secrets redacted. */
   readonly answer: RpcAnswer | undefined;
-  /** For kind `busy`: how long the upstream asks to wait, in milliseconds, where it says so. */
+  /** For kind `busy`: the requested wait in milliseconds, if stated. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

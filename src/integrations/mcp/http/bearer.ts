@@ -6,25 +6,25 @@ import { TokenFailure, type TokenFailureKind } from "../../oauth/token-failure.t
 import type { McpAnswer } from "./mcp-exchange.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
-/** Tokens that are sent, and may be repeated by whoever was sent them. */
+/** Recently sent tokens that answers may echo. */
 const MAX_SENT_TOKENS = 2;
-/** Scopes as a server may name them (RFC 6749 §3.3), so many at most. */
+/** RFC 6749 §3.3, with a length limit. */
 const SCOPE = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,1000}$/;
 
-/** What a connection that its owner authorised sends with each request: the token that is in force just then. */
+/** Sends the current token of an owner's authorization with each request. */
 export interface Bearer {
   /**
-   * Sends a request with the token; where it is refused, once more with another one: what was refused was not carried out.
-   * Throws UpstreamFailure, or the signal's reason.
+   * Sends a request; after a 401, which means that it was not executed, once more with a renewed token. Throws
+   * UpstreamFailure, or the signal's reason.
    */
   send(signal: AbortSignal, request: (authorization: readonly string[]) => Promise<McpAnswer>): Promise<McpAnswer>;
-  /** The header with the token that was last sent, if there is one: for what must not wait for another. */
+  /** The header with the last sent token; never waits for a renewal. */
   last(): readonly string[];
-  /** The tokens that were sent of late, to be struck out of what is answered. */
+  /** Recently sent tokens, to redact from answers. */
   sent(): readonly string[];
 }
 
-/** The bearer of one connection towards one origin. `server` is its name in sentences. */
+/** `server` is the server's name in messages. */
 export function createBearer(tokens: GrantedTokens, target: Target, origin: string, server: string): Bearer {
   let sent: readonly string[] = [];
 
@@ -60,14 +60,14 @@ export function createBearer(tokens: GrantedTokens, target: Target, origin: stri
   };
 }
 
-/** The scopes that a server names as missing (RFC 6750 §3.1); undefined when that is not what it refuses for. */
+/** Returns the scopes that an `insufficient_scope` challenge names (RFC 6750 §3.1). */
 async function missingScope(header: string | undefined): Promise<string | undefined> {
   const challenge = await readChallenge(header);
   const scope = challenge?.error === "insufficient_scope" ? challenge.scope?.trim() : undefined;
   return scope !== undefined && SCOPE.test(scope) ? scope : undefined;
 }
 
-/** Without a token nothing is sent. */
+/** Nothing is sent without a token. */
 const KINDS: Readonly<Record<TokenFailureKind, UpstreamFailure["kind"]>> = {
   ended: "unauthorized",
   refused: "unauthorized",

@@ -7,32 +7,32 @@ import { type Bearer, createBearer } from "./bearer.ts";
 /** Secret configuration properties: sealed at rest, never returned. */
 export const MCP_SECRET_PROPERTIES = ["api_token", "headers", "oauth_client_secret"] as const;
 
-/** Where an MCP server is reached and with what: a connection's configuration, made ready once for many requests. */
+/** The address, headers and secrets of a connection, prepared once for many requests. */
 export interface Endpoint {
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
-  /** Host and port, for sentences: unlike the path it never carries a key. */
+  /** Host and port, for messages; unlike the path it contains no secret. */
   readonly label: string;
-  /** Names and values in turn, as undici takes them; content negotiation and credentials included. */
+  /** Alternating names and values for undici, with content negotiation and credentials. */
   readonly headers: readonly string[];
-  /** Takes the configured secrets out of what the server says. */
+  /** Redacts configured secrets. */
   readonly scrubber: Scrubber;
   readonly hasToken: boolean;
-  /** What is sent where the owner authorised the connection, in place of a key. */
+  /** Set when the owner authorized the connection instead of supplying a key. */
   readonly bearer: Bearer | undefined;
-  /** Whether it is given a key or headers, and so presumably asks for them. */
+  /** Whether a key, token or extra headers are sent. */
   readonly hasSecrets: boolean;
-  /** Tells whether a later configuration is still this one. */
+  /** Identifies the configuration that the endpoint was built from. */
   readonly fingerprint: string;
 }
 
-/** Names the configuration an endpoint was built from. Holds its secrets, so it never leaves memory. */
+/** Contains the configuration's secrets, so it must stay in memory. */
 export function fingerprint(configuration: JsonObject): string {
   return JSON.stringify(configuration);
 }
 
-/** Builds the endpoint of a connection. `tokens` are those of owners' logins. Throws TypeError when `url` is none. */
+/** Throws TypeError when `url` is not a URL. */
 export function endpointFor(target: Target, tokens: GrantedTokens | undefined): Endpoint {
   const { configuration } = target;
   if (target.authMethod !== "oauth2" || tokens === undefined) return endpointOf(configuration);
@@ -40,7 +40,10 @@ export function endpointFor(target: Target, tokens: GrantedTokens | undefined): 
   return endpointOf(configuration, createBearer(tokens, target, origin, `The MCP server at ${label}`));
 }
 
-/** Builds the endpoint of a checked configuration; a bearer takes the place of its key. Throws TypeError when `url` is none. */
+/**
+ * Builds the endpoint of a checked configuration; a bearer replaces its key. Throws TypeError when `url` is not a
+ * URL.
+ */
 export function endpointOf(configuration: JsonObject, bearer?: Bearer): Endpoint {
   const { url: address, api_token: token, headers } = configuration;
   const url = new URL(typeof address === "string" ? address : "");
@@ -70,13 +73,13 @@ export function endpointOf(configuration: JsonObject, bearer?: Bearer): Endpoint
   };
 }
 
-/** Tokens come and go, so it is made anew whenever there is something to strike out, which is when something failed. */
+/** Tokens change, so the scrubber is created on each use; it is used only for failures. */
 function changingScrubber(configuration: JsonObject, bearer: Bearer): Scrubber {
   const now = (): Scrubber => createScrubber(configuration, MCP_SECRET_PROPERTIES, bearer.sent());
   return { text: (value) => now().text(value), isInBytes: (bytes) => now().isInBytes(bytes) };
 }
 
-/** Text of the upstream's for a sentence of ours: configured secrets struck out, one line, at most 300 characters. */
+/** Prepares upstream text for a message: secrets redacted, one line, at most 300 characters. */
 export function quote(text: string, endpoint: Endpoint): string {
   const line = endpoint.scrubber
     .text(text)

@@ -1,22 +1,20 @@
 import { createParser } from "eventsource-parser";
 
-/** One event of a `text/event-stream`. */
 export interface StreamEvent {
   readonly type: string;
   readonly data: string;
 }
 
-/** Reads server-sent events piece by piece, as they arrive. */
 export interface EventStreamReader {
-  /** The events that a piece completes. */
+  /** Returns the events that this chunk completes. */
   read(chunk: Buffer): readonly StreamEvent[];
-  /** The id to resume after, once the server has given one. */
+  /** The id to resume after, if the server sent one. */
   lastEventId(): string | undefined;
-  /** How long the server asks to wait before resuming, in milliseconds. */
+  /** The requested reconnection delay in milliseconds. */
   retryMs(): number | undefined;
 }
 
-/** Creates a reader that follows the WHATWG rules and drops an unfinished last event. The caller bounds the size of an event. */
+/** Follows the WHATWG rules and drops an unfinished last event. The caller bounds the size of an event. */
 export function createEventStreamReader(): EventStreamReader {
   const decoder = new TextDecoder();
   let events: StreamEvent[] = [];

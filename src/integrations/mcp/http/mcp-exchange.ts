@@ -2,56 +2,55 @@ import type { Dispatcher } from "undici";
 import { AnswerRefused } from "../failures/answer-refused.ts";
 import { createEventStreamReader, type StreamEvent } from "./event-stream.ts";
 
-/** The largest answer that is read, in bytes; a stream counts as one answer. */
+/** Bytes of an answer; a stream counts as one answer. */
 const MAX_ANSWER_BYTES = 5 * 1024 * 1024;
 
-/** How long a stream may go on after what was awaited has come, so that its connection can serve again, in milliseconds. */
+/** How long a stream may stay open after its answer, in milliseconds, so that its connection can be reused. */
 const STREAM_CLOSE_DELAY_MS = 1_000;
 
-/** One HTTP request to an upstream. `headers` are names and values in turn. */
+/** `headers` are alternating names and values. */
 export interface McpExchangeRequest {
   readonly origin: string;
   readonly path: string;
   readonly method: "POST" | "GET" | "DELETE";
   readonly headers: string[];
   readonly body?: string;
-  /** For the whole exchange, in milliseconds. */
+  /** Milliseconds for the whole exchange. */
   readonly timeoutMs: number;
-  /** Whether a stream may go on for ever: its beginning alone is awaited so long, and each event alone is bounded in size. */
+  /** The stream may stay open forever: the timeout covers its start, and the size limit each event. */
   readonly isEndless?: boolean;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Hears the events of a stream one after another as they arrive; answers true when it has what it awaited. While an
-   * answer is awaited nothing more is read, so that whoever is slow to hear slows the upstream.
+   * Called for each event in order; returns true when the awaited event has arrived. Reading pauses until the promise
+   * settles.
    */
   readonly onEvent?: (event: StreamEvent) => boolean | Promise<boolean>;
-  /** Told once that a stream has begun. */
+  /** Called once when a stream starts. */
   readonly onStream?: (() => void) | undefined;
 }
 
-/** What came back. `body` is empty for a stream, whose events have been heard already. */
+/** `body` is empty for a stream, whose events went to `onEvent`. */
 export interface McpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly sessionId: string | undefined;
   readonly location: string | undefined;
   readonly retryAfter: string | undefined;
-  /** `WWW-Authenticate`. */
+  /** The `WWW-Authenticate` header. */
   readonly challenge: string | undefined;
   readonly body: Buffer;
-  /** How many bytes came, a stream's included. */
+  /** Bytes received, a stream's included. */
   readonly bytes: number;
-  /** Where a stream that ended before what was awaited can be resumed, and after how long. */
+  /** Where to resume a stream that ended before the awaited event, and after how long. */
   readonly resume: { readonly lastEventId: string; readonly afterMs: number } | undefined;
 }
 
 type Headers = Record<string, string | string[] | undefined>;
 
 /**
- * Sends one request and reads its answer within the limits. A handler of our own instead of undici's `request`: it needs no
- * stream object, one timer does for all phases, and events are heard while the stream is still open.
- *
- * Rejects with AnswerRefused past a limit, with the signal's reason, or with what the dispatcher reports.
+ * Sends one request and reads its answer within the limits. A custom handler instead of undici's `request` needs no
+ * stream object and one timer for all phases. Rejects with AnswerRefused past a limit, with the signal's reason, or
+ * with the dispatcher's error.
  */
 export function sendMcpMessage(dispatcher: Dispatcher, request: McpExchangeRequest): Promise<McpAnswer> {
   return new Promise((resolve, reject) => {
@@ -66,7 +65,7 @@ export function sendMcpMessage(dispatcher: Dispatcher, request: McpExchangeReque
     let events: ReturnType<typeof createEventStreamReader> | undefined;
     const pendingEvents: StreamEvent[] = [];
     let isHandling = false;
-    /** How the answer ended, while events of it are still to be heard. */
+    /** How the answer ended while an event handler was still running. */
     let deferredEnd: (() => void) | undefined;
 
     const stop = (reason: Error): void => {
@@ -202,7 +201,6 @@ function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Of a header that may come more than once, all of it. */
 function listed(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(", ") : value;
 }

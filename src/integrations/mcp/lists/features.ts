@@ -13,7 +13,6 @@ import type { UpstreamWatcher } from "../sessions/watch-upstream.ts";
 
 const INTERNAL_ERROR = -32603;
 
-/** What the features of MCP servers need. */
 export interface FeaturesDeps {
   readonly sessions: UpstreamSessions;
   readonly requester: Requester;
@@ -21,13 +20,12 @@ export interface FeaturesDeps {
   readonly watcher: UpstreamWatcher;
   readonly listStreams: ListStreams;
   readonly log: Logger;
-  /** For one question or survey, in milliseconds. */
+  /** Milliseconds per request or listing. */
   readonly timeoutMs: number;
-  /** Hears what upstreams say of themselves while they answer. */
   readonly onNotification: (connectionId: number, notification: UpstreamNotification) => void;
 }
 
-/** What MCP servers offer beyond tools, in the sessions that their tools are called in. */
+/** Implements features in the sessions that tool calls use. */
 export function createFeatures(deps: FeaturesDeps): Features {
   const { sessions, requester, levels, timeoutMs } = deps;
 
@@ -89,7 +87,7 @@ function relayOf({ method }: FeatureRequest, options: CallOptions): CallOptions 
   return method === "completion/complete" ? undefined : options;
 }
 
-/** The result without the words of its revision, which whoever passes it on says for himself. */
+/** Removes the fields of the protocol revision. */
 function readAnswer(answered: JsonObject): FeatureAnswer {
   const { resultType, ttlMs: _ttlMs, cacheScope: _cacheScope, ...result } = answered;
   if (resultType === "input_required") {

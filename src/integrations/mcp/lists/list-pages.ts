@@ -4,27 +4,29 @@ import type { Requester } from "../sessions/request.ts";
 import type { UpstreamSession } from "../sessions/session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
-/** How much of a list is read: whatever a server offers beyond it is left out. */
+/** Further pages are ignored. */
 const MAX_PAGES = 200;
 
-/** How a list is asked for. `deadlineMs` is on the clock of `performance.now()`. */
+/** `deadlineMs` is on the clock of `performance.now()`. */
 export interface ListOptions {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   readonly maxPages?: number;
 }
 
-/** Which list is read and how much of it. */
 export interface ListOf {
   readonly method: string;
-  /** Where the result holds the list. */
+  /** The result's property that holds the list. */
   readonly key: string;
   readonly maxBytes: number;
-  /** Takes one item; false when there is no room for more. */
+  /** Adds one item; returns false when the list is full. */
   readonly add: (item: JsonValue) => boolean;
 }
 
-/** Reads a list of a server page by page. A server that does not know the method has none. Throws UpstreamFailure, or the signal's reason. */
+/**
+ * Reads a list page by page. A server that does not know the method has an empty list. Throws UpstreamFailure, or the
+ * signal's reason.
+ */
 export async function listPages(
   { requester, log }: { requester: Requester; log: Logger },
   session: UpstreamSession,

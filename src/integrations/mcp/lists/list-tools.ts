@@ -6,16 +6,16 @@ import type { Requester } from "../sessions/request.ts";
 import type { UpstreamSession } from "../sessions/session.ts";
 import { readTool } from "./read-tool.ts";
 
-/** How much of a list is read: whatever a server offers beyond it is left out. */
+/** Further tools are ignored. */
 const MAX_TOOLS = 5_000;
 const MAX_BYTES = 20 * 1024 * 1024;
 
-/** How many of the tools that were left out a log line names. */
+/** Skipped tools named in the log line. */
 const MAX_EXAMPLES = 5;
 
 /**
- * All tools of a server, page by page; of two with one name the first. Tools that cannot be offered are left out and logged.
- * A server that knows no tools has none. Throws UpstreamFailure, or the signal's reason.
+ * Lists all tools of a server; the first of two with the same name wins. Unusable tools are skipped and logged.
+ * Throws UpstreamFailure, or the signal's reason.
  */
 export async function listUpstreamTools(
   deps: { requester: Requester; log: Logger },

@@ -9,7 +9,7 @@ const areIcons: Check = (value) =>
 const areArguments: Check = (value) =>
   Array.isArray(value) && value.every((argument) => isJsonObject(argument) && typeof argument.name === "string");
 
-/** Optional fields of MCP's listed items, and what clients insist on where they are present. */
+/** Types that clients require of optional fields. */
 const FIELDS: Readonly<Record<string, Check>> = {
   name: isText,
   title: isText,
@@ -22,7 +22,7 @@ const FIELDS: Readonly<Record<string, Check>> = {
   _meta: isJsonObject,
 };
 
-/** Of a listed item the named fields that have the type they must have: one wrong field would make clients refuse the list. */
+/** Keeps the named fields that have the required type: one wrong field would make clients reject the whole list. */
 export function keepFields(value: JsonObject, names: readonly string[]): JsonObject {
   const kept: JsonObject = {};
   for (const name of names) {

@@ -6,20 +6,20 @@ import { listPages, type ListOf, type ListOptions } from "./list-pages.ts";
 import type { Requester } from "../sessions/request.ts";
 import type { UpstreamSession } from "../sessions/session.ts";
 
-/** How much of a list is read: whatever a server offers beyond it is left out. */
+/** Further items are ignored. */
 const MAX_ITEMS = 5_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Printable and at most 128 characters, as for tools. */
 const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
-/** An absolute URI or a template of one. */
+/** An absolute URI or URI template. */
 const URI = /^[A-Za-z][A-Za-z0-9+.-]{0,62}:[^\p{C}\p{Zl}\p{Zp}]{0,2048}$/u;
 
 const RESOURCE_FIELDS = ["name", "title", "description", "mimeType", "size", "icons", "annotations", "_meta"];
 const TEMPLATE_FIELDS = ["name", "title", "description", "mimeType", "icons", "annotations", "_meta"];
 const PROMPT_FIELDS = ["title", "description", "arguments", "icons", "_meta"];
 
-/** Asks a server for everything that it declares beyond tools. Throws UpstreamFailure, or the signal's reason. */
+/** Lists everything besides tools that a server declares. Throws UpstreamFailure, or the signal's reason. */
 export async function readFeatureListing(
   deps: { requester: Requester; log: Logger },
   session: UpstreamSession,
@@ -56,7 +56,7 @@ export async function readFeatureListing(
 
 const EMPTY_LIST = { items: [], bytes: 0 };
 
-/** The items of one list that can be offered; of two with one key the first. */
+/** The first of two items with the same key wins. */
 async function listItems(
   deps: { requester: Requester; log: Logger },
   session: UpstreamSession,

@@ -4,16 +4,15 @@ import type { ToolDefinition, ToolHints } from "../../tool.ts";
 import { keepFields } from "./listed-fields.ts";
 import { mirroredParameters } from "../sessions/request-metadata.ts";
 
-/** Printable and at most 128 characters; the specification asks for less, servers exist that use more. */
+/** Printable, at most 128 characters: the specification allows fewer, but some servers use more. */
 const TOOL_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 
-/** PostgreSQL stores neither NUL nor half of a surrogate pair, and nobody can read them. */
+/** PostgreSQL stores neither NUL nor unpaired surrogates. */
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 
 /**
- * A tool as a server lists it, or the reason why it cannot be offered.
- *
- * Only `readOnlyHint: true` makes it read-only: a hint may be false, and the absence of one promises nothing.
+ * Returns the tool, or the reason why it is unusable. Only `readOnlyHint: true` makes it read-only, since a missing
+ * hint promises nothing.
  */
 export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinition | string {
   if (!isJsonObject(value)) return "it is no object";
@@ -32,7 +31,7 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
     inputSchema: schema,
     ...(isJsonObject(outputSchema) ? { outputSchema: roundNumbers(outputSchema) } : {}),
     annotations: {
-      // MCP says of content whom it is for, not of tools: both, then.
+      // MCP does not state an audience for tools.
       audience: ["user", "assistant"],
       requiresAuth,
       ...(typeof category === "string" && category !== "" && category.length <= 64
@@ -46,7 +45,7 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
   };
 }
 
-/** What of a listed tool reaches agents in one form or another; a change of anything else is none. */
+/** Fields that reach agents; changes of other fields do not count. */
 const DIGESTED_FIELDS = [
   "name",
   "title",
@@ -75,8 +74,8 @@ function hintsOf(annotations: JsonValue | undefined): { readonly hints?: ToolHin
 }
 
 /**
- * The schema as given, with numbers that validators know, made one of an object that names `properties` and `required`
- * as the service promises of every tool.
+ * Adds `type`, `properties` and `required`, which the service promises of every tool, and rounds numbers that
+ * validators cannot represent.
  */
 function readInputSchema(value: JsonValue | undefined): JsonObject {
   const { properties, required, ...rest } = isJsonObject(value) ? roundNumbers(value) : {};

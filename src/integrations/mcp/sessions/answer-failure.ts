@@ -8,20 +8,20 @@ import type { UpstreamSession } from "./session.ts";
 import { UpstreamFailure, type RpcAnswer } from "../failures/upstream-failure.ts";
 
 const METHOD_NOT_FOUND = -32601;
-/** MCP's error for a client that does not say that it can do what a tool needs (2026-07-28). */
+/** MCP's error for a client without a capability that a tool needs (2026-07-28). */
 export const MISSING_CAPABILITY = -32021;
 
-/** How much of an upstream's sentence is passed on, in UTF-16 units. */
+/** UTF-16 units of an upstream's message that are passed on. */
 const MAX_MESSAGE = 2_000;
 
-/** By these a server of the 2026-07-28 revision says that it was spoken to in another way: header mismatch, version. */
+/** 2026-07-28: header mismatch and unsupported version. */
 const REVISION_CODES: readonly (number | undefined)[] = [-32020, -32022];
 
-/** How servers say that they do not know a session (any more). */
+/** Matches the messages of servers that do not know a session. */
 const SESSION_GONE =
   /\bsession\b.{0,60}\b(?:not found|expired|terminated|closed|invalid|unknown)|\b(?:no|invalid|unknown|expired)\b.{0,10}\bsession|not initialized/i;
 
-/** What an HTTP answer says that does not hold the awaited result. `error` is its JSON-RPC error, where it holds one. */
+/** Converts an HTTP answer without the expected result to a failure. `error` is its JSON-RPC error, if any. */
 export function answerFailure(
   answer: McpAnswer,
   error: JsonObject | undefined,
@@ -71,7 +71,6 @@ function readAnswer({ message, data }: JsonObject, code: number, { scrubber }: E
   return { code, message: text, data: data === undefined ? undefined : scrubbed(data, scrubber) };
 }
 
-/** A value without the configured secrets; its keys are the upstream's words. */
 function scrubbed(value: JsonValue, scrubber: Scrubber): JsonValue {
   if (typeof value === "string") return scrubber.text(value);
   if (Array.isArray(value)) return value.map((item) => scrubbed(item, scrubber));
@@ -83,7 +82,6 @@ function requestedWaitMs({ status, retryAfter }: McpAnswer): number | undefined 
   return status === 429 ? retryAfterMs(retryAfter) : undefined;
 }
 
-/** The rest of a sentence that begins with the server. */
 function statusSentence(answer: McpAnswer, detail: string, endpoint: Endpoint): string {
   const { status, location, contentType } = answer;
   if (status < 300) {
@@ -106,7 +104,7 @@ function statusSentence(answer: McpAnswer, detail: string, endpoint: Endpoint): 
   return `refused the request (HTTP ${status})${detail}.`;
 }
 
-/** 404 by the specification; 400, and errors that name the session, by what servers do. The request was not carried out. */
+/** 404 by the specification; 400 and errors that name the session by common practice. The request was not executed. */
 function isSessionLost(answer: McpAnswer, error: JsonObject | undefined, session: UpstreamSession): boolean {
   const code = errorCodeOf(error);
   if (session.revision === "modern")

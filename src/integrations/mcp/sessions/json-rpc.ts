@@ -1,20 +1,22 @@
 import { isJsonObject, parseJson, type JsonObject, type JsonValue } from "../../../json.ts";
 
-/** How deep an upstream's JSON may nest. */
+/** Nesting levels of an upstream's JSON. */
 const MAX_DEPTH = 64;
 
-/** The JSON-RPC messages in a text: one, or a batch as the 2025-03-26 revision has it. None where it is not JSON. */
+/** Parses one JSON-RPC message, or a batch of the 2025-03-26 revision. Returns an empty list for invalid JSON. */
 export function messagesIn(text: string): readonly JsonObject[] {
   const value = parsed(text);
   return (Array.isArray(value) ? value : [value]).filter((message) => isJsonObject(message));
 }
 
-/** Whether a message answers the request with this id. */
 export function isResponse(message: JsonObject, id: number): boolean {
   return message.id === id && message.method === undefined;
 }
 
-/** The answer among messages: the one with the id, or a lone error without an id, as servers give to what they could not read. */
+/**
+ * Returns the response with this id, or a single error without an id, which servers send for requests they cannot
+ * parse.
+ */
 export function responseAmong(messages: readonly JsonObject[], id: number): JsonObject | undefined {
   const found = messages.find((message) => isResponse(message, id));
   if (found !== undefined) return found;
@@ -22,13 +24,11 @@ export function responseAmong(messages: readonly JsonObject[], id: number): Json
   return others.length === 0 && only?.method === undefined && errorOf(only) !== undefined ? only : undefined;
 }
 
-/** The error object of a message, where it carries one. */
 export function errorOf(message: JsonObject | undefined): JsonObject | undefined {
   const error = message?.error;
   return isJsonObject(error) ? error : undefined;
 }
 
-/** The numeric code of an error object. */
 export function errorCodeOf(error: JsonObject | undefined): number | undefined {
   const code = error?.code;
   return typeof code === "number" ? code : undefined;

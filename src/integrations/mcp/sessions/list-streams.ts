@@ -4,54 +4,50 @@ import type { Target } from "../../target.ts";
 import { fingerprint } from "../http/endpoint.ts";
 
 const SWEEP_MS = 60_000;
-/** Streams of connections that nobody listens to, kept because their tools are called. */
+/** Streams without listeners, kept open because of recent calls. */
 const MAX_STREAMS = 1_000;
 
-/** How long a call waits for the stream that its upstream may ask something on, in milliseconds. */
+/** Milliseconds that a call waits for its upstream's stream to open. */
 const STREAM_WAIT_MS = 500;
 
 /**
- * One stream a connection on which its upstream says what belongs to no request. It is open while somebody listens, and for
- * a while after each call: what a call changes, many servers tell to the session that called alone, and what they ask there
- * in the midst of a call must be answered before they go on.
+ * Opens one notification stream per connection, while somebody listens and for some time after each call: many
+ * servers send list changes and requests only to the session that called.
  */
 export interface ListStreams {
-  /** Listens until told to stop. */
+  /** Returns a function that stops listening. */
   listen(target: Target, listener: (notification: UpstreamNotification) => void): () => void;
-  /** Listens for a while, for whoever hears of all news. A promise while the stream is being opened; it never rejects. */
+  /** Keeps the stream open without a listener. Returns a promise while the stream is opening; it never rejects. */
   keepOpen(target: Target): Promise<void> | undefined;
-  /** Stops listening to a connection. */
   forget(connectionId: number): void;
-  /** Stops listening to all. */
   close(): void;
 }
 
-/** What the streams need. */
 export interface ListStreamsDeps {
-  /** Opens a connection's stream, again and again until stopped; tells whenever that has come to a stream or to nothing. */
+  /** Keeps a connection's stream open until stopped. Calls `onSettled` after each attempt to open it. */
   readonly open: (
     target: Target,
     listener: (notification: UpstreamNotification) => void,
     onSettled: () => void,
   ) => () => void;
-  /** How long a stream is kept after a call, in milliseconds. */
+  /** Milliseconds that a stream stays open after a call. */
   readonly idleMs: number;
 }
 
 interface ListStream {
   readonly keyVersion: number;
   readonly fingerprint: string;
-  /** The configuration it was last used with: the same object needs no second look. */
+  /** The last configuration object; the same object needs no comparison. */
   configuration: JsonObject;
   readonly listeners: Set<(notification: UpstreamNotification) => void>;
   readonly stop: () => void;
-  /** Until it is known whether there is a stream, or nobody waits for it any longer. */
+  /** Set until the stream is open, has failed or timed out. */
   opening: Promise<void> | undefined;
-  /** Monotonic milliseconds. */
+  /** On the clock of `performance.now()`. */
   usedMs: number;
 }
 
-/** Streams by connection; a new key or destination means a new stream. */
+/** A new key or destination opens a new stream. */
 export function createListStreams({ open, idleMs }: ListStreamsDeps): ListStreams {
   const streams = new Map<number, ListStream>();
   const sweep = setInterval(closeIdle, Math.min(SWEEP_MS, idleMs)).unref();
@@ -67,7 +63,7 @@ export function createListStreams({ open, idleMs }: ListStreamsDeps): ListStream
   }
 
   function start(target: Target): ListStream {
-    // Who listened with an earlier key goes on listening.
+    // Listeners of the previous key keep listening.
     const listeners =
       streams.get(target.connectionId)?.listeners ?? new Set<(notification: UpstreamNotification) => void>();
     forget(target.connectionId);

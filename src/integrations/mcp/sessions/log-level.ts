@@ -5,16 +5,15 @@ import type { Requester } from "./request.ts";
 import type { UpstreamSession } from "./session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
-/** Makes upstreams with sessions speak as much as the most curious caller of the session wants; others hear less of it. */
+/** Sets an upstream session's log level to the lowest that any caller wants; other callers' messages are filtered. */
 export interface LogLevels {
-  /** Asks the session's upstream for the level that a caller listens at, unless it was asked for as much already. Throws only the signal's reason. */
+  /** Lowers the session's level if needed. Throws only the signal's reason. */
   ensure(session: UpstreamSession, caller: CallOptions): Promise<void>;
 }
 
-/** How long a request waits until its upstream has agreed to speak, in milliseconds. */
+/** Milliseconds that a request waits for the level to be set. */
 const TIMEOUT_MS = 5_000;
 
-/** Levels by session, forgotten with it. */
 export function createLogLevels({ requester, log }: { requester: Requester; log: Logger }): LogLevels {
   const requested = new WeakMap<UpstreamSession, { readonly level: McpLogLevel; readonly done: Promise<void> }>();
 
@@ -23,7 +22,7 @@ export function createLogLevels({ requester, log }: { requester: Requester; log:
     try {
       await requester.request(session, { method: "logging/setLevel", params: { level }, deadlineMs });
     } catch (error) {
-      // The request itself goes out all the same, and says what is wrong with the upstream.
+      // The actual request follows and reports the upstream's problem.
       const reason = error instanceof UpstreamFailure ? error.message : "unexpected";
       log.debug({ host: session.endpoint.label, reason }, "MCP log level not set");
     }
@@ -32,7 +31,7 @@ export function createLogLevels({ requester, log }: { requester: Requester; log:
   return {
     ensure: async (session, { logLevel: level, onMessage, signal }) => {
       if (level === undefined || onMessage === undefined || session.capabilities.logging === undefined) return;
-      // Without a handshake every request names its own.
+      // Modern requests carry their own level.
       if (session.revision === "modern") return;
       const before = requested.get(session);
       const isEnough = before !== undefined && LOG_LEVELS.indexOf(before.level) <= LOG_LEVELS.indexOf(level);

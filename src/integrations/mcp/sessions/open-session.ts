@@ -11,8 +11,8 @@ import {
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
 /**
- * Agrees with a server on how to speak: the handshake first, and where a server answers it with a JSON-RPC error, the
- * revision without one. Throws UpstreamFailure.
+ * Tries `initialize` first, then the modern revision when the server answers with a JSON-RPC error. Throws
+ * UpstreamFailure.
  */
 export async function openSession(
   requester: Requester,
@@ -62,7 +62,7 @@ async function initialize(
   return session;
 }
 
-/** A session of the 2026-07-28 revision, or undefined where the server does not speak it either. */
+/** Returns undefined when the server does not support the modern revision either. */
 async function discover(
   requester: Requester,
   endpoint: Endpoint,

@@ -2,14 +2,14 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts"
 import type { Relay } from "../../relay.ts";
 import { CLIENT_INFO, MODERN_REVISION } from "./session.ts";
 
-/** What every request of the 2026-07-28 revision says of itself in `params._meta`. */
+/** `params._meta` of every request of the 2026-07-28 revision. */
 const REQUEST_META: JsonObject = {
   "io.modelcontextprotocol/protocolVersion": MODERN_REVISION,
   "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** `params._meta` of a request, or undefined where it says nothing. `id` names the progress of the request. */
+/** Returns `params._meta`, or undefined when it is empty. `id` is the progress token. */
 export function requestMeta(
   revision: "legacy" | "modern",
   id: number,
@@ -17,7 +17,7 @@ export function requestMeta(
 ): JsonObject | undefined {
   const progress = relay?.onProgress === undefined ? undefined : { progressToken: id };
   if (revision === "legacy") return progress;
-  // Without a level such a server must say nothing at all; one with a handshake would say what it finds worth saying.
+  // Without a level a modern server must not send log messages.
   const level = relay?.onMessage === undefined ? undefined : (relay.logLevel ?? "info");
   return {
     ...REQUEST_META,
@@ -26,12 +26,12 @@ export function requestMeta(
   };
 }
 
-/** The headers that mirror a request's method and name, names and values in turn (2026-07-28, «Request Metadata»). */
+/** Alternating header names and values that mirror a request's method and name (2026-07-28, «Request Metadata»). */
 export function mirrorHeaders(method: string, name?: string): readonly string[] {
   return ["mcp-method", method, ...(name === undefined ? [] : ["mcp-name", encodeHeader(name)])];
 }
 
-/** The headers that mirror the arguments which a tool's schema marks with `x-mcp-header`. */
+/** Headers that mirror the arguments marked with `x-mcp-header`. */
 export function argumentHeaders(inputSchema: JsonObject, args: JsonObject): readonly string[] {
   return (mirroredParameters(inputSchema) ?? []).flatMap(({ header, path }) => {
     const value = path.reduce<JsonValue | undefined>(
@@ -43,7 +43,7 @@ export function argumentHeaders(inputSchema: JsonObject, args: JsonObject): read
   });
 }
 
-/** A parameter that goes into `Mcp-Param-<header>` too, and where it stands in the arguments. */
+/** A parameter that is also sent as `Mcp-Param-<header>`, and its path in the arguments. */
 export interface MirroredParameter {
   readonly header: string;
   readonly path: readonly string[];
@@ -52,8 +52,8 @@ export interface MirroredParameter {
 const MARK = "x-mcp-header";
 
 /**
- * The parameters that a schema marks, or undefined when a mark breaks the revision's rules (a token, unique, on a string,
- * integer or boolean, reached through `properties` alone): a client must not offer such a tool.
+ * Returns the marked parameters, or undefined when a mark breaks the rules: a unique token, on a string, integer or
+ * boolean reached through `properties` alone. Clients must not offer such a tool.
  */
 export function mirroredParameters(inputSchema: JsonObject): readonly MirroredParameter[] | undefined {
   const found: MirroredParameter[] = [];
@@ -72,7 +72,7 @@ export function mirroredParameters(inputSchema: JsonObject): readonly MirroredPa
   return areTokens && names.size === found.length && countMarks(inputSchema) === found.length ? found : undefined;
 }
 
-/** Marks anywhere in a schema: more than were found means that some stand where they must not. */
+/** Counts marks anywhere in a schema, to detect misplaced ones. */
 function countMarks(schema: JsonValue, inProperties = false): number {
   if (Array.isArray(schema)) return schema.reduce<number>((sum, item) => sum + countMarks(item), 0);
   if (!isJsonObject(schema)) return 0;
@@ -83,7 +83,7 @@ function countMarks(schema: JsonValue, inProperties = false): number {
   );
 }
 
-/** A value as it is, or in the Base64 form for what a header cannot carry. */
+/** Uses Base64 for values that a header cannot carry. */
 function encodeHeader(value: string): string {
   const isPlain = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
   return isPlain ? value : `=?base64?${Buffer.from(value, "utf8").toString("base64")}?=`;

@@ -13,76 +13,69 @@ import { createStreamListener } from "./stream-listener.ts";
 import { transportFailure } from "../failures/transport-failure.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
-/** How often a stream that ended early is resumed for one request. */
+/** Resumptions of one request's stream. */
 const MAX_RESUMES = 5;
 
 const EVENT_STREAM = "text/event-stream";
 const LISTEN = "subscriptions/listen";
 
-/** For messages that no caller waits for, in milliseconds. */
+/** For messages without a waiting caller, in milliseconds. */
 const NOTIFY_TIMEOUT_MS = 10_000;
 
-/** One JSON-RPC request. */
 export interface McpRequest {
   readonly method: string;
   /** Without `_meta`. */
   readonly params: JsonObject;
-  /** What it is about, by its name or URI: mirrored in a header where the revision asks for it. */
+  /** The subject's name or URI, mirrored in a header by the modern revision. */
   readonly name?: string | undefined;
-  /** Headers beyond the session's and the mirrored ones, names and values in turn. */
+  /** Additional headers, alternating names and values. */
   readonly headers?: readonly string[];
-  /** What is heard on the way. */
   readonly relay?: Relay | undefined;
-  /** Hears what the upstream says of itself meanwhile. */
   readonly onNotification?: ((notification: UpstreamNotification) => void) | undefined;
-  /** When waiting ends, on the clock of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a request was answered with. */
 export interface McpReply {
   readonly result: JsonObject;
-  /** Of the whole answer. */
+  /** Bytes of the whole answer. */
   readonly bytes: number;
-  /** Comes with the answer to `initialize`. */
+  /** Set in the answer to `initialize`. */
   readonly sessionId: string | undefined;
 }
 
-/** What is listened to outside any request. */
 export interface ListenRequest {
   readonly uris: readonly string[];
   readonly listener: (notification: UpstreamNotification) => void;
-  /** Told once the stream is there. */
+  /** Called once when the stream is open. */
   readonly onStream?: (() => void) | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Speaks JSON-RPC over Streamable HTTP. */
+/** Sends JSON-RPC over Streamable HTTP. */
 export interface Requester {
   /**
-   * Sends a request and awaits its result, as JSON or from a stream. It never sends one twice; a stream that ended early is
-   * resumed. Throws UpstreamFailure, or the signal's reason after telling the upstream.
+   * Sends a request once and awaits its result, as JSON or from a stream. Resumes a stream that ended early. Throws
+   * UpstreamFailure, or the signal's reason after canceling the request upstream.
    */
   request(session: UpstreamSession, request: McpRequest): Promise<McpReply>;
-  /** Sends what has no result, and awaits its delivery. Never throws: the next request tells what is wrong. */
+  /** Sends a message without a result. Never throws: the next request reports the problem. */
   notify(session: UpstreamSession, message: JsonObject): Promise<void>;
   /**
-   * Hears what the upstream says outside any request, until its stream ends: of these resources, and of its lists. Throws
-   * UpstreamFailure when there is no such stream, or the signal's reason.
+   * Listens for notifications of these resources and of the lists until the stream ends. Throws UpstreamFailure when
+   * there is no such stream, or the signal's reason.
    */
   listen(session: UpstreamSession, request: ListenRequest): Promise<void>;
-  /** Tells the upstream that a session is over, within so many milliseconds. Never throws: it is a courtesy. */
+  /** Closes an upstream session within so many milliseconds. Never throws. */
   close(session: UpstreamSession, timeoutMs?: number): void;
 }
 
-/** What a requester needs. */
 export interface RequesterDeps {
   readonly dispatcher: Dispatcher;
   readonly log: Logger;
 }
 
-/** A requester over the guarded dispatcher. */
 export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
   const send = (
     session: UpstreamSession,
@@ -141,7 +134,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
         return { result, bytes: answer.bytes, sessionId: answer.sessionId };
       } catch (error) {
         const failure = transportFailure(error, session.endpoint);
-        // Without a handshake, hanging up is the cancellation; and `initialize` must not be cancelled.
+        // Disconnecting cancels a modern request; `initialize` must not be canceled.
         const cancellable = session.revision === "legacy" && session.protocolVersion !== "";
         if (cancellable && (signal?.aborted === true || failure.kind === "timeout")) {
           void notify(session, {
@@ -182,7 +175,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
     close: (session, timeoutMs = NOTIFY_TIMEOUT_MS) => {
       if (session.id === undefined) return;
       const { origin, path, bearer } = session.endpoint;
-      // With the token that it was used with: a farewell asks for no other.
+      // Uses the last token, since closing must not trigger a renewal.
       const headers = [...session.headers, ...(bearer?.last() ?? [])];
       sendMcpMessage(dispatcher, { method: "DELETE", timeoutMs, origin, path, headers }).catch((error: unknown) => {
         log.debug(logFields(session, error), "MCP session not closed");
@@ -192,8 +185,8 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
 }
 
 /**
- * 2025-11-25: a server may end a stream before its answer and let the client come back for the rest. Ends when a stream
- * cannot be continued; the listener knows whether the answer has come.
+ * 2025-11-25: a server may end a stream before its answer and let the client resume. Returns when the stream cannot
+ * be resumed.
  */
 async function resume(
   session: UpstreamSession,
@@ -207,12 +200,12 @@ async function resume(
     if (performance.now() + next.afterMs > deadlineMs) return;
     await sleep(next.afterMs, undefined, signal && { signal });
     const answer: McpAnswer = await get(next.lastEventId);
-    // A refusal of the rest, even of the session, says nothing of the call: it may have been carried out.
+    // A rejected resumption does not tell whether the call was executed.
     next = answer.resume;
   }
 }
 
-/** The request of the 2026-07-28 revision that opens a stream for what is said outside any request. */
+/** Opens a notification stream of the 2026-07-28 revision. */
 function subscription(id: number, uris: readonly string[]): JsonObject {
   const notifications = {
     toolsListChanged: true,
@@ -228,7 +221,7 @@ function incompleteAnswer({ endpoint }: UpstreamSession): UpstreamFailure {
   return new UpstreamFailure("broken", `The MCP server at ${endpoint.label} ended its answer before it was complete.`);
 }
 
-/** What the log says of a courtesy that failed. Not the error itself: some carry what the server sent. */
+/** The message only: some errors contain what the server sent. */
 function logFields(session: UpstreamSession, error: unknown): { host: string; reason: string } {
   return { host: session.endpoint.label, reason: transportFailure(error, session.endpoint).message };
 }

@@ -1,34 +1,29 @@
 import { isJsonObject, type JsonObject } from "../../../json.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 
-/** An agreement with an upstream on how to speak: an `initialize`d session, or the 2026-07-28 revision, which has none. */
+/** An initialized session, or the sessionless 2026-07-28 revision. */
 export interface UpstreamSession {
   readonly endpoint: Endpoint;
-  /** `handshake` up to 2025-11-25, `stateless` from 2026-07-28 on. */
+  /** `legacy` up to 2025-11-25 (with `initialize`), `modern` from 2026-07-28. */
   readonly revision: "legacy" | "modern";
   readonly protocolVersion: string;
-  /** The upstream's id of the session; undefined for servers that keep none. */
+  /** The `Mcp-Session-Id`; undefined for servers without sessions. */
   readonly id: string | undefined;
-  /** What the upstream says it offers, as it came. */
   readonly capabilities: JsonObject;
-  /** Whether the upstream tells of changes of its lists. */
+  /** Whether the upstream notifies about changes of its lists. */
   readonly notifiesListChanges: boolean;
-  /** What every request carries: the endpoint's headers, the session and the version, names and values in turn. */
+  /** Alternating names and values that every request carries. */
   readonly headers: readonly string[];
-  /** An id for the next request, unique within the session. */
   readonly nextRequestId: () => number;
 }
 
-/** Revisions with a handshake, the newest first: what we offer, and what we accept. */
+/** Newest first. */
 export const LEGACY_REVISIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 
-/** The revision without a handshake that we speak. */
 export const MODERN_REVISION = "2026-07-28";
 
-/** Who we say we are. */
 export const CLIENT_INFO = { name: "patchbay", title: "Patchbay", version: "0.1.0" };
 
-/** A session as agreed. */
 export function createSession(
   endpoint: Endpoint,
   agreed: Pick<UpstreamSession, "revision" | "protocolVersion" | "id">,
@@ -52,7 +47,7 @@ export function createSession(
   };
 }
 
-/** What is spoken before anything is agreed: no session, no version, for `initialize` itself. */
+/** For `initialize` itself: no session id, no version. */
 export function createUninitializedSession(endpoint: Endpoint): UpstreamSession {
   return {
     ...createSession(endpoint, { revision: "legacy", protocolVersion: "", id: undefined }),

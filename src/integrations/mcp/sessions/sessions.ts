@@ -11,55 +11,49 @@ import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
 const SWEEP_MS = 60_000;
 
-/** How long the end of the process may wait for upstreams to hear of it, in milliseconds. */
+/** Milliseconds that shutdown waits for upstreams. */
 const CLOSE_TIMEOUT_MS = 1_000;
 const MAX_SESSIONS = 10_000;
 
-/** How one piece of work uses a session. */
 export interface SessionUse {
-  /** Whether the work may be done again when the connection broke and nobody knows whether it was carried out. */
+  /** Whether the work may be repeated after a broken connection, when it may have been executed. */
   readonly repeatable: boolean;
   readonly signal: AbortSignal;
 }
 
-/** The sessions of this process with its upstreams: one a connection, shared by its calls. */
+/** One upstream session per connection, shared by its calls. */
 export interface UpstreamSessions {
   /**
-   * Runs work in the connection's session, opening it when there is none; concurrent calls share the opening. When the
-   * upstream has lost the session it is opened anew and the work run once more, since it was not carried out.
+   * Runs work in the connection's session and opens it when needed; concurrent calls share the opening. When the
+   * upstream has lost the session, opens a new one and repeats the work, which was not executed.
    */
   use<Result>(target: Target, how: SessionUse, work: (session: UpstreamSession) => Promise<Result>): Promise<Result>;
-  /** Closes and forgets a connection's session. */
   forget(connectionId: number): void;
-  /** Closes all. */
   close(): void;
 }
 
-/** Times of sessions, in milliseconds. */
 export interface UpstreamSessionOptions {
-  /** Those of owners' logins. */
   readonly tokens?: GrantedTokens | undefined;
-  /** How long opening one may take. */
+  /** Milliseconds. */
   readonly openTimeoutMs: number;
-  /** How long one is kept unused. */
+  /** Milliseconds that a session stays open unused. */
   readonly idleMs: number;
 }
 
 interface Entry {
   readonly keyVersion: number;
   readonly fingerprint: string;
-  /** The configuration it was last used with: the same object needs no second look. */
+  /** The last configuration object; the same object needs no comparison. */
   configuration: JsonObject;
   readonly opened: Promise<UpstreamSession>;
-  /** The session once it is open. */
   session: UpstreamSession | undefined;
-  /** Set when the upstream has ended it already. */
+  /** The upstream has closed it. */
   lost: boolean;
-  /** Set when the connection is gone: nothing more may be sent for it. */
+  /** The connection is gone: nothing may be sent for it. */
   forgotten: boolean;
 }
 
-/** Sessions in memory, bounded and forgotten when idle. They hold their connection's secrets for that time. */
+/** Sessions hold secrets in memory until they expire. */
 export function createUpstreamSessions(requester: Requester, options: UpstreamSessionOptions): UpstreamSessions {
   let isClosing = false;
   const entries = new LRUCache<number, Entry>({
@@ -93,7 +87,7 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
     }
     const open = (): Promise<UpstreamSession> =>
       openSession(requester, endpointFor(target, options.tokens), performance.now() + options.openTimeoutMs);
-    // A kept-alive connection may close just as it is used again; opening twice does no harm.
+    // A kept-alive connection may close just as it is reused; opening twice does no harm.
     const opened = open().catch((error: unknown) => {
       if (isKind(error, "broken")) return open();
       throw error;

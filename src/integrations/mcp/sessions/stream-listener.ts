@@ -4,27 +4,24 @@ import { LOG_LEVELS, type McpLogLevel, type Relay } from "../../relay.ts";
 import { isResponse, messagesIn } from "./json-rpc.ts";
 import type { UpstreamSession } from "./session.ts";
 
-/** How many requests of a server are answered on one stream within a while: more would let it make us send without end. */
+/** Requests of a server answered per stream and period; more could make the client send without end. */
 const MAX_SERVER_REQUESTS = 32;
-/** That while, in milliseconds: a stream outside any request may stay open for days. */
+/** In milliseconds; a notification stream may stay open for days. */
 const SERVER_REQUESTS_MS = 10_000;
 
-/** What is heard on the stream that answers a request. */
 export interface StreamListener {
-  /** Takes the text of an event; true once the response has been heard. A promise while somebody is still listening to it. */
+  /** Reads the text of an event; returns true once the response has arrived. A promise while a handler is running. */
   read(text: string): boolean | Promise<boolean>;
   response(): JsonObject | undefined;
 }
 
-/** To whom a listener passes on what it hears. */
 export interface StreamHandlers {
-  /** Sends the answer to what the server asks meanwhile. */
+  /** Sends a response to a request of the server. */
   readonly reply: (message: JsonObject) => void;
   readonly relay: Relay | undefined;
   readonly onNotification: (notification: UpstreamNotification) => void;
 }
 
-/** Keeps the awaited response, and passes on what the server says before it. */
 export function createStreamListener(session: UpstreamSession, id: number, handlers: StreamHandlers): StreamListener {
   let response: JsonObject | undefined;
   let answered = 0;
@@ -76,7 +73,6 @@ export function createStreamListener(session: UpstreamSession, id: number, handl
   };
 }
 
-/** What a notification says of the upstream itself, or undefined for one about a request. */
 function notificationOf(method: string, { uri }: JsonObject): UpstreamNotification | undefined {
   switch (method) {
     case "notifications/tools/list_changed":
@@ -92,7 +88,7 @@ function notificationOf(method: string, { uri }: JsonObject): UpstreamNotificati
   }
 }
 
-/** A session is shared: its upstream may speak for another caller who wants to hear more. */
+/** The session is shared: another caller may have set a lower level. */
 function isSevereEnough(level: JsonValue | undefined, wanted: McpLogLevel | undefined): boolean {
   const severity = LOG_LEVELS.findIndex((known) => known === level);
   return severity >= (wanted === undefined ? 0 : LOG_LEVELS.indexOf(wanted));

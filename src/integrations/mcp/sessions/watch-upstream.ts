@@ -9,51 +9,44 @@ import type { Requester } from "./request.ts";
 import type { UpstreamSessions } from "./sessions.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
-/** Pauses between attempts, in milliseconds: the first, and the longest that doubling leads to. */
+/** Milliseconds between attempts; the pause doubles up to the maximum. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 300_000;
-/** A stream that lasted so long, in milliseconds, was a good one: the next attempt comes soon. */
+/** A stream that lasted so many milliseconds resets the pause. */
 const STABLE_STREAM_MS = 30_000;
-/** Streams to one origin: each holds a socket that calls could use, and everybody's calls share them. */
+/** Streams to one origin; each occupies a socket that calls could use. */
 const MAX_STREAMS_PER_ORIGIN = 32;
 
-/** What watching needs. */
 export interface UpstreamWatchDeps {
   readonly sessions: UpstreamSessions;
   readonly requester: Requester;
-  /** Those of owners' logins. */
   readonly tokens?: GrantedTokens | undefined;
   readonly log: Logger;
   readonly timeoutMs: number;
   readonly onNotification: (connectionId: number, notification: UpstreamNotification) => void;
 }
 
-/** One watch, until its signal. */
 interface Watch {
   readonly target: Target;
   readonly uris: readonly string[];
   readonly listener: (notification: UpstreamNotification) => void;
-  /** Told whenever an attempt has come to a stream, or to nothing. */
+  /** Called after each attempt to open a stream. */
   readonly onSettled: (() => void) | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Hears what upstreams say outside any request, until told to stop. Never throws. */
+/** Listens for notifications outside requests until stopped. Never throws. */
 export interface UpstreamWatcher {
-  /** Changes of these resources. */
   watchResources(
     target: Target,
     uris: readonly string[],
     listener: (notification: UpstreamNotification) => void,
   ): () => void;
-  /** Changes of the lists, in the session that tools are called in. */
+  /** Listens in the session of tool calls. */
   watchLists(target: Target, listener: (notification: UpstreamNotification) => void, onSettled: () => void): () => void;
 }
 
-/**
- * Hears what upstreams say outside any request, each over a stream of its own. A server without such streams is asked again
- * ever more rarely, and where too many streams go to one place, further ones wait for their turn.
- */
+/** Retries with growing pauses when a server has no such stream or too many streams to its origin are open. */
 export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher {
   const openByOrigin = new Map<string, number>();
 
@@ -101,7 +94,7 @@ export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher 
     const { signal } = controller;
     const both = (notification: UpstreamNotification): void => {
       if (signal.aborted) return;
-      // Whoever keeps a list of the upstream's must hear of it too.
+      // Listeners of the lists must be notified too.
       if (notification.kind === "list_changed") deps.onNotification(target.connectionId, notification);
       listener(notification);
     };
@@ -114,24 +107,20 @@ export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher 
   };
 }
 
-/** Listens in the session that everybody shares, until the stream ends. */
 async function watchLists({ sessions, requester }: UpstreamWatchDeps, watch: Watch): Promise<void> {
   const { target, listener, onSettled, signal } = watch;
   await sessions.use(target, { repeatable: false, signal }, async (session) => {
     try {
       await requester.listen(session, { uris: [], listener, onStream: onSettled, signal });
     } catch (error) {
-      // Many servers answer 404 to a GET because they have no such stream: that is no word about the session.
+      // Many servers without such a stream answer 404 to GET, which says nothing about the session.
       const isUncertain = error instanceof UpstreamFailure && error.kind === "session_lost";
       throw isUncertain ? new UpstreamFailure("http", error.message, { cause: error }) : error;
     }
   });
 }
 
-/**
- * Subscribes and listens in a session of its own, until the stream ends: others who share the connection neither hear of these
- * subscriptions nor end them.
- */
+/** Uses a separate session, so that other users of the connection neither receive nor end these subscriptions. */
 async function watchResources(
   { requester, timeoutMs }: UpstreamWatchDeps,
   watch: Watch,
@@ -142,7 +131,7 @@ async function watchResources(
   const session = await openSession(requester, endpoint, deadlineMs, signal);
   const stop = new AbortController();
   try {
-    // First the stream, then the subscriptions: what changes in between is heard.
+    // The stream opens before the subscriptions, so that no change is missed.
     const stream = requester.listen(session, { uris, listener, signal: AbortSignal.any([signal, stop.signal]) });
     stream.catch(() => undefined);
     if (session.revision === "legacy") {
