@@ -3,39 +3,37 @@ import { atMost } from "../../at-most.ts";
 import type { Target } from "../target.ts";
 import { orAborted } from "../or-aborted.ts";
 
-/** A bearer token as an authorization server gave it. */
 export interface AccessToken {
   readonly value: string;
-  /** From when it was asked for; undefined where the server does not say. */
+  /** Counted from the request; undefined when the server does not state it. */
   readonly lifetimeSeconds: number | undefined;
 }
 
-/** A credential that is got instead of configured: where tokens of a connection come from. */
+/** Requests tokens for a connection. */
 export interface AccessTokenSource {
-  /** What a token is for, beside the connection: another key, another token. No secret. */
+  /** Distinguishes tokens of one connection. Not a secret. */
   readonly key: string;
-  /** Gets a new token. Throws TokenFailure, or the signal's reason. */
+  /** Requests a new token. Throws TokenFailure, or the signal's reason. */
   obtain(signal: AbortSignal): Promise<AccessToken>;
 }
 
-/** Tokens of connections, got when they are needed and kept in memory while they are good. */
+/** Requests tokens on demand and caches them in memory. */
 export interface AccessTokens {
-  /** A token that is not about to expire. However many ask at once, the source is asked once. Throws TokenFailure. */
+  /** Returns a token that is not about to expire. Concurrent callers share one request. Throws TokenFailure. */
   current(target: Target, source: AccessTokenSource, signal: AbortSignal): Promise<string>;
-  /** Another token than `refused`, which was not taken although it had not expired. Throws TokenFailure. */
+  /** Replaces a rejected token that had not expired. Throws TokenFailure. */
   renewed(target: Target, source: AccessTokenSource, refused: string, signal: AbortSignal): Promise<string>;
-  /** Forgets the tokens of a connection. */
   forget(connectionId: number): void;
 }
 
-/** Connections whose tokens are kept; forgetting one costs a request. */
+/** Dropping a connection costs one token request. */
 const MAX_CONNECTIONS = 20_000;
-/** How long a token is kept of which nobody says how long it is good. */
+/** Used when the server does not state a lifetime. */
 const DEFAULT_LIFETIME_SECONDS = 600;
-/** What is left of a life when it counts as over: a minute, a tenth of a short one. */
+/** A token is replaced this long before it expires: a minute, or a tenth of a shorter lifetime. */
 const MARGIN_SECONDS = 60;
 const MARGIN_SHARE = 0.1;
-/** For getting one, however long the callers would wait, in milliseconds. */
+/** Milliseconds for one token request, independent of its callers' deadlines. */
 const TIMEOUT_MS = 15_000;
 
 interface CachedTokens {
@@ -44,7 +42,7 @@ interface CachedTokens {
   readonly pending: Map<string, Promise<string>>;
 }
 
-/** Makes the memory of tokens: per connection and version of its key, so that none outlives what it was got with. */
+/** Caches tokens per connection and key version, so that no token outlives its key. */
 export function createAccessTokens({ now = Date.now }: { readonly now?: () => number } = {}): AccessTokens {
   const connections = new LRUCache<number, CachedTokens>(atMost(MAX_CONNECTIONS));
 
@@ -58,7 +56,7 @@ export function createAccessTokens({ now = Date.now }: { readonly now?: () => nu
 
   async function obtain(cached: CachedTokens, source: AccessTokenSource): Promise<string> {
     const requestedAtMs = now();
-    // Its own signal: whoever asked first may go away while others wait.
+    // An independent signal: the first caller may abort while others wait.
     const { value, lifetimeSeconds = DEFAULT_LIFETIME_SECONDS } = await source.obtain(AbortSignal.timeout(TIMEOUT_MS));
     const validSeconds = lifetimeSeconds - Math.min(MARGIN_SECONDS, lifetimeSeconds * MARGIN_SHARE);
     cached.tokens.set(source.key, { value, validUntilMs: requestedAtMs + validSeconds * 1_000 });
@@ -84,7 +82,7 @@ export function createAccessTokens({ now = Date.now }: { readonly now?: () => nu
     async renewed(target, source, refused, signal) {
       const cached = cachedFor(target);
       const token = cached.tokens.get(source.key);
-      // Somebody else was refused too and has a new one already.
+      // Another caller has already replaced the rejected token.
       if (token !== undefined && token.value !== refused && now() < token.validUntilMs) return token.value;
       return obtainOnce(cached, source, signal);
     },

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import type { AuthorizationProof, AuthorizationTerms } from "../authorization.ts";
 
-/** Where a person goes to authorise: code flow with PKCE (RFC 7636, S256), for one resource (RFC 8707) where there is one. */
+/**
+ * Builds the authorization URL: code flow with PKCE (RFC 7636, S256) and a resource indicator (RFC 8707) where there
+ * is one.
+ */
 export function authorizationRequest(terms: AuthorizationTerms, proof: AuthorizationProof): URL {
   const { server, client, resource, scope, extra } = terms;
-  // Whatever query the endpoint has of its own stays (RFC 6749 §3.1).
+  // The endpoint's own query is kept (RFC 6749 §3.1).
   const address = new URL(server.authorizationEndpoint);
   const parameters = {
     ...extra,

@@ -13,25 +13,24 @@ import { secretBasic } from "./secret-basic.ts";
 import { type TokenRequester, tokenRefusal, unusableAnswer } from "./token-refusal.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
-/** What a header can carry of a token (RFC 6750 asks for less; servers exist that use more). */
+/** Characters that a header can carry. RFC 6750 allows fewer, but some servers use more. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
-/** An OAuth client of ours at a third party. */
 export interface ClientCredentialsClient {
-  /** The third party, as its name appears in sentences. */
+  /** The vendor's name, used in messages. */
   readonly title: string;
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Space-separated; undefined for what the server gives by itself. */
+  /** Space-separated scopes; undefined requests the server's default. */
   readonly scope: string | undefined;
-  /** How the client authenticates (RFC 6749 §2.3.1): by HTTP Basic, or in the form. */
+  /** HTTP Basic or form parameters (RFC 6749 §2.3.1). */
   readonly authentication: "basic" | "post";
-  /** What a refusal means, where it is not its owner who can mend it. */
+  /** Describes an error code for the owner, where the owner cannot correct the client. */
   readonly meaning?: NonNullable<TokenRequester["meaning"]>;
 }
 
-/** Tokens by the client credentials grant (RFC 6749 §4.4). */
+/** The client credentials grant (RFC 6749 §4.4). */
 export function clientCredentialsSource(client: ClientCredentialsClient, dispatcher: Dispatcher): AccessTokenSource {
   const { tokenUrl, clientId, clientSecret, scope } = client;
   return {
@@ -46,7 +45,7 @@ export function clientCredentialsSource(client: ClientCredentialsClient, dispatc
           us,
           authenticate(clientSecret),
           scope === undefined ? {} : { scope },
-          // What may be called in clear is the guard's to say.
+          // The outbound guard decides which hosts allow plain http.
           { [customFetch]: createFetch(dispatcher, LIMITS), [allowInsecureRequests]: true, signal },
         );
         if (response.status !== 200) throw await tokenRefusal(client, response);

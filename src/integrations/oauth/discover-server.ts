@@ -3,17 +3,16 @@ import type { OutboundAccess } from "./fetch-metadata.ts";
 import { findResource } from "./resource-metadata.ts";
 import { describeServer, type DescribedServer } from "./server-metadata.ts";
 
-/** Where a resource is authorised, and for what. */
 export interface Discovered extends DescribedServer {
-  /** The resource indicator (RFC 8707); undefined for a resource that does not describe itself. */
+  /** The resource indicator (RFC 8707); undefined for a resource without metadata. */
   readonly resource: string | undefined;
-  /** What the resource asks for, space-separated; undefined where it does not say. */
+  /** The scopes that the resource asks for, space-separated. */
   readonly scope: string | undefined;
 }
 
 /**
- * Finds the authorization server of a resource, from the challenge of its 401 on. One that describes itself names it; one
- * that does not (MCP 2025-03-26) is its own. Throws TokenFailure with a sentence for the owner, or the signal's reason.
+ * Finds the authorization server of a resource from its challenge. A resource without metadata is its own
+ * authorization server (MCP 2025-03-26). Throws TokenFailure with a message for the owner, or the signal's reason.
  */
 export async function discoverServer(
   url: URL,

@@ -8,20 +8,19 @@ import { TokenFailure } from "./token-failure.ts";
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
 const MAX_DEPTH = 16;
 
-/** How the parties of an authorization are reached. */
 export interface OutboundAccess {
-  /** The guarded way out. */
+  /** The guarded dispatcher. */
   readonly dispatcher: Dispatcher;
-  /** Why an address must not become a destination, or undefined. */
+  /** Returns why a URL must not become a destination, or undefined. */
   readonly checkDestination: (url: string) => string | undefined;
 }
 
-/** A metadata document, or why there is none at an address. */
+/** A metadata document, or the reason why there is none. */
 export type FetchedMetadata = { readonly document: JsonObject } | { readonly absent: string };
 
 /**
- * Fetches a metadata document. Answers that are no JSON object, refusals and redirects (never followed) say that there is none
- * here. Throws TokenFailure where nobody can tell, or the signal's reason.
+ * Fetches a metadata document. Redirects are not followed; client errors and other content count as absent. Throws
+ * TokenFailure when the server fails, or the signal's reason.
  */
 export async function fetchMetadata(
   address: URL,
@@ -55,7 +54,7 @@ export async function fetchMetadata(
   }
 }
 
-/** A refusal of an address, as a sentence that says whose address it is. */
+/** Describes a rejected destination in a sentence that names the host. */
 export function destinationRefusal(refused: string, host: string): string {
   return /^[A-Z]/.test(refused) ? refused : `An address at ${host} cannot be called: it ${refused}.`;
 }

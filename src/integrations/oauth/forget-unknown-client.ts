@@ -3,8 +3,8 @@ import { TokenFailure } from "./token-failure.ts";
 import type { UpstreamClients } from "./upstream-clients.ts";
 
 /**
- * Asks an authorization server in the name of our client there. One that it does not know (any longer) is dropped if it was
- * registered, so that the next authorization registers anew. Throws what `ask` does.
+ * Sends a request of a registered client. When the server no longer knows the client, its registration is deleted, so
+ * that the next authorization registers again. Rethrows the error.
  */
 export async function forgetClientIfUnknown<Result>(
   { client, server }: AuthorizationTerms,

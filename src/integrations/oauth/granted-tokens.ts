@@ -12,56 +12,57 @@ import { type UpstreamGrant, type UpstreamGrantStore, type Renewal, toStoredToke
 import type { RenewalSlots } from "./renewal-slots.ts";
 import { TokenFailure } from "./token-failure.ts";
 
-/** The access tokens that owners' logins brought, good whenever they are asked for, or a reason why there is none. */
+/** Supplies the access tokens of owners' logins. */
 export interface GrantedTokens {
   /**
-   * The token in force, for a request to that origin. At once while it is good: then neither a promise nor the database is
-   * touched. Throws TokenFailure, of kind `ended` once its owner is asked to log in.
+   * Returns the current token for a request to that origin. A valid cached token is returned synchronously, without a
+   * query. Throws TokenFailure, of kind `ended` when the owner must log in.
    */
   current(target: Target, origin: string, signal: AbortSignal): string | Promise<string>;
-  /** Another token than `refused`, which the third party did not take although it had not expired. Throws TokenFailure. */
+  /** Replaces a rejected token that had not expired. Throws TokenFailure. */
   renewed(target: Target, origin: string, refused: string, signal: AbortSignal): Promise<string>;
   /**
-   * Has the owner asked for what a call lacked: `scope` as the third party named it, `reason` in a public sentence. What the
-   * authorization reaches already stays in use.
+   * Asks the owner for a scope that a call lacked. `reason` is a public sentence. The current authorization stays
+   * usable.
    */
   extend(target: Target, scope: string, reason: string): Promise<void>;
-  /** Forgets what is kept in memory for a connection. */
   forget(connectionId: number): void;
 }
 
-/** What the tokens of one kind of third parties need. */
 export interface GrantedTokensDeps {
   readonly store: UpstreamGrantStore;
-  /** Asks the authorization server for another token. Throws TokenFailure, or the signal's reason. */
+  /** Requests another token from the authorization server. Throws TokenFailure, or the signal's reason. */
   readonly refresh: (terms: AuthorizationTerms, refreshToken: string, signal: AbortSignal) => Promise<IssuedTokens>;
-  /** Has the owner authorise the connection anew. */
+  /** Asks the owner to authorize the connection again. */
   readonly requireAuthorization: (target: Target, need: AuthorizationNeed) => Promise<unknown>;
   readonly slots: RenewalSlots;
   readonly now?: () => number;
 }
 
-/** Connections whose tokens are kept; forgetting one costs a query. */
+/** Dropping a connection costs one query. */
 const MAX_CONNECTIONS = 20_000;
-/** For one renewal, however long the callers would wait, in milliseconds. */
+/** Milliseconds for one renewal, independent of its callers' deadlines. */
 const TIMEOUT_MS = 15_000;
-/** A token is renewed when so much of its life is left: five minutes, a fifth of a short one; each replica a little apart. */
+/**
+ * A token is renewed this long before it expires: five minutes, or a fifth of a shorter lifetime, with jitter per
+ * replica.
+ */
 const RENEWAL_LEAD_MS = 300_000;
 const RENEWAL_LEAD_SHARE = 0.2;
-/** A token with so little left may expire on its way: three seconds, a twentieth of a short one. */
+/** A token this close to its expiry is not sent: three seconds, or a twentieth of a shorter lifetime. */
 const TRANSIT_MS = 3_000;
 const TRANSIT_SHARE = 0.05;
-/** After a renewal that failed the next one waits, twice as long each time. */
+/** Milliseconds before retrying a failed renewal; doubles up to the maximum. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** A third party that refuses one fresh token after the other is not given ever more of them. */
+/** Milliseconds between replacements for a server that rejects each new token. */
 const REFUSED_PAUSE_MS = 30_000;
-/** How long a call that lacked a scope is not told again, in milliseconds. */
+/** Milliseconds before the owner is asked again for the same scope. */
 const EXTEND_PAUSE_MS = 60_000;
 
-/** A token in memory. Its refresh token stays sealed in the database. */
+/** The refresh token stays encrypted in the database. */
 interface CachedToken {
-  /** The third party, as its name appears in sentences. */
+  /** The vendor's name, used in messages. */
   readonly title: string;
   readonly token: string;
   readonly audience: string;
@@ -69,28 +70,26 @@ interface CachedToken {
   readonly validUntilMs: number;
 }
 
-/** What is known of a connection under a version of its key. */
 interface GrantState {
   readonly keyVersion: number;
   cached: CachedToken | undefined;
   running: Promise<CachedToken> | undefined;
-  /** Renewals in a row that failed for a reason that may pass, the last such reason, and when the next one may be. */
+  /** Consecutive temporary failures. */
   failures: number;
   failure: TokenFailure | undefined;
   retryAtMs: number;
-  /** When a refused token was last replaced. */
+  /** When a rejected token was last replaced. */
   refusedAtMs: number;
   extended: { readonly scope: string; readonly atMs: number } | undefined;
 }
 
-/** Makes them: in memory for the calls, in the database for all replicas. */
 export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
   const { store, slots, now = Date.now } = deps;
   const states = new LRUCache<number, GrantState>(atMost(MAX_CONNECTIONS));
 
   function stateOf({ connectionId, keyVersion }: Target): GrantState {
     const known = states.get(connectionId);
-    // Whoever still holds an earlier version of the connection is served by the grant of the later one.
+    // Callers with an earlier version of the connection use the later version's grant.
     if (known !== undefined && known.keyVersion >= keyVersion) return known;
     const fresh: GrantState = {
       keyVersion,
@@ -119,20 +118,20 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
       title: terms.title,
       token: accessToken,
       audience: terms.audience,
-      // Without a refresh token there is nothing to be done ahead of time.
+      // Without a refresh token there is nothing to renew.
       renewAtMs: refreshToken === undefined ? Number.POSITIVE_INFINITY : expiresAtMs - renewAtMs,
       validUntilMs: expiresAtMs - Math.min(TRANSIT_MS, leftMs * TRANSIT_SHARE),
     };
     return state.cached;
   }
 
-  /** The grant if it can be used or renewed; otherwise its owner is asked to log in. */
+  /** Returns a grant that can be used or renewed; otherwise asks the owner to log in. */
   async function usableGrant(target: Target, grant: UpstreamGrant | undefined): Promise<UpstreamGrant> {
     if (grant === undefined || grant.keyVersion < target.keyVersion) return requireLogin(target, NOT_YET_AUTHORIZED);
     return grant.lostReason === undefined ? grant : requireLogin(target, grant.lostReason);
   }
 
-  /** Asks for another token. An authorization that is over is stored as such, so that no other replica asks again. */
+  /** A final refusal is stored, so that no other replica asks again. */
   async function renewGrant({ terms, tokens }: UpstreamGrant): Promise<Renewal> {
     const { refreshToken, scope } = tokens;
     if (refreshToken === undefined) {
@@ -153,7 +152,7 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
     }
   }
 
-  /** Another token than `other`: what the database has by now, or a new one. */
+  /** Returns a token other than `other`: the stored one if it is newer, or a renewed one. */
   async function obtain(target: Target, state: GrantState, other: string | undefined): Promise<CachedToken> {
     const { accountId, connectionId } = target;
     const grant = await usableGrant(target, await store.find(accountId, connectionId));
@@ -186,7 +185,7 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
     }
   }
 
-  /** However many ask at once, one asks for all of them. */
+  /** Concurrent callers share one renewal. */
   function obtainOnce(target: Target, state: GrantState, other: string | undefined): Promise<CachedToken> {
     state.running ??= trackFailures(state, obtain(target, state, other));
     return state.running;
@@ -222,7 +221,7 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
       const nowMs = now();
       if (nowMs >= cached.validUntilMs) return waitForToken(target, origin, signal);
       if (nowMs >= cached.renewAtMs && nowMs >= state.retryAtMs && state.running === undefined) {
-        // Nobody waits for it: should it fail, there is still time to try again.
+        // Renewed in the background; after a failure there is time for another attempt.
         obtainOnce(target, state, cached.token).catch(() => undefined);
       }
       return tokenFor(origin, cached);
@@ -230,7 +229,7 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
     async renewed(target, origin, refused, signal) {
       const state = stateOf(target);
       const { cached } = state;
-      // Somebody else was refused too and has a new one already.
+      // Another caller has already replaced the rejected token.
       if (cached !== undefined && cached.token !== refused && now() < cached.validUntilMs)
         return tokenFor(origin, cached);
       return tokenFor(origin, await replaceToken(target, state, refused, signal));
@@ -249,7 +248,7 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
   };
 }
 
-/** A token goes to the origin that it was issued for, and to no other. */
+/** Tokens are sent only to the origin that they were issued for. */
 function tokenFor(origin: string, { audience, title, token }: CachedToken): string {
   if (audience === origin) return token;
   throw new TokenFailure(

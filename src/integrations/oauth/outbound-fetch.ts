@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import { sendToUpstream, type ExchangeLimits, type ExchangeFailure } from "../upstream-exchange.ts";
 import { decompress } from "../decompress.ts";
 
-/** No whole answer came. */
+/** No complete answer was received. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
   readonly failure: ExchangeFailure;
@@ -13,7 +13,6 @@ export class NoAnswer extends Error {
   }
 }
 
-/** What OAuth libraries ask of `fetch`. */
 export interface FetchOptions {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -21,11 +20,11 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Statuses whose answers have no body (Fetch «null body status»). */
+/** Fetch «null body status». */
 const BODILESS = new Set([204, 205, 304]);
 
 /**
- * A `fetch` for OAuth libraries that goes out through the guard, within limits, and never follows a redirect. Throws
+ * A `fetch` for OAuth libraries that uses the outbound guard, applies limits and never follows redirects. Throws
  * NoAnswer, or the signal's reason.
  */
 export function createFetch(

@@ -10,7 +10,7 @@ import type { AuthorizationProof, AuthorizationTerms, IssuedTokens } from "../au
 import { TokenFailure } from "./token-failure.ts";
 import { requestTokens, type TokenEndpointRequest, tokenEndpointRequest } from "./token-request.ts";
 
-/** What the error words of an authorization response mean (RFC 6749 §4.1.2.1). */
+/** Remedies for authorization error codes (RFC 6749 §4.1.2.1). */
 const MEANINGS: Readonly<Record<string, string>> = {
   access_denied: "It was refused there: authorise the connection again, and allow it.",
   invalid_scope: "The scopes that were asked for are not given there: ask for others with oauth_scope.",
@@ -20,9 +20,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Redeems the answer to an authorization request for tokens: `parameters` are those that the person came back with. `state` and
- * `iss` (RFC 9207) are checked before anything is sent. Throws TokenFailure with a sentence for the owner, or the
- * signal's reason.
+ * Exchanges an authorization code for tokens. Checks `state` and `iss` (RFC 9207) before it sends anything. Throws
+ * TokenFailure with a message for the owner, or the signal's reason.
  */
 export async function redeemCode(
   terms: AuthorizationTerms,

@@ -4,8 +4,8 @@ import type { AuthorizationTerms, IssuedTokens } from "../authorization.ts";
 import { requestTokens, tokenEndpointRequest } from "./token-request.ts";
 
 /**
- * Another access token for a refresh token (RFC 6749 §6). Where the answer names no new refresh token, the one brought stays
- * good and is given back. Throws TokenFailure, of kind `ended` where only the owner can help, or the signal's reason.
+ * Requests an access token with a refresh token (RFC 6749 §6). Keeps the refresh token when the answer has no new
+ * one. Throws TokenFailure, of kind `ended` when the owner must log in, or the signal's reason.
  */
 export async function refreshTokens(
   terms: AuthorizationTerms,

@@ -1,17 +1,15 @@
-/** How many renewals are under way at once. */
 export interface RenewalLimits {
-  /** Altogether: as many as there are connections to the database for them. */
+  /** At most the number of database connections reserved for renewals. */
   readonly total: number;
-  /** With one authorization server, so that one that is slow leaves room for the others. */
+  /** Per authorization server, so that a slow one cannot use all slots. */
   readonly perServer: number;
 }
 
-/** Lets so many renewals run at once; the others wait for their turn, in their order. */
+/** Limits concurrent renewals; further ones wait in order. */
 export interface RenewalSlots {
   run<Result>(server: string, work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Makes the slots of this process. */
 export function createRenewalSlots({ total, perServer }: RenewalLimits): RenewalSlots {
   const running = new Map<string, number>();
   const waiting: { readonly server: string; readonly start: () => void }[] = [];

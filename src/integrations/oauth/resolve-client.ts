@@ -17,25 +17,23 @@ import type { UpstreamClients } from "./upstream-clients.ts";
 
 const MAX_DEPTH = 16;
 
-/** A server may forget us without a word, and people would end on its error page: so long is a registration used for new ones. */
+/** Registrations are renewed after this time, since a server may delete them without notice. */
 const REGISTRATION_DAYS = 30;
 
-/** A client that somebody registered by hand. */
+/** A client that the owner or the operator registered by hand. */
 export interface ConfiguredClient {
   readonly clientId: string;
   readonly clientSecret: string | undefined;
 }
 
-/** What becoming a client needs. */
 export interface ClientDeps extends OutboundAccess {
-  /** What we call ourselves. */
   readonly publicUrl: string;
   readonly clients: UpstreamClients;
 }
 
 /**
- * Who we are at a server: the configured client; else our own document, where the server reads such and can reach it; else
- * a registration, kept and used again. Throws TokenFailure that says what to configure where there is no way.
+ * Returns our client at a server: the configured one, else our client document where the server supports it, else a
+ * stored or new dynamic registration. Throws TokenFailure that says what to configure when none is possible.
  */
 export async function resolveClient(
   described: DescribedServer,
@@ -110,7 +108,7 @@ async function register(
   }
 }
 
-/** What servers often get wrong and does no harm: another status than RFC 7591's 201, and null or nothing for what does not apply. */
+/** Accepts common deviations: a status other than RFC 7591's 201, and null values. */
 async function normalizedResponse(response: Response): Promise<Response> {
   const { status, headers } = response;
   const text = await response.text();
@@ -127,13 +125,13 @@ function authenticationOf(agreed: unknown, asked: UpstreamClient["authentication
     case "client_secret_post":
     case "client_secret_basic":
       return agreed;
-    // RFC 7591: what it does not say is as it was asked for.
+    // RFC 7591: unspecified values are as requested.
     default:
       return asked;
   }
 }
 
-/** Basic unless the server does not offer it (RFC 6749 §2.3.1; RFC 8414: it is the default). */
+/** Basic is the default (RFC 6749 §2.3.1, RFC 8414). */
 function secretAuthentication(offered: readonly string[] | undefined): "client_secret_basic" | "client_secret_post" {
   const hasPostOnly = offered?.includes("client_secret_post") === true && !offered.includes("client_secret_basic");
   return hasPostOnly ? "client_secret_post" : "client_secret_basic";

@@ -2,11 +2,10 @@ import type { JsonObject } from "../../json.ts";
 import { fetchMetadata, type OutboundAccess, stringsOf } from "./fetch-metadata.ts";
 import { TokenFailure } from "./token-failure.ts";
 
-/** What a protected resource says of itself (RFC 9728), as far as it is needed. */
+/** Protected resource metadata (RFC 9728). */
 export interface ResourceMetadata {
-  /** To the letter as it says: its authorization server compares it so (RFC 8707). */
+  /** Kept verbatim, because the authorization server compares it as a string (RFC 8707). */
   readonly resource: string;
-  /** Empty where it names none. */
   readonly authorizationServers: readonly string[];
   readonly scopes: readonly string[] | undefined;
 }
@@ -14,9 +13,8 @@ export interface ResourceMetadata {
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
 /**
- * Finds what the resource at an address says of itself: where its challenge points to, then at the well-known address with
- * the path, then at that of the origin. Undefined where it says nothing. Throws TokenFailure for what it says of
- * another resource: its tokens would be good there.
+ * Looks up resource metadata: at the challenge's URL, then at the well-known URL with the path, then at the origin's.
+ * Throws TokenFailure for metadata of another resource, whose tokens would be valid there.
  */
 export async function findResource(
   url: URL,
@@ -52,7 +50,7 @@ function readResource(document: JsonObject, url: URL, address: URL): ResourceMet
   return { resource, authorizationServers: stringsOf(servers) ?? [], scopes: stringsOf(scopes) };
 }
 
-/** Whether an address lies within a resource: the same origin, and its path the same or further down. */
+/** Whether a URL is within a resource: same origin, same path or below. */
 function covers(resource: string, url: URL): boolean {
   const parsed = URL.parse(resource);
   if (parsed?.origin !== url.origin || parsed.hash !== "") return false;

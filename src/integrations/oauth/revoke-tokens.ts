@@ -6,8 +6,8 @@ import { tokenRefusal, unusableAnswer } from "./token-refusal.ts";
 import { requesterOf, tokenEndpointRequest } from "./token-request.ts";
 
 /**
- * Ends tokens at the vendor (RFC 7009), the refresh token first: with it most servers end the whole authorization. A server
- * without an address for it is left alone. Throws TokenFailure (`busy` and `down` are worth another try), or the signal's reason.
+ * Revokes tokens (RFC 7009), the refresh token first, since most servers then revoke the whole grant. Does nothing
+ * without a revocation endpoint. Throws TokenFailure (retry `busy` and `down`), or the signal's reason.
  */
 export async function revokeTokens(
   terms: AuthorizationTerms,
@@ -29,7 +29,7 @@ export async function revokeTokens(
         additionalParameters: { token_type_hint: hint },
       });
       const text = await response.clone().text();
-      // A server that cannot revoke this kind of token says so, and a second try would hear the same.
+      // Another attempt would get the same answer.
       if (response.status < 300 || text.includes("unsupported_token_type")) return;
       throw await tokenRefusal(requester, response);
     } catch (error) {

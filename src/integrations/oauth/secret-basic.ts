@@ -1,8 +1,8 @@
 import type { ClientAuth } from "oauth4webapi";
 
 /**
- * HTTP Basic of a client (RFC 6749 §2.3.1): both parts written as forms write them. What a form leaves as it is, such as a
- * hyphen, stays as it is: servers exist that forget to read it back, and the library's own way encodes that too.
+ * HTTP Basic client authentication (RFC 6749 §2.3.1). Leaves characters such as hyphens unencoded, unlike the
+ * library, because some servers do not decode them.
  */
 export function secretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _body, headers) => {
@@ -11,7 +11,7 @@ export function secretBasic(clientSecret: string): ClientAuth {
   };
 }
 
-/** As forms write it (RFC 6749 appendix B). */
+/** Form encoding (RFC 6749 appendix B). */
 export function form(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
 }

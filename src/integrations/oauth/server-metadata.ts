@@ -3,13 +3,12 @@ import type { AuthorizationServer } from "../authorization.ts";
 import { fetchMetadata, type OutboundAccess, destinationRefusal, stringsOf } from "./fetch-metadata.ts";
 import { TokenFailure } from "./token-failure.ts";
 
-/** An authorization server and how one becomes its client. */
 export interface DescribedServer {
   readonly server: AuthorizationServer;
   readonly registrationEndpoint: string | undefined;
-  /** Whether a client can be known by the document at its own address. */
+  /** Whether the server accepts client ID metadata documents. */
   readonly supportsClientDocuments: boolean;
-  /** How clients may authenticate; undefined where it does not say. */
+  /** Client authentication methods; undefined when not stated. */
   readonly authentications: readonly string[] | undefined;
   readonly scopes: readonly string[] | undefined;
 }
@@ -17,12 +16,12 @@ export interface DescribedServer {
 const OAUTH = "/.well-known/oauth-authorization-server";
 const OPENID = "/.well-known/openid-configuration";
 
-/** How deep below its origin the issuer of a login page is looked for. */
+/** Path levels at which the issuer of a login page is looked up. */
 const MAX_LOGIN_FOLDERS = 4;
 
 /**
- * Finds what an authorization server says of itself: RFC 8414, then OpenID with the path inserted, then with it in front.
- * Throws TokenFailure where it says nothing, too little, names another issuer or sends people where they may not be sent.
+ * Reads authorization server metadata: RFC 8414, then OpenID with inserted path, then with prefixed path. Throws
+ * TokenFailure when metadata is missing, incomplete, of another issuer, or names an address that is not allowed.
  */
 export async function describeServer(
   issuer: string,
@@ -48,10 +47,9 @@ export async function describeServer(
 }
 
 /**
- * Refuses a server that sends people to the login page of another one and has the codes brought to itself (RFC 9700 §4.4).
- * Endpoints of one issuer may have different origins, so it is the login page's own origin that is asked: if its metadata names
- * the page, it must name the token endpoint too. A server that registers anybody publishes such metadata; at any other our
- * redirect address for this issuer is not registered.
+ * Rejects a server that uses the login page of another one but redeems the codes itself (RFC 9700 §4.4). Endpoints of
+ * one issuer may have different origins, so the login page's own origin is checked: metadata that names the page must
+ * name the token endpoint too.
  */
 async function checkLoginPage(server: AuthorizationServer, access: OutboundAccess, signal: AbortSignal): Promise<void> {
   const login = new URL(server.authorizationEndpoint);
@@ -72,7 +70,7 @@ async function checkLoginPage(server: AuthorizationServer, access: OutboundAcces
   );
 }
 
-/** Servers seldom tell addresses apart by case, a last slash or a query. */
+/** Ignores case, a trailing slash and the query. */
 function isSamePage(named: JsonValue | undefined, page: URL): boolean {
   const url = typeof named === "string" ? URL.parse(named) : null;
   const plain = (pathname: string): string => pathname.toLowerCase().replace(/\/$/, "");
@@ -138,7 +136,7 @@ function readServer(document: JsonObject, issuer: string, address: URL, access: 
   };
 }
 
-/** Two issuers whose metadata is at the same address are one: a last slash makes no difference (RFC 8414 §3.1). */
+/** Ignores a trailing slash, since the metadata is then at the same URL (RFC 8414 §3.1). */
 function isSameIssuer(one: string, other: string): boolean {
   return URL.parse(one)?.href.replace(/\/$/, "") === URL.parse(other)?.href.replace(/\/$/, "");
 }

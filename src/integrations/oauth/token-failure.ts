@@ -1,17 +1,17 @@
 /**
- * Whose fault it is that there is no token: what an owner authorised has `ended` and only they can authorise it anew; the
- * authorization server `refused` what was asked or configured, is `busy` or `down`, or failed in some `other` way.
+ * `ended`: the owner must authorize again. `refused`: the server rejected the request or the configuration. `busy`,
+ * `down` and `other` are faults of the server.
  */
 export type TokenFailureKind = "ended" | "refused" | "busy" | "down" | "other";
 
-/** A token that cannot be had. The message is a public sentence, secrets struck out. */
+/** A failed token request. The message is public, secrets redacted. */
 export class TokenFailure extends Error {
   override readonly name = "TokenFailure";
   readonly kind: TokenFailureKind;
-  /** For `busy`: how long the server asks to wait, in milliseconds, where it says so. */
+  /** For `busy`: the requested wait in milliseconds, if stated. */
   readonly retryAfterMs: number | undefined;
 
-  /** The error word of RFC 6749 §5.2, where the server said one. */
+  /** The error code of RFC 6749 §5.2, if any. */
   readonly code: string | undefined;
 
   constructor(

@@ -7,25 +7,25 @@ import { NoAnswer } from "./outbound-fetch.ts";
 import { form } from "./secret-basic.ts";
 import { TokenFailure } from "./token-failure.ts";
 
-/** Who asked for a token. */
+/** The sender of a token request, for messages. */
 export interface TokenRequester {
   readonly title: string;
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
-  /** Further secrets that were sent: a code, a refresh token. */
+  /** Further secrets in the request, such as a code or a refresh token. */
   readonly sent?: readonly string[];
-  /** What a refusal means, by its error word; that of client credentials unless told. */
+  /** Describes an error code; defaults to that of client credentials. */
   readonly meaning?: (code: string) => RefusalMeaning;
 }
 
-/** What a refusal means: whether the authorization is over by it, and what a person can do. */
+/** Whether an error code ends the authorization, and the remedy. */
 export interface RefusalMeaning {
   readonly kind: "ended" | "refused";
   readonly advice: string;
 }
 
-/** What a person can do about an error word of RFC 6749 §5.2. */
+/** Remedies for error codes of RFC 6749 §5.2. */
 const ADVICE: Readonly<Record<string, string>> = {
   invalid_client:
     "The client's id or secret is wrong, expired or revoked: its owner can replace the secret with a new api_key.",
@@ -35,14 +35,14 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 const DEFAULT_ADVICE = "Check the client's settings there, its id and its secret.";
 
-/** A token endpoint's answer with another status than 200, in words that tell what to do. */
+/** Converts a token endpoint's error answer to a failure with a remedy. */
 export async function tokenRefusal(requester: TokenRequester, response: Response): Promise<TokenFailure> {
   const { status } = response;
   const scrubber = scrubberFor(requester);
   const { code, said } = wordsOf(await response.text(), scrubber);
   const start = `${endpointOf(requester)} answered ${status}${said}.`;
   const { kind, advice } = (requester.meaning ?? meaningOf)(code);
-  // Some vendors refuse with 200, a word of RFC 6749 at any status is one.
+  // Some vendors send errors with status 200.
   if (kind === "ended") return new TokenFailure(kind, `${start} ${advice}`, { code });
   if (status === 429) {
     const waitMs = retryAfterMs(response.headers.get("retry-after") ?? undefined);
@@ -62,7 +62,7 @@ function meaningOf(code: string): RefusalMeaning {
   return { kind: "refused", advice: ADVICE[code] ?? DEFAULT_ADVICE };
 }
 
-/** Whatever else kept the token away, in words that tell what to do. A TokenFailure passes unchanged. */
+/** Converts any other failure of a token request. A TokenFailure is returned unchanged. */
 export function unusableAnswer(requester: TokenRequester, error: unknown): TokenFailure {
   if (error instanceof TokenFailure) return error;
   const endpoint = endpointOf(requester);
@@ -74,7 +74,7 @@ export function unusableAnswer(requester: TokenRequester, error: unknown): Token
   if (failure.kind === "timeout") return new TokenFailure("down", `${endpoint} did not answer in time.`);
   if (failure.kind === "too_large")
     return new TokenFailure("other", `${endpoint} answered with more than a token can be.`);
-  // The guard's refusals are sentences written for the caller, and stay what they are.
+  // Messages of the outbound guard are public sentences.
   const isRefused = failure.error.name === "OutboundRefused";
   const reason = isRefused ? failure.error.message : reasonFor(failure.error);
   const options = { cause: failure.error };
@@ -98,7 +98,7 @@ function wordsOf(text: string, scrubber: Scrubber): { readonly code: string; rea
   return { code: body.error, said: ` with ${said}` };
 }
 
-/** The secrets in every form in which they were sent. */
+/** Redacts secrets in every encoding in which they were sent. */
 function scrubberFor({ clientId, clientSecret, sent = [] }: TokenRequester): Scrubber {
   const own = clientSecret === undefined ? [] : [clientSecret, form(clientSecret)];
   const pair = clientSecret === undefined ? [] : [`${form(clientId)}:${form(clientSecret)}`];

@@ -17,16 +17,15 @@ import { secretBasic } from "./secret-basic.ts";
 import { type TokenRequester, type RefusalMeaning, tokenRefusal, unusableAnswer } from "./token-refusal.ts";
 
 const LIMITS: ExchangeLimits = { maxBytes: 256 * 1024, timeoutMs: 10_000 };
-/** What a header or a form can carry of a token (RFC 6750 asks for less; servers exist that use more). */
+/** Characters that a header or form can carry. RFC 6750 allows fewer, but some servers use more. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
-/** By these words an authorization is over (RFC 6749 §5.2), the second line being vendors' own. */
+/** Error codes that end an authorization: RFC 6749 §5.2, and codes of vendors. */
 const ENDED = new Set([
   ...["invalid_grant", "invalid_client", "unauthorized_client"],
   ...["bad_refresh_token", "invalid_refresh_token", "incorrect_client_credentials", "bad_verification_code"],
 ]);
 
-/** What oauth4webapi is given for a request in the name of an authorization. */
 export interface TokenEndpointRequest {
   readonly server: ServerMetadata;
   readonly client: Client;
@@ -34,12 +33,11 @@ export interface TokenEndpointRequest {
   readonly options: ReturnType<typeof optionsFor>;
 }
 
-/** Options of every request: through the guard, within limits. What may be called in clear is the guard's to say. */
+/** The outbound guard decides which hosts allow plain http. */
 export function optionsFor(dispatcher: Dispatcher, signal: AbortSignal) {
   return { [customFetch]: createFetch(dispatcher, LIMITS), [allowInsecureRequests]: true, signal } as const;
 }
 
-/** The parties of a request in the name of an authorization. */
 export function tokenEndpointRequest(
   { server, client }: AuthorizationTerms,
   dispatcher: Dispatcher,
@@ -65,8 +63,8 @@ function authenticationOf({ authentication, clientSecret }: UpstreamClient): Cli
 }
 
 /**
- * Sends a request to the token endpoint and reads the tokens of its answer. `sent` are the secrets in it. Throws
- * TokenFailure, or the signal's reason.
+ * Sends a token request and reads the tokens. `sent` are the secrets in the request. Throws TokenFailure, or the
+ * signal's reason.
  */
 export async function requestTokens(
   terms: AuthorizationTerms,
@@ -90,7 +88,6 @@ export async function requestTokens(
   }
 }
 
-/** Who asks, for the sentences of a refusal. */
 export function requesterOf({ title, server, client }: AuthorizationTerms, sent: readonly string[]): TokenRequester {
   return {
     title,
@@ -131,7 +128,7 @@ function isRefusal(text: string): boolean {
   return isJsonObject(body) && typeof body.error === "string" && body.access_token === undefined;
 }
 
-/** We ask who may call, never who somebody is: an ID token that comes along is left unread. */
+/** ID tokens are ignored, since only access matters here. */
 function withoutIdentity(text: string): string {
   const body = parsed(text);
   if (!isJsonObject(body) || body.id_token === undefined) return text;

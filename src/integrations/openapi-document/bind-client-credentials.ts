@@ -4,7 +4,10 @@ import type { LoadedDocument } from "./document-cache.ts";
 import { DocumentFailure } from "./document-failure.ts";
 import { literalWithQuery } from "./literal-address.ts";
 
-/** How a connection with a `client_id` gets its tokens; `api_token` is the client's secret. Throws DocumentFailure. */
+/**
+ * Builds the client credentials plan of a connection with a `client_id`; `api_token` is the client secret. Throws
+ * DocumentFailure.
+ */
 export function clientCredentialsOf(
   requirements: Operation["requirements"],
   schemes: LoadedDocument["schemes"],
@@ -27,8 +30,8 @@ export function clientCredentialsOf(
 }
 
 /**
- * Where tokens are got. A document says whatever its author likes; the secret goes only where its owner said: to
- * `token_url`, to the site of the document or of `base_url`, or to what an inline document names.
+ * The secret is sent only to `token_url`, to the origin of the document or of `base_url`, or to the token URL of an
+ * inline document: a fetched document's author is not trusted.
  */
 function tokenUrlOf(stated: string | undefined, configuration: JsonObject): string {
   const { token_url: chosen, spec_url: source, base_url: base } = configuration;

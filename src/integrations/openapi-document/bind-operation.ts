@@ -10,7 +10,7 @@ import type { LoadedDocument } from "./document-cache.ts";
 import { DocumentFailure } from "./document-failure.ts";
 import { literal } from "./literal-address.ts";
 
-/** An operation as one connection calls it: at its address, with its credential. Throws DocumentFailure `unusable`. */
+/** Adds a connection's address and credentials to an operation. Throws DocumentFailure `unusable`. */
 export function bindOperation(operation: Operation, document: LoadedDocument, configuration: JsonObject): Operation {
   return {
     ...operation,
@@ -20,12 +20,12 @@ export function bindOperation(operation: Operation, document: LoadedDocument, co
 }
 
 /**
- * Where an operation is called. A document says whatever its author likes, today and after the next fetch; a key goes
- * only where its owner said: to `base_url`, to the site that the document comes from, or to what an inline document names.
+ * The key is sent only to `base_url`, to the origin of the document, or to the server of an inline document: a
+ * fetched document's author is not trusted.
  */
 function serverOf(server: ServerPlan, configuration: JsonObject): ServerPlan {
   const { base_url: base, spec_url: source, api_token: token } = configuration;
-  // Filled here, from the document's own defaults alone: an address must not ask for the configuration's secrets.
+  // Only the document's defaults fill variables, so that an address cannot contain secrets of the configuration.
   if (typeof base === "string") return { url: literal(new URL(base)), defaults: new Map() };
   const filled = server.url.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => server.defaults.get(name) ?? whole);
   if (filled.length > MAX_SERVER_URL_LENGTH)
@@ -68,7 +68,7 @@ function credentialsOf(
       : [clientCredentialsOf(requirements, schemes, configuration)];
   if (schemes.length === 0) return [{ kind: "bearer", token: "{api_token}" }];
   const plans = new Map(schemes);
-  // Many documents declare schemes and forget to say what needs them.
+  // Many documents declare schemes without requiring them.
   const choices = (requirements ?? schemes.map(([name]) => [name])).filter(
     (names) => names.length > 0 && names.every((name) => plans.has(name)),
   );

@@ -1,12 +1,9 @@
 import type { Operation } from "../openapi/model/operation.ts";
 
-/** Words in the paths of operations that answer who the caller is. */
+/** Paths of operations about the caller. */
 const WHO_AM_I = /(^|[/_.-])(me|self|whoami|myself|user|current_?user|account|ping|status)$/i;
 
-/**
- * The operation that tells most about a key: a read without arguments, best one about the caller, else the one with the
- * shortest path. Undefined when the document has none.
- */
+/** Chooses a read without arguments, preferably about the caller, else the one with the shortest path. */
 export function chooseVerification(operations: Iterable<Operation>): Operation | undefined {
   const candidates = [...operations].filter(
     ({ tool, method, requirements }) =>

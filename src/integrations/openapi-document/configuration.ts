@@ -1,19 +1,18 @@
 import { invalid } from "../../domain-error.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 
-/** The property that may be large. */
+/** Exempt from the configuration's size limit. */
 export const DOCUMENT_PROPERTY = "spec";
 
-/** The properties that are sealed. */
+/** Sealed at rest, never returned. */
 export const OPENAPI_SECRET_PROPERTIES = ["api_token"] as const;
 
-/** The properties that decide where the credential is sent: a document names servers. */
+/** Properties that decide where the credential is sent. */
 export const DESTINATION_PROPERTIES = ["spec_url", "spec", "base_url", "token_url"] as const;
 
-/** The largest inline document in bytes. */
+/** Bytes of an inline document. */
 const MAX_SPEC_BYTES = 900 * 1024;
 
-/** JSON Schema of the configuration of type `openapi`. */
 export const OPENAPI_CONFIGURATION_SCHEMA: JsonObject = {
   $schema: "http://json-schema.org/draft-07/schema#",
   type: "object",
@@ -91,20 +90,19 @@ export const OPENAPI_CONFIGURATION_SCHEMA: JsonObject = {
   },
 };
 
-/** A document that is stored, as configurations refer to it. */
+/** A reference to a stored document. */
 const REFERENCE = /^sha256:([0-9a-f]{64})$/;
 
-/** How a configuration refers to a stored document. */
 export function referenceTo(digest: string): string {
   return `sha256:${digest}`;
 }
 
-/** The digest that a configuration's `spec` refers to, or undefined when it is a document itself or absent. */
+/** Returns the digest that `spec` refers to; undefined for an inline document. */
 export function digestIn(spec: JsonValue | undefined): string | undefined {
   return typeof spec === "string" ? REFERENCE.exec(spec)?.[1] : undefined;
 }
 
-/** The text of an inline document, or undefined when there is none, or none that may be taken. */
+/** Returns the text of an inline document; undefined when there is none or it is too large. */
 export function textIn(spec: JsonValue | undefined): string | undefined {
   if (spec === undefined || spec === null || digestIn(spec) !== undefined) return undefined;
   if (typeof spec !== "string" && (typeof spec !== "object" || Array.isArray(spec))) return undefined;
@@ -112,7 +110,7 @@ export function textIn(spec: JsonValue | undefined): string | undefined {
   return Buffer.byteLength(text) > MAX_SPEC_BYTES ? undefined : text;
 }
 
-/** The rules that JSON Schema cannot say. Throws DomainError `invalid` naming the property. */
+/** Checks rules that JSON Schema cannot express. Throws DomainError `invalid` naming the property. */
 export function checkOpenApiConfiguration(
   configuration: JsonObject,
   checkDestination: (url: string) => string | undefined,

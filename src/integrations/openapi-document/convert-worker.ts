@@ -4,17 +4,17 @@ import { OpenApiError } from "../openapi/model/document.ts";
 import type { Operation } from "../openapi/model/operation.ts";
 import { convertDocument, type ConvertedDocument } from "./convert.ts";
 
-/** What the thread sends back: serialized operations in parts, then the rest of the document or what is wrong with it. */
+/** Serialized operations in parts, then the rest of the document or its fault. */
 export type ConversionAnswer =
   | { readonly part: Uint8Array }
   | { readonly converted: Omit<ConvertedDocument, "operations"> }
   | { readonly fault: string };
 
-/** The largest part, unless one operation is larger. The main thread reads one at a time. */
+/** Bytes of a part, unless one operation is larger. The main thread reads one part at a time. */
 const MAX_PART_BYTES = 256 * 1024;
-/** The largest operation. */
+/** Bytes of one operation. */
 const MAX_OPERATION_BYTES = 2 * 1024 * 1024;
-/** All operations together. GitHub's take 30 MB. */
+/** Bytes of all operations. GitHub's take 30 MB. */
 const MAX_TOTAL_BYTES = 128 * 1024 * 1024;
 
 function sendParts(operations: readonly Operation[]): number {
@@ -26,7 +26,7 @@ function sendParts(operations: readonly Operation[]): number {
   }
   if (bytes.length > MAX_OPERATION_BYTES)
     throw new OpenApiError(`has an operation, ${operations[0]?.tool.name ?? ""}, that is larger than 2 MiB`);
-  // A copy: small buffers share their memory with others, which must not move to another thread.
+  // A copy, because small buffers share memory that must not be transferred.
   const part = Uint8Array.from(bytes);
   parentPort?.postMessage({ part } satisfies ConversionAnswer, [part.buffer]);
   return part.length;
@@ -43,11 +43,10 @@ function answer(text: string): ConversionAnswer {
     return { converted };
   } catch (error) {
     if (error instanceof OpenApiError) return { fault: error.message };
-    // Nesting without end: the document's fault, not ours.
+    // Unbounded nesting is the document's fault.
     if (error instanceof RangeError) return { fault: "is nested too deep" };
     throw error;
   }
 }
 
-// A thread: converts the one document that it was given.
 parentPort?.postMessage(answer(String(workerData)));

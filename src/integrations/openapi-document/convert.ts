@@ -5,19 +5,18 @@ import type { CredentialPlan, Operation } from "../openapi/model/operation.ts";
 import { operationsOf } from "../openapi/operations.ts";
 import { schemesOf } from "../openapi/security/security.ts";
 
-/** More operations than any document known; each costs some tens of kilobytes. */
+/** Each operation costs tens of kilobytes. */
 const MAX_OPERATIONS = 5_000;
 
-/** A document as its connections use it. Plain values alone, so that it can be sent between threads. */
+/** Contains plain values only, so that threads can exchange it. */
 export interface ConvertedDocument {
-  /** What its author calls it. */
   readonly title: string;
   readonly operations: readonly Operation[];
-  /** What to send for each security scheme, in the document's order. */
+  /** Credentials by security scheme, in the document's order. */
   readonly schemes: readonly (readonly [name: string, plan: CredentialPlan])[];
 }
 
-/** Reads OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0, as YAML or JSON. Throws OpenApiError that says what is wrong. */
+/** Reads OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0, as YAML or JSON. Throws OpenApiError. */
 export function convertDocument(text: string): ConvertedDocument {
   const root = parseRoot(text);
   const document = asDocument(root.swagger === undefined ? root : fromSwagger(root));

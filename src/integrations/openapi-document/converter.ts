@@ -8,16 +8,14 @@ import type { Operation } from "../openapi/model/operation.ts";
 import type { ConvertedDocument } from "./convert.ts";
 import { createSharedDefinitions } from "./shared-definitions.ts";
 
-/** Converts documents of strangers. */
 export interface DocumentConverter {
   /**
-   * Throws OpenApiError for a document that cannot be used, or takes too long or too much memory to read, and DomainError
-   * `exhausted` when too many wait.
+   * Throws OpenApiError for an unusable, slow or too large document, and DomainError `exhausted` when too many are
+   * waiting.
    */
   convert(text: string): Promise<ConvertedDocument>;
 }
 
-/** How long a conversion may take and how much memory. */
 export interface ConverterLimits {
   readonly timeoutMs: number;
   readonly maxHeapMb: number;
@@ -27,8 +25,8 @@ const LIMITS: ConverterLimits = { timeoutMs: 10_000, maxHeapMb: 512 };
 const MAX_WAITING = 50;
 
 /**
- * A converter in threads of their own, one at a time: reading GitHub's document would stop everything else for half a
- * second, and one that is made to be slow for good.
+ * Converts one document at a time in a worker thread, because GitHub's document would block the main thread for half
+ * a second.
  */
 export function createDocumentConverter(limits: ConverterLimits = LIMITS): DocumentConverter {
   let last: Promise<unknown> = Promise.resolve();
@@ -77,7 +75,7 @@ async function run(text: string, limits: ConverterLimits): Promise<ConvertedDocu
   }
 }
 
-/** Reads operations part by part, with other work in between: all of them take a second for a large document. */
+/** Yields between parts: a large document takes a second in total. */
 async function readParts(parts: readonly Uint8Array[]): Promise<readonly Operation[]> {
   const operations: Operation[] = [];
   const definitions = createSharedDefinitions();
@@ -88,7 +86,7 @@ async function readParts(parts: readonly Uint8Array[]): Promise<readonly Operati
   return operations;
 }
 
-/** The named place where what the thread serialized becomes operations again. */
+/** The only place where serialized operations become operations again. */
 function operationsIn(part: Uint8Array): readonly Operation[] {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return deserialize(part) as readonly Operation[];

@@ -7,31 +7,30 @@ import type { ConvertedDocument } from "./convert.ts";
 import type { DocumentConverter } from "./converter.ts";
 import { DocumentFailure } from "./document-failure.ts";
 
-/** A document in memory: one for all connections that use it. */
+/** A converted document, shared by its connections. */
 export interface LoadedDocument {
   readonly digest: string;
   readonly title: string;
-  /** By name. The same array for as long as the document is in memory. */
+  /** Sorted by name. The same array while the document is in memory. */
   readonly tools: readonly ToolDefinition[];
   readonly operations: ReadonlyMap<string, Operation>;
   readonly schemes: ConvertedDocument["schemes"];
 }
 
-/** Documents in memory by the digest of their text. */
+/** Converted documents by the digest of their text. */
 export interface DocumentCache {
-  /** The document with this digest, read with `text` unless it is there. Throws DocumentFailure `unusable`. */
+  /** Returns the document with this digest and converts `text` if needed. Throws DocumentFailure `unusable`. */
   load(digest: string, text: () => Promise<string>): Promise<LoadedDocument>;
 }
 
-/** The longest texts together that are kept converted, in characters; GitHub's has 13 million and takes 30 MB of memory. */
+/** Total characters of the cached documents. GitHub's has 13 million and takes 30 MB of memory. */
 const MAX_CHARACTERS = 60_000_000;
 
-/** What a text is known by. */
 export function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** A cache bounded by size, in which each document is converted once at a time. */
+/** Bounded by size; concurrent callers share a conversion. */
 export function createDocumentCache(converter: DocumentConverter): DocumentCache {
   const loaded = new LRUCache<string, LoadedDocument>({ maxSize: MAX_CHARACTERS });
   const loading = new Map<string, Promise<LoadedDocument>>();

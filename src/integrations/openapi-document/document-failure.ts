@@ -1,7 +1,7 @@
-/** A document that cannot be had. The message is a public sentence. */
+/** A document that is unavailable. The message is a public sentence. */
 export class DocumentFailure extends Error {
   override readonly name = "DocumentFailure";
-  /** `unusable`: trying again does not help; somebody must change something. */
+  /** `unusable`: a retry does not help. */
   readonly kind: "unusable" | "unreachable";
 
   constructor(kind: DocumentFailure["kind"], message: string, cause?: unknown) {
@@ -10,7 +10,6 @@ export class DocumentFailure extends Error {
   }
 }
 
-/** A reference that leads to no document of this account. */
 export function documentNotStored(): DocumentFailure {
   return new DocumentFailure("unusable", "The document is not stored here any more; supply it again.");
 }

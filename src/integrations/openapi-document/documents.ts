@@ -12,58 +12,56 @@ import type { DocumentChange, DocumentSource, DocumentStore } from "./document-s
 import type { DocumentConverter } from "./converter.ts";
 import { fetchDocument } from "./fetch-document.ts";
 
-/** What documents need of the world. */
 export interface OpenApiDocumentsDeps {
   readonly store: DocumentStore;
-  /** The guarded way out. */
+  /** The guarded dispatcher. */
   readonly dispatcher: Dispatcher;
   readonly converter: DocumentConverter;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
 
-/** The documents of connections, shared by their text and, where they are fetched, by their address. */
+/** Loads the documents of connections; connections share them by text and URL. */
 export interface Documents {
-  /** The document that a configuration names. `isTrial` stores nothing. Throws DocumentFailure. */
+  /** Loads the document that a configuration names. A trial stores nothing. Throws DocumentFailure. */
   of(configuration: JsonObject, signal: AbortSignal, isTrial: boolean): Promise<LoadedDocument>;
-  /** Reads an inline document and keeps it; answers its digest. Throws DocumentFailure `unusable`. */
+  /** Converts and stores an inline document and returns its digest. Throws DocumentFailure `unusable`. */
   adopt(text: string): Promise<string>;
   /**
-   * How a tool of the document is called: as it was when it became the definition that is in force, whatever the document
-   * says by now. Undefined when it never had such a tool.
+   * Returns the operation of a tool's accepted definition, even when the document has changed since. Undefined when
+   * there never was one.
    */
   operationOf(document: LoadedDocument, tool: ToolDefinition): Operation | undefined | Promise<Operation | undefined>;
-  /** Whether a connection of this account uses the document with this digest. */
+  /** Whether a connection of this account uses the document. */
   isUsedBy(accountId: string, digest: string): Promise<boolean>;
   /**
-   * Fetches again what is due, each address on one replica, and now and then drops what nobody uses. `onChanged` hears of
-   * addresses that answered other tools than before.
+   * Fetches due URLs, each on one replica, and purges unused documents now and then. `onChanged` is called for URLs
+   * whose tools changed.
    */
   maintain(onChanged?: (url: string) => Promise<void>): Promise<void>;
-  /** Looks at the database again: something may have changed on another replica. */
+  /** Rereads sources from the database after a change on another replica. */
   forgetSources(): void;
 }
 
-/** How often an address is asked again, grown by a random share so that many do not fall together. */
+/** Seconds between fetches of a URL, with jitter. */
 const REFRESH_SECONDS = 6 * 3_600;
-/** After a failure. */
+/** Seconds before retrying a failed fetch. */
 const RETRY_SECONDS = 900;
-/** How long memory is believed about an address before the database is asked. */
+/** Milliseconds that a source is cached. */
 const SOURCE_FRESH_MS = 10_000;
-/** How often use is noted at most, per document and replica. */
+/** Milliseconds between records of use, per document and replica. */
 const TOUCH_MS = 3_600_000;
 const MAX_SOURCES = 10_000;
 const MAX_SUPERSEDED = 2_000;
 const REFRESH_BATCH = 5;
 const PURGE_MS = 3_600_000;
 
-/** Makes them. */
 export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
   const { store, log } = deps;
   const cache = createDocumentCache(deps.converter);
   const sources = new LRUCache<string, { readonly digest: string }>({ ...atMost(MAX_SOURCES), ttl: SOURCE_FRESH_MS });
   const failures = new LRUCache<string, DocumentFailure>({ ...atMost(MAX_SOURCES), ttl: SOURCE_FRESH_MS });
   const touched = new LRUCache<string, true>({ ...atMost(MAX_SOURCES), ttl: TOUCH_MS });
-  /** Operations that are in force somewhere and no longer in their document. */
+  /** Accepted operations that are no longer in their document. */
   const superseded = new LRUCache<string, Operation>(atMost(MAX_SUPERSEDED));
   const fetching = new Map<string, Promise<LoadedDocument>>();
 
@@ -87,12 +85,12 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
     });
   }
 
-  /** The first fetch of an address, for however many wait for it. */
+  /** Concurrent callers share the first fetch of a URL. */
   function fetchFirst(url: string, isTrial: boolean): Promise<LoadedDocument> {
     const key = `${isTrial} ${url}`;
     const running = fetching.get(key);
     if (running !== undefined) return running;
-    // Its own signal: whoever asked first may go away while others wait.
+    // An independent signal: the first caller may abort while others wait.
     const started = load(url, isTrial)
       .catch((error: unknown) => {
         if (error instanceof DocumentFailure) failures.set(url, error);
@@ -128,7 +126,7 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
     return fetchFirst(url, isTrial);
   }
 
-  /** A document that can no longer be read has nothing left that could be held on to. */
+  /** An unreadable earlier document has no operations left to keep. */
   async function operationsBefore(digest: string): Promise<Operations> {
     try {
       return (await stored(digest)).operations;
@@ -156,7 +154,7 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
       log.info({ url: withoutQuery(url), ...changeCounts(change) }, "an OpenAPI document changed");
       await onChanged?.(url);
     } catch (error) {
-      // The document that is there stays in use.
+      // The previous document stays in use.
       log.warn({ err: error, url: withoutQuery(url) }, "an OpenAPI document could not be refreshed; it is tried again");
       await store.saveSource(source, jittered(RETRY_SECONDS));
     }
@@ -212,14 +210,13 @@ function jittered(seconds: number): number {
   return Math.round(seconds * (0.9 + Math.random() * 0.2));
 }
 
-/** Some addresses carry a key in their query. */
+/** Queries may contain keys. */
 function withoutQuery(url: string): string {
   return url.split("?", 1)[0] ?? "";
 }
 
 type Operations = LoadedDocument["operations"];
 
-/** How one document differs from the one before. */
 function changeOf(before: Operations, now: Operations): DocumentChange {
   const superseded = [...before.values()].filter(({ tool }) => now.get(tool.name)?.tool.digest !== tool.digest);
   const names = superseded.map(({ tool }) => tool.name).sort();

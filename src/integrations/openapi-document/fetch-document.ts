@@ -4,13 +4,12 @@ import { decompress } from "../decompress.ts";
 import { sendToUpstream, type ExchangeLimits, type ExchangeFailure } from "../upstream-exchange.ts";
 import { DocumentFailure } from "./document-failure.ts";
 
-/** What an address answered. */
 export type FetchedDocument =
   { readonly text: string; readonly digest: string; readonly etag: string | undefined } | "unchanged";
 
 const LIMITS: ExchangeLimits = { maxBytes: 32 * 1024 * 1024, timeoutMs: 25_000 };
 
-/** Fetches a document without any credential. `etag` asks only for what differs. Throws DocumentFailure. */
+/** Fetches a document without credentials. `etag` makes the request conditional. Throws DocumentFailure. */
 export async function fetchDocument(
   dispatcher: Dispatcher,
   address: string,
@@ -45,7 +44,7 @@ export async function fetchDocument(
   if (plain === "too_large") throw failureOf({ kind: "too_large" }, limits);
   if (plain === "not_readable")
     throw new DocumentFailure("unusable", "spec_url answers in a compression that cannot be read.");
-  // Off the main thread: hashing 32 MiB takes a quarter of a second.
+  // Off the main thread, because hashing 32 MiB takes a quarter of a second.
   const digest = Buffer.from(await crypto.subtle.digest("SHA-256", new Uint8Array(plain))).toString("hex");
   return { text: plain.toString("utf8"), digest, etag: headers.etag };
 }

@@ -1,9 +1,9 @@
-/** An address without placeholders and without its query: nothing of the configuration is filled into it. */
+/** Returns a URL without its query, with braces encoded so that the configuration fills no placeholders. */
 export function literal(url: URL): string {
   return `${url.origin}${withoutBraces(url.pathname)}`;
 }
 
-/** The same with its query. */
+/** The same with the query. */
 export function literalWithQuery(url: URL): string {
   return `${literal(url)}${withoutBraces(url.search)}`;
 }

@@ -26,17 +26,16 @@ import type { DocumentStore } from "./document-store.ts";
 import type { Documents } from "./documents.ts";
 import { bindOperation } from "./bind-operation.ts";
 
-/** What the integration needs. */
 export interface OpenApiDocumentIntegrationDeps {
   readonly documents: Documents;
   readonly changes: Pick<DocumentStore, "listChanges">;
-  /** The guarded way out. */
+  /** The guarded dispatcher. */
   readonly dispatcher: Dispatcher;
-  /** Why an address must not become a destination, or undefined. */
+  /** Returns why a URL must not become a destination, or undefined. */
   readonly checkDestination: (url: string) => string | undefined;
 }
 
-/** Any OpenAPI document as a connection: its operations are the tools. */
+/** Offers the operations of any OpenAPI document as tools. */
 export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegrationDeps): Integration {
   const { documents } = deps;
   const tokens = createAccessTokens();
@@ -59,7 +58,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     const { accountId, connectionId, configuration } = target;
     const isTrial = connectionId < 0;
     const digest = isTrial ? digestIn(configuration.spec) : undefined;
-    // Saved configurations were checked when they were adopted; a trial must not show another account's document.
+    // Saved configurations were checked on creation; a trial must not reveal another account's document.
     if (digest !== undefined && !(await documents.isUsedBy(accountId, digest))) throw documentNotStored();
     return documents.of(configuration, signal, isTrial);
   }
@@ -80,14 +79,14 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     const chosen = chooseVerification(document.operations.values());
     const [first] = document.operations.values();
     const operation = chosen ?? first;
-    // A server that must not be called is told now and not at the first call.
+    // Reports an unusable server during verification instead of at the first call.
     if (operation !== undefined) bindOperation(operation, document, target.configuration);
     if (chosen === undefined || target.configuration.api_token === undefined) return { outcome: "verified" };
     const { status, result } = await call(document, chosen, {}, target, signal);
     const text = result.content[0]?.text;
     const reason = typeof text === "string" ? text : `${document.title} gave no usable answer.`;
     if (status === 401 || status === 403) return { outcome: "failed", reason };
-    // What else a read of anybody's document answers says nothing against the key.
+    // Other client errors of an arbitrary read say nothing about the key.
     return status === undefined || status >= 500 || status === 429
       ? { outcome: "retry", reason }
       : { outcome: "verified" };

@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Operation } from "../openapi/model/operation.ts";
 
-/** Definitions of one document, which its tools have in common and serialized parts of it do not. */
+/** Deduplicates schema definitions, which serialized parts of a document repeat. */
 export interface SharedDefinitions {
-  /** The operation with definitions that were seen before in place of its own copies. */
+  /** Replaces the operation's definitions with copies seen before. */
   share(operation: Operation): Operation;
 }
 
-/** Keeps one copy of each definition: within a document, one name means one schema per direction. */
+/** Within a document, one name means one schema per direction. */
 export function createSharedDefinitions(): SharedDefinitions {
   const inputs = new Map<string, JsonValue>();
   const outputs = new Map<string, JsonValue>();

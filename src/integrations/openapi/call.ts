@@ -21,7 +21,7 @@ import { failureResult, refusal } from "./results/upstream-error.ts";
 /** DESIGN §8 «upstream answer». */
 const DEFAULT_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: 30_000 };
 
-/** Calls an operation with arguments that fit its schema. Throws only when `signal` aborts. */
+/** Calls an operation with validated arguments. Throws only the signal's reason. */
 export async function callOperation(
   context: OpenApiCallContext,
   operation: Operation,

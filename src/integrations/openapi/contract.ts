@@ -6,28 +6,28 @@ import { operationsOf } from "./operations.ts";
 import { type ClientScheme, type OwnerScheme, oauthSchemesOf } from "./security/owner-scheme.ts";
 
 /**
- * A third party as its contract describes it: an OpenAPI document whose root carries `x-patchbay-integration`:
+ * An integration's contract: an OpenAPI document whose root has `x-patchbay-integration`:
  *
  * | key | meaning |
  * |---|---|
- * | `server_type` | the word on the wire, `^[a-z][a-z0-9_-]{0,62}$` |
- * | `category` | what kind of product it is; the default category of its tools |
- * | `documentation_url` | where people read about its API |
+ * | `server_type` | the wire name, `^[a-z][a-z0-9_-]{0,62}$` |
+ * | `category` | product category, and the default category of its tools |
+ * | `documentation_url` | the vendor's API documentation |
  * | `configuration` | JSON Schema (Draft 7) of a connection's configuration; secrets carry `writeOnly: true` |
  * | `credential` | the secret property that `api_key` replaces |
  * | `destination` | the properties that decide where the credential is sent |
- * | `verification` | the operationId of a read without arguments that succeeds for every good credential |
- * | `busy_seconds` | how long it wants to be left alone after a 429 that does not say so (optional) |
- * | `error_headers` | headers in which it explains its refusals (optional) |
- * | `error_answers` | for a vendor that answers 200 to everything: an answer whose value at `pointer` equals `equals` is a failure, named at `code`, explained at `details`; `statuses` says which HTTP status an error word amounts to (optional) |
+ * | `verification` | the operationId of a read without arguments that succeeds with every valid credential |
+ * | `busy_seconds` | seconds to pause after a 429 without a stated wait (optional) |
+ * | `error_headers` | headers in which it explains errors (optional) |
+ * | `error_answers` | for vendors that report errors with status 200: an answer whose value at `pointer` equals `equals` is an error, with its code at `code` and explanations at `details`; `statuses` maps error codes to HTTP statuses (optional) |
  *
- * Beside it, `x-patchbay-rate-limits` says how often it may be called (see `rate-limits.ts`), and `x-source` lists what
- * confirms the paths, parameters, bodies and limits: packages with versions, pages.
+ * `x-patchbay-rate-limits` states its rate limits (see `rate-limits.ts`). `x-source` lists the packages and pages that
+ * confirm the paths, parameters, bodies and limits.
  *
  * Title and description come from `info`. Server variables are filled from configuration properties of the same name.
- * An OAuth 2 scheme with `x-patchbay-authorization` is the other way to authorise a connection (see `owner-scheme.ts`); it is
- * offered where the operator has registered a client (`INTEGRATION_OAUTH_CLIENTS`): for owners who log in, or, with a client
- * credentials flow alone, to act for every account by itself.
+ * An OAuth 2 scheme with `x-patchbay-authorization` (see `owner-scheme.ts`) is available when the operator has registered a
+ * client (`INTEGRATION_OAUTH_CLIENTS`): owners log in, or, with only a client credentials flow, the client acts for every
+ * account.
  * See `security.ts` for `x-patchbay-credential` of a security scheme and `operations.ts` for extensions of operations.
  */
 export interface IntegrationContract {
@@ -40,19 +40,17 @@ export interface IntegrationContract {
   readonly secretProperties: readonly string[];
   readonly credentialProperty: string | undefined;
   readonly destinationProperties: readonly string[];
-  /** After a 429 that does not say how long; undefined where the vendor does not say it anywhere. */
+  /** Seconds to pause after a 429 without a stated wait. */
   readonly busySeconds: number | undefined;
   readonly errorHeaders: readonly string[];
   readonly errorAnswers: ErrorAnswers | undefined;
   readonly verification: Operation;
-  /** How owners log in, where the contract says so. */
   readonly ownerScheme: OwnerScheme | undefined;
-  /** How the operator's client gets tokens without anybody logging in, where the contract says so. */
   readonly clientScheme: ClientScheme | undefined;
   readonly operations: readonly Operation[];
 }
 
-/** Reads a contract from its YAML or JSON text. Throws OpenApiError that says what is missing or wrong. */
+/** Reads a contract from YAML or JSON. Throws OpenApiError that says what is missing or wrong. */
 export function readContract(text: string): IntegrationContract {
   const document = parseOpenApi(text);
   const extension = document.root["x-patchbay-integration"];
@@ -103,7 +101,10 @@ export function readContract(text: string): IntegrationContract {
   };
 }
 
-/** The rule that keeps keys at home: whatever the configuration says about the address counts as the destination. */
+/**
+ * Configuration properties in the server address must be destination properties, so that changing them requires the
+ * credential again.
+ */
 function checkServer(server: ServerPlan, what: string, properties: JsonObject, destination: readonly string[]): void {
   if (!/^(https:\/\/|\{)/.test(server.url))
     throw new OpenApiError(`needs an https server for ${what}, not "${server.url}"`);

@@ -16,23 +16,21 @@ import { type OperatorAuthorization, operatorAuthorization, type OperatorClient 
 import { contractAuthorization } from "./security/owner-authorization.ts";
 import { serverAddress, tokenAddress } from "./requests/server-address.ts";
 
-/** What an integration needs of the world. */
 export interface OpenApiIntegrationOptions {
-  /** The way out: a guarded one in production. */
+  /** Guarded in production. */
   readonly dispatcher: Dispatcher;
-  /** Replaces the server's address (its path stays): a stand-in. */
+  /** Replaces the server's address but not its path, for test servers. */
   readonly baseUrl?: string;
-  /** 5 MiB and 30 s unless told. */
+  /** Default: 5 MiB and 30 s. */
   readonly limits?: ExchangeLimits;
-  /** How owners log in, where the operator is registered: as whom, and what keeps their tokens. */
+  /** Owner logins with the operator's registered client. */
   readonly owner?: { readonly client: ConfiguredClient; readonly tokens: OwnerTokens } | undefined;
-  /** The operator's client that gets tokens itself, where there is one. */
+  /** The operator's client for the client credentials grant. */
   readonly client?: OperatorClient | undefined;
-  /** How fast its connections are called; one of its own unless told. */
   readonly rateLimiter?: UpstreamRateLimiter;
 }
 
-/** An integration that is its contract: tools, verification and calls all come from the document. */
+/** Creates an integration from its contract. */
 export function createOpenApiIntegration(
   contract: IntegrationContract,
   options: OpenApiIntegrationOptions,
@@ -78,7 +76,7 @@ export function createOpenApiIntegration(
     ...(operator !== undefined && { clientAuthorization: operator.authorization }),
     ...(lacksClient && { lacksClient }),
     checkConfiguration(configuration: JsonObject) {
-      // Against the real address, so that a stand-in changes nothing about what is accepted.
+      // Checks against the contract's address, so that a test server does not change what is accepted.
       for (const { server, credentials } of operations) {
         serverAddress(server, configuration);
         for (const plan of credentials)
@@ -99,7 +97,7 @@ export function createOpenApiIntegration(
       const [block] = result.content;
       const text = block?.text;
       const reason = typeof text === "string" ? text : `${title} gave no usable answer.`;
-      // Its owner gave no key that could be at fault: once the operator has mended the client, the next attempt finds out.
+      // The owner has no key that could be at fault. A retry succeeds after the operator corrects the client.
       if (usesOAuth(target) && contract.clientScheme !== undefined) return { outcome: "retry", reason };
       if (status === 401 && usesOAuth(target)) return { outcome: "needs_authorization", reason };
       return { outcome: status === 401 || status === 403 ? "failed" : "retry", reason };
@@ -116,7 +114,7 @@ function usesOAuth({ authMethod }: Target): boolean {
   return authMethod === "oauth2";
 }
 
-/** An operation called with a bearer token (RFC 6750) that a login brought or the operator's client got, in place of the key. */
+/** Replaces the key with a bearer token (RFC 6750). */
 function withBearerToken(operation: Operation): Operation {
   return { ...operation, credentials: [{ kind: "owner" }] };
 }

@@ -12,21 +12,20 @@ import { serverOf } from "./requests/server-plan.ts";
 import { toolNames, type NamedOperation } from "./model/tool-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"] as const;
-/** Methods that only read, by HTTP's definition; an extension may say otherwise. */
+/** Methods that only read, by HTTP's definition. */
 const READING = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
-/** Methods that change or remove what is there. */
+/** Methods that change or delete existing data. */
 const CHANGING = new Set(["PUT", "PATCH", "DELETE"]);
-/** Methods that write and may be repeated, by HTTP's definition. */
+/** Idempotent writing methods, by HTTP's definition. */
 const REPEATABLE = new Set(["PUT", "DELETE"]);
 const DEFAULT_AUDIENCE = ["user", "assistant"];
 const MAX_DESCRIPTION_LENGTH = 2_000;
 
-/** What the operations of a document have in common, unless they say otherwise. */
 export interface OperationDefaults {
   readonly category: string | undefined;
-  /** The configuration property that is sent where a security scheme does not say what to send. */
+  /** The configuration property sent for schemes without `x-patchbay-credential`. */
   readonly credentialProperty: string | undefined;
-  /** The document is a stranger's, who may change it at any time: its tools carry digests. */
+  /** The document may change at any time, so its tools carry digests. */
   readonly isUntrusted?: boolean;
 }
 
@@ -36,12 +35,10 @@ interface RawOperation extends NamedOperation {
 }
 
 /**
- * Every operation of a document as a tool that can be called.
- *
- * Extensions of an operation: `x-patchbay-read-only`, `x-patchbay-destructive`, `x-patchbay-idempotent` and
- * `x-patchbay-open-world`, over what the method says; `x-patchbay-category`, `x-patchbay-audience`,
- * `x-patchbay-rate-limits` (see `rate-limits.ts`; at the document's root for all operations together), and
- * `x-patchbay-hidden` for one that is no tool. Throws OpenApiError for dangling references.
+ * Converts every operation of a document to a callable tool. Extensions of an operation: `x-patchbay-read-only`,
+ * `x-patchbay-destructive`, `x-patchbay-idempotent` and `x-patchbay-open-world` override the method;
+ * `x-patchbay-category`, `x-patchbay-audience`, `x-patchbay-rate-limits` (see `rate-limits.ts`; at the root for all
+ * operations together), and `x-patchbay-hidden` excludes it. Throws OpenApiError for dangling references.
  */
 export function operationsOf(document: OpenApiDocument, defaults: OperationDefaults): readonly Operation[] {
   const raw = rawOperations(document);
@@ -97,10 +94,7 @@ export function operationsOf(document: OpenApiDocument, defaults: OperationDefau
   });
 }
 
-/**
- * What else its extensions and its method say. PUT, PATCH and DELETE replace or remove what is there; a POST may do
- * anything, so nothing is said of it. Of what only reads, nothing is left to say but that it reaches beyond the product.
- */
+/** PUT, PATCH and DELETE are destructive by default; a POST gets no hint, since it may do anything. */
 function hintsOf(operation: JsonObject, method: string, readOnly: boolean): { readonly hints?: ToolHints } {
   const destructive =
     flagOf(operation["x-patchbay-destructive"]) ?? (!readOnly && CHANGING.has(method) ? true : undefined);

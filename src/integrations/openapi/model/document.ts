@@ -1,37 +1,37 @@
 import { load } from "js-yaml";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 
-/** Aliases are where a few lines of YAML become gigabytes: with this many, a document unfolds to 81 times its size. */
+/** Limits YAML expansion: with 12 aliases a document expands to at most 81 times its size. */
 const MAX_ALIASES = 12;
 
-/** References followed from one to the next before they count as circular. */
+/** Longer chains of references count as circular. */
 const MAX_HOPS = 32;
 
-/** An OpenAPI document with its references in place: recursive schemas could not be written as JSON without them. */
+/** References stay in place, because recursive schemas cannot be written as JSON without them. */
 export interface OpenApiDocument {
   readonly root: JsonObject;
   /** 3.0 has its own dialect of JSON Schema; 3.1 and 3.2 use 2020-12. */
   readonly dialect: "3.0" | "3.1";
 }
 
-/** A document that cannot be used. The message says what is wrong, for whoever wrote the document. */
+/** An unusable document. The message is for its author. */
 export class OpenApiError extends Error {
   override readonly name = "OpenApiError";
 }
 
-/** Reads YAML or JSON text as an OpenAPI 3.0, 3.1 or 3.2 document. Throws OpenApiError. */
+/** Parses OpenAPI 3.0, 3.1 or 3.2 as YAML or JSON. Throws OpenApiError. */
 export function parseOpenApi(text: string): OpenApiDocument {
   return asDocument(parseRoot(text));
 }
 
-/** Reads YAML or JSON text as an object. Throws OpenApiError. */
+/** Parses YAML or JSON as an object. Throws OpenApiError. */
 export function parseRoot(text: string): JsonObject {
   const root = text.trimStart().startsWith("{") ? parseJson(text) : parseYaml(text);
   if (!isJsonObject(root)) throw new OpenApiError("is not an object");
   return root;
 }
 
-/** Takes an object as an OpenAPI 3.0, 3.1 or 3.2 document. Throws OpenApiError. */
+/** Checks the version and `paths`. Throws OpenApiError. */
 export function asDocument(root: JsonObject): OpenApiDocument {
   const version = root.openapi;
   if (typeof version !== "string") throw new OpenApiError('has no "openapi" version');
@@ -57,10 +57,8 @@ function parseYaml(text: string): unknown {
 }
 
 /**
- * What a reference such as `#/components/schemas/Employee` names.
- *
- * Only references within the document: following others would let a document make the service fetch addresses.
- * Throws OpenApiError for others and for dangling ones.
+ * Resolves a local reference such as `#/components/schemas/Employee`. Throws OpenApiError for dangling references and
+ * for others, which would make the service fetch addresses that a document names.
  */
 export function lookUp(document: OpenApiDocument, reference: string): JsonValue {
   if (reference === "#") return document.root;
@@ -83,7 +81,7 @@ function decodeStep(step: string): string {
   }
 }
 
-/** The object a value stands for: itself, or what its chain of references ends in. Throws OpenApiError. */
+/** Follows a chain of references to an object. Throws OpenApiError. */
 export function followReference(document: OpenApiDocument, value: JsonValue | undefined): JsonObject {
   let current = value;
   for (let hop = 0; hop < MAX_HOPS; hop += 1) {
@@ -95,17 +93,15 @@ export function followReference(document: OpenApiDocument, value: JsonValue | un
   throw new OpenApiError("has references that only lead to each other");
 }
 
-/** The value as an object, or an empty one: documents of others leave out or mistype what they like. */
+/** Returns an empty object for other values, since documents of vendors omit or mistype values. */
 export function objectOf(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The value as an array, or an empty one. */
 export function arrayOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value as a string, or undefined. */
 export function stringOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

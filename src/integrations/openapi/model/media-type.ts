@@ -1,15 +1,15 @@
-/** The type of a `Content-Type` header without its parameters, lower case; empty when there is none. */
+/** Returns the lowercase type without parameters; empty when there is none. */
 export function essenceOf(contentType: string | undefined): string {
   return (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** Whether a type is JSON by RFC 6838's suffix rule. */
+/** RFC 6838 suffix rule. */
 export function isJsonType(contentType: string): boolean {
   const essence = essenceOf(contentType);
   return essence === "application/json" || essence.endsWith("+json") || essence === "text/json";
 }
 
-/** Whether a type is text that can be shown as it is. */
+/** Whether the type is readable text. */
 export function isTextType(contentType: string): boolean {
   const essence = essenceOf(contentType);
   return (
@@ -33,7 +33,7 @@ const TEXTUAL = new Set([
   "application/yaml",
 ]);
 
-/** The charset of a `Content-Type` header; UTF-8 when it names none. */
+/** Defaults to UTF-8. */
 export function charsetOf(contentType: string | undefined): string {
   return /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType ?? "")?.[1] ?? "utf-8";
 }

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { isJsonObject, printInKeyOrder, type JsonObject, type JsonValue } from "../../../json.ts";
 import { arrayOf, followReference, lookUp, objectOf, OpenApiError, type OpenApiDocument } from "./document.ts";
 
-/** An operation as its document states it, under the name of its tool. */
 export interface StatedOperation {
   readonly name: string;
   readonly method: string;
@@ -12,11 +11,9 @@ export interface StatedOperation {
 }
 
 /**
- * Makes the function that tells an operation from any other that its document could state instead.
- *
- * The digest is of what the document says and not of the tool that we make of it: a release that converts better must not
- * look like a change of the upstream. What no tool shows (examples, failures, links) is left out. Each referenced part is
- * read once, however many operations refer to it.
+ * Creates a function that digests an operation's definition. The digest covers the document's text, not our
+ * conversion, so that a release that converts better does not look like a change of the upstream. Excludes what no
+ * tool shows: examples, failures, links. Each referenced part is digested once.
  */
 export function createOperationDigests(document: OpenApiDocument): (stated: StatedOperation) => string {
   const parts = new Map<string, { readonly digest: string; readonly refersTo: readonly string[] }>();
@@ -48,7 +45,7 @@ export function createOperationDigests(document: OpenApiDocument): (stated: Stat
   };
 }
 
-/** All that a tool and its calls are made of. */
+/** Collects everything that a tool and its calls depend on. */
 function statementOf(document: OpenApiDocument, { name, method, path, item, operation }: StatedOperation): JsonObject {
   const { summary, description, deprecated, tags } = operation;
   const extensions = Object.entries(operation).filter(([key]) => key.startsWith("x-patchbay-"));
@@ -84,7 +81,7 @@ function withoutUndefined(value: { readonly [key: string]: JsonValue | undefined
   );
 }
 
-/** A dangling reference that no tool needs is no reason to refuse the document. */
+/** A dangling reference that no tool needs must not make the document unusable. */
 function partAt(document: OpenApiDocument, reference: string): JsonValue {
   try {
     return lookUp(document, reference);

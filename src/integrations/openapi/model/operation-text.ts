@@ -1,7 +1,7 @@
 import type { ToolDefinition } from "../../tool.ts";
 import type { BodyPlan, Operation, ServerPlan } from "./operation.ts";
 
-/** How an operation is sent, as it is kept: JSON has no maps, so they are lists of their entries. */
+/** JSON form of an operation: maps are lists of entries. */
 interface KeptPlan extends Omit<Operation, "tool" | "server" | "body"> {
   readonly server: Omit<ServerPlan, "defaults"> & { readonly defaults: readonly (readonly [string, string])[] };
   readonly body?: Omit<BodyPlan, "fields"> & {
@@ -12,7 +12,7 @@ interface KeptPlan extends Omit<Operation, "tool" | "server" | "body"> {
   };
 }
 
-/** Prints how an operation is sent, without its tool. */
+/** Serializes an operation without its tool. */
 export function printPlan({ tool: _, server, body, ...rest }: Operation): string {
   const plan: KeptPlan = {
     ...rest,
@@ -22,7 +22,7 @@ export function printPlan({ tool: _, server, body, ...rest }: Operation): string
   return JSON.stringify(plan);
 }
 
-/** The operation of a tool and of what `printPlan` printed. The named place where that text becomes an Operation again. */
+/** The only place where text of `printPlan` becomes an Operation again. */
 export function parsePlan(tool: ToolDefinition, text: string): Operation {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may: it reads our own text.
   const { server, body, ...rest } = JSON.parse(text) as KeptPlan;

@@ -2,7 +2,7 @@ import type { JsonValue } from "../../../json.ts";
 import type { UpstreamRateLimit } from "../../upstream-rate-limiter.ts";
 import type { ToolDefinition } from "../../tool.ts";
 
-/** Where an argument goes in the request and how it is written there (OpenAPI «Parameter Object»). */
+/** How an argument is sent (OpenAPI «Parameter Object»). */
 export interface ParameterPlan {
   /** The tool's argument. */
   readonly property: string;
@@ -12,36 +12,35 @@ export interface ParameterPlan {
   readonly style: string;
   readonly explode: boolean;
   readonly allowReserved: boolean;
-  /** The value is one JSON text (`content: application/json`) instead of a style. */
+  /** The value is one JSON text (`content: application/json`). */
   readonly asJson: boolean;
-  /** Sent whatever the arguments are: the contract allows nothing else, so it is no argument. */
+  /** Always sent; the contract allows no other value. */
   readonly constant?: JsonValue;
 }
 
-/** How a form field or a part of a multipart body is written (OpenAPI «Encoding Object»). */
+/** How a form field or multipart part is sent (OpenAPI «Encoding Object»). */
 export interface FieldPlan {
   /** The name on the wire. */
   readonly name: string;
   readonly style: string;
   readonly explode: boolean;
   readonly contentType: string | undefined;
-  /** The argument is a file, given as FILE_SCHEMA says. */
+  /** The argument is a file as in FILE_SCHEMA. */
   readonly isFile: boolean;
 }
 
-/** How the request's body is made of the arguments. */
 export interface BodyPlan {
   readonly contentType: string;
   readonly kind: "json" | "form" | "multipart" | "text" | "binary";
-  /** The argument that is all of the body, or undefined when the body's properties are arguments: then `fields` has them. */
+  /** The argument that is the whole body; undefined when `fields` maps properties to arguments. */
   readonly argument: string | undefined;
   /** Argument → field. */
   readonly fields: ReadonlyMap<string, FieldPlan>;
-  /** Arguments that nobody else claims are fields of the body too, under their own names. */
+  /** Undeclared arguments are sent as body fields under their own names. */
   readonly isOpen: boolean;
 }
 
-/** A credential's place in the request. Templates such as `{api_token}` are filled from the configuration. */
+/** A credential in the request. Templates such as `{api_token}` are filled from the configuration. */
 export type CredentialPlan =
   | { readonly kind: "header" | "query" | "cookie"; readonly name: string; readonly value: string }
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
@@ -49,18 +48,17 @@ export type CredentialPlan =
   | ClientCredentialsPlan
   | OwnerPlan;
 
-/** What a bearer token's scheme says about where such tokens are got. */
 export interface OAuthScheme {
-  /** Of the client credentials flow, as the document gives it; undefined where it has no such flow. */
+  /** Of the client credentials flow, if there is one. */
   readonly tokenUrl: string | undefined;
 }
 
-/** A bearer token that the owner's login brought. */
+/** A bearer token of the owner's login or the operator's client. */
 export interface OwnerPlan {
   readonly kind: "owner";
 }
 
-/** A bearer token that is got by the client credentials grant (RFC 6749 §4.4). */
+/** A bearer token from the client credentials grant (RFC 6749 §4.4). */
 export interface ClientCredentialsPlan {
   readonly kind: "client_credentials";
   /** The token endpoint. */
@@ -71,17 +69,16 @@ export interface ClientCredentialsPlan {
   readonly authentication: "basic" | "post";
 }
 
-/** Characters of a server's address, filled or not. */
+/** Characters of a server URL, filled or not. */
 export const MAX_SERVER_URL_LENGTH = 2_048;
 
-/** A server's address as the document gives it, with `{variables}`. */
+/** A server URL with `{variables}`. */
 export interface ServerPlan {
   readonly url: string;
   /** Values for variables that the configuration does not have. */
   readonly defaults: ReadonlyMap<string, string>;
 }
 
-/** One operation of a document, ready to be called. */
 export interface Operation {
   readonly tool: ToolDefinition;
   /** Upper case. */
@@ -91,12 +88,12 @@ export interface Operation {
   readonly server: ServerPlan;
   readonly parameters: readonly ParameterPlan[];
   readonly body: BodyPlan | undefined;
-  /** The `Accept` header: what its answers are said to be, JSON first. */
+  /** The `Accept` header, JSON first. */
   readonly accept: string;
-  /** What to send for the first security requirement that can be met; empty when none is asked for. */
+  /** Credentials of the first security requirement that can be met. */
   readonly credentials: readonly CredentialPlan[];
-  /** How often it may be called; the limits of its document first. */
+  /** The document's limits first. */
   readonly rateLimits?: readonly UpstreamRateLimit[];
-  /** The names of the schemes in each of its security requirements; undefined where the document says nothing about it. */
+  /** Scheme names of each security requirement; undefined when the document states none. */
   readonly requirements?: readonly (readonly string[])[] | undefined;
 }

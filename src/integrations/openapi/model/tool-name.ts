@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 
 const MAX_LENGTH = 64;
 
-/** What an operation is known by in its document. */
 export interface NamedOperation {
   readonly operationId: string | undefined;
   /** Upper case. */
@@ -11,10 +10,8 @@ export interface NamedOperation {
 }
 
 /**
- * A tool name (`^[A-Za-z0-9_-]{1,64}$`) for each operation, in order.
- *
- * The name comes from the operation alone, so it stays when the document grows; only where two clean to the same word do
- * those that needed cleaning get a hash of their own.
+ * Names each operation as `^[A-Za-z0-9_-]{1,64}$`, in order. A name depends on its operation alone, so it stays when
+ * the document grows; only colliding names that needed cleaning get a hash.
  */
 export function toolNames(operations: readonly NamedOperation[]): readonly string[] {
   const wanted = operations.map(wantedName);

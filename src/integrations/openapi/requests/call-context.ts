@@ -6,33 +6,32 @@ import type { UpstreamRateLimiter } from "../../upstream-rate-limiter.ts";
 import type { CallResult } from "../../tool.ts";
 import type { ErrorAnswers } from "../results/error-answers.ts";
 
-/** The tokens that owners' logins brought, or the operator's client got, as far as calls need them. */
+/** Tokens of owner logins or of the operator's client. */
 export type OwnerTokens = Pick<GrantedTokens, "current" | "renewed" | "forget">;
 
-/** What every call of an integration shares. */
+/** Shared by all calls of an integration. */
 export interface OpenApiCallContext {
   readonly dispatcher: Dispatcher;
   readonly serverType: string;
   readonly title: string;
   readonly secretProperties: readonly string[];
-  /** Headers in which the upstream explains its refusals. */
+  /** Headers in which the upstream explains errors. */
   readonly errorHeaders: readonly string[];
-  /** How it says in an answer with a good status that the call failed. */
+  /** How the upstream reports errors with a 2xx status. */
   readonly errorAnswers?: ErrorAnswers | undefined;
-  /** An operator's stand-in for the server's address. */
+  /** Replaces the server's address, for test servers. */
   readonly baseUrl: string | undefined;
   readonly tokens: AccessTokens;
-  /** Where there is a way beside the key. */
   readonly ownerTokens?: OwnerTokens | undefined;
   readonly rateLimiter: UpstreamRateLimiter;
-  /** How long to leave it alone after a 429 that does not say so, in milliseconds. */
+  /** Milliseconds to pause after a 429 without a stated wait. */
   readonly defaultWaitMs?: number | undefined;
   readonly limits?: ExchangeLimits;
 }
 
-/** How a call ended, before it is put into words: for verification, which needs the status. */
+/** The result and its status, which verification needs. */
 export interface UpstreamCallOutcome {
   readonly result: CallResult;
-  /** The upstream's status, or the one that its answer amounts to; undefined when no answer came. */
+  /** The effective HTTP status; undefined without an answer. */
   readonly status: number | undefined;
 }

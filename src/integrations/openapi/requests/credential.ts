@@ -2,16 +2,15 @@ import type { JsonObject } from "../../../json.ts";
 import { encode } from "../../percent-encode.ts";
 import type { CredentialPlan } from "../model/operation.ts";
 
-/** A connection's credential, in the places where the upstream looks for it. */
 export interface PresentedCredential {
   readonly headers: Readonly<Record<string, string>>;
   readonly query: readonly string[];
   readonly cookies: readonly string[];
-  /** What was sent, as sent: to be kept out of whatever is answered. */
+  /** The values as sent, to redact from answers. */
   readonly secrets: readonly string[];
 }
 
-/** A credential is asked for and the configuration does not have it. */
+/** The configuration lacks a required credential. */
 export class MissingCredential extends Error {
   override readonly name = "MissingCredential";
 }
@@ -19,8 +18,8 @@ export class MissingCredential extends Error {
 const PLACEHOLDER = /\{([A-Za-z0-9_]+)\}/g;
 
 /**
- * Writes the credential where the security schemes say; `token` is the one that was got, for plans that want one. Throws
- * MissingCredential, and nothing is sent.
+ * Writes the credentials; `token` is for plans that need a requested token. Throws MissingCredential, and nothing is
+ * sent.
  */
 export function presentCredentials(
   plans: readonly CredentialPlan[],
@@ -53,7 +52,7 @@ export function presentCredentials(
   return { headers, query, cookies, secrets };
 }
 
-/** A template with its placeholders filled from the configuration. Throws MissingCredential. */
+/** Fills a template from the configuration. Throws MissingCredential. */
 export function filled(template: string, configuration: JsonObject): string {
   return template.replaceAll(PLACEHOLDER, (_, name: string) => {
     const value = configuration[name];
@@ -65,7 +64,7 @@ function missing(what: string): never {
   throw new MissingCredential(what);
 }
 
-/** A key with a line break in it would be a header of its own. */
+/** A line break would start another header. */
 function headerSafe(value: string): string {
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return value;
   return missing("it has characters that no header can carry");

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from "../../../json.ts";
 import { encode, percent } from "../../percent-encode.ts";
 
-/** How a value is written: OpenAPI's `style` and `explode`. */
+/** OpenAPI's `style` and `explode`. */
 export interface Style {
   readonly name: string;
   readonly style: string;
@@ -12,7 +12,7 @@ export interface Style {
 
 type Encode = (text: string) => string;
 
-/** A path parameter's text, percent-encoded (styles simple, label, matrix). */
+/** Percent-encoded path parameter (styles simple, label, matrix). */
 export function pathText(value: JsonValue, { name, style, explode, asJson }: Style): string {
   if (asJson === true) return encode(JSON.stringify(value));
   const separator = style === "label" ? "." : style === "matrix" ? ";" : ",";
@@ -32,7 +32,7 @@ export function pathText(value: JsonValue, { name, style, explode, asJson }: Sty
   return prefix + named + encode(plainText(value));
 }
 
-/** A query parameter as `name=value` pieces, percent-encoded (styles form, spaceDelimited, pipeDelimited, deepObject). */
+/** Percent-encoded `name=value` pairs (styles form, spaceDelimited, pipeDelimited, deepObject). */
 export function queryPieces(
   value: JsonValue,
   { name, style, explode, allowReserved, asJson }: Style,
@@ -56,7 +56,7 @@ export function queryPieces(
 
 const SEPARATORS: Readonly<Record<string, string>> = { spaceDelimited: "%20", pipeDelimited: "%7C" };
 
-/** A header's text (style simple), not encoded: headers have no encoding of their own. */
+/** Header value (style simple); headers are not encoded. */
 export function headerText(value: JsonValue, { explode, asJson }: Style): string {
   if (asJson === true) return JSON.stringify(value);
   if (Array.isArray(value)) return value.map(plainText).join(",");
@@ -65,14 +65,14 @@ export function headerText(value: JsonValue, { explode, asJson }: Style): string
   return explode ? pairs.map((pair) => pair.join("=")).join(",") : pairs.flat().join(",");
 }
 
-/** A cookie's `name=value` pieces (style form). */
+/** Cookie `name=value` pairs (style form). */
 export function cookiePieces(value: JsonValue, style: Style): readonly string[] {
   return queryPieces(value, { ...style, style: "form" });
 }
 
 /**
- * `filter[status]=active`. OpenAPI leaves lists open; they are numbered, `items[0][price]=…`, as Stripe's SDK does and as
- * PHP and qs read them: a repeated key would lose all but the last, and mix up the fields of objects.
+ * `filter[status]=active`. Lists, which OpenAPI leaves undefined, are numbered like `items[0][price]=…`, as in
+ * Stripe's SDK, PHP and qs: repeated keys would lose values.
  */
 function deepPieces(key: string, value: JsonValue, text: Encode): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => deepPieces(`${key}%5B${index}%5D`, item, text));
@@ -91,7 +91,7 @@ function plainText(value: JsonValue): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Percent-encodes what RFC 3986 reserves for nothing, and what would end the value: `#`, `&`, `+`. */
+/** Percent-encodes unreserved text, and the characters that would end the value: `#`, `&`, `+`. */
 function encodeReserved(text: string): string {
   return encodeURI(text.toWellFormed()).replaceAll(/[#&+]/g, percent);
 }

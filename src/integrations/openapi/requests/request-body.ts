@@ -3,13 +3,12 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts"
 import type { BodyPlan, FieldPlan } from "../model/operation.ts";
 import { queryPieces } from "./parameter-style.ts";
 
-/** A body as it leaves. */
 export interface EncodedBody {
   readonly contentType: string;
   readonly bytes: string | Buffer;
 }
 
-/** Writes the body from the arguments, and `extra` fields that the contract does not name; undefined when there is nothing to send. */
+/** Encodes the body from the arguments and the `extra` fields; undefined when there is nothing to send. */
 export function encodeBody(plan: BodyPlan, args: JsonObject, extra: JsonObject): EncodedBody | undefined {
   if (plan.argument !== undefined) {
     const whole = Object.hasOwn(args, plan.argument) ? args[plan.argument] : undefined;
@@ -81,7 +80,7 @@ function partOf(boundary: string, field: FieldPlan, value: JsonValue): Buffer[] 
   return [Buffer.from(`${lines.join("\r\n")}\r\n\r\n${text}\r\n`)];
 }
 
-/** A name inside a header's quotes (WHATWG «multipart/form-data encoding»): it must not end them. */
+/** Escapes a quoted name (WHATWG «multipart/form-data encoding»). */
 function quoted(text: string): string {
   return text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

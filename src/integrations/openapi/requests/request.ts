@@ -6,21 +6,17 @@ import { cookiePieces, headerText, pathText, queryPieces } from "./parameter-sty
 import { presentCredentials } from "./credential.ts";
 import type { ServerAddress } from "./server-address.ts";
 
-/** A request of an operation. */
 export interface OutgoingRequest extends UpstreamRequest {
-  /** Texts in it that nobody may read in an answer: the credential in every form it was sent in. */
+  /** Every form of the credential that was sent, to redact from answers. */
   readonly secrets: readonly string[];
 }
 
-/** Arguments that cannot be sent although they fit the schema. The message tells the caller what to change. */
+/** An argument that fits the schema but cannot be sent. The message tells the caller what to change. */
 export class UnsendableArgument extends Error {
   override readonly name = "UnsendableArgument";
 }
 
-/**
- * Builds the request of an operation from arguments that fit its schema, with `token` where one was got for it. Throws
- * UnsendableArgument and MissingCredential.
- */
+/** Builds a request from validated arguments. Throws UnsendableArgument and MissingCredential. */
 export function buildRequest(
   operation: Operation,
   args: JsonObject,
@@ -62,10 +58,7 @@ function argumentOf(args: JsonObject, property: string): JsonValue | undefined {
   return Object.hasOwn(args, property) ? args[property] : undefined;
 }
 
-/**
- * Puts a path parameter in its place. Dots that would climb are refused even when encoded: some servers decode a path
- * before they resolve it.
- */
+/** Rejects dot segments even when encoded, because some servers decode a path before resolving it. */
 function fillPath(path: string, parameter: ParameterPlan, value: JsonValue): string {
   const text = pathText(value, parameter);
   const climbs = decodeURIComponent(text)
@@ -83,7 +76,7 @@ function headerValue(property: string, text: string): string {
   );
 }
 
-/** The arguments that no parameter and no named field takes. */
+/** Arguments that no parameter or named field uses. */
 function unclaimed({ parameters, body }: Operation, args: JsonObject): JsonObject {
   if (body?.isOpen !== true) return {};
   const claimed = new Set([...parameters.map(({ property }) => property), ...body.fields.keys()]);

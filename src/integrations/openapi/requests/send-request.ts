@@ -8,15 +8,14 @@ import type { OpenApiCallContext } from "./call-context.ts";
 import type { OutgoingRequest } from "./request.ts";
 import { codeOf } from "../../connection-error.ts";
 
-/** Before a request is repeated; grown by a random share, so that many do not come back together. In milliseconds. */
+/** Milliseconds before a retry, with jitter. */
 const RETRY_DELAY_MS = 150;
 const RETRY_STATUSES = new Set([502, 503, 504]);
 const RETRY_CODES = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /**
- * Sends a request, once more where a moment's wait may mend what went wrong: reads after a failure that passes, and
- * whatever is harmless to repeat after it was turned away with a short time to wait. That time holds for all calls of the
- * connection. Throws only when `signal` aborts.
+ * Sends a request, and once more when a retry may help: reads after a temporary failure, and idempotent calls
+ * rejected with a short wait. The wait applies to all calls of the connection. Throws only the signal's reason.
  */
 export async function sendRequest(
   {
@@ -45,18 +44,18 @@ export async function sendRequest(
   return second;
 }
 
-/** How long the connection is to be left alone after an outcome; undefined when nothing asks for it. */
+/** Milliseconds to pause the connection; undefined for none. */
 function waitAfter(outcome: UpstreamOutcome, defaultWaitMs: number): number | undefined {
   if (!("answer" in outcome)) return undefined;
   const asked = requestedWaitMs(outcome.answer);
   return asked ?? (effectiveStatus(outcome.answer) === 429 ? defaultWaitMs : undefined);
 }
 
-/** How long to pause before the request is sent again; undefined when it is not. */
+/** Milliseconds before the retry; undefined for no retry. */
 function pauseAfter(outcome: UpstreamOutcome, waitMs: number | undefined, tool: ToolDefinition): number | undefined {
   const delayMs = RETRY_DELAY_MS * (1 + Math.random());
   if (waitMs !== undefined) {
-    // It was turned away, so nothing was done yet.
+    // The request was rejected before it was executed.
     const isHarmless = tool.readOnly || tool.hints?.idempotent === true;
     return isHarmless && waitMs <= MAX_WAIT_MS ? waitMs + delayMs : undefined;
   }

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../json.ts";
 import { MAX_SERVER_URL_LENGTH, type ServerPlan } from "../model/operation.ts";
 import { encode } from "../../percent-encode.ts";
 
-/** Where requests go: `https://host[:port]`, and the path before the operation's own, without a slash at its end. */
+/** `https://host[:port]`, and the path prefix without a trailing slash. */
 export interface ServerAddress {
   readonly origin: string;
   readonly basePath: string;
@@ -13,11 +13,9 @@ const DNS_LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 const WHOLE_VARIABLE = /^\{([^{}]+)\}(.*)$/s;
 
 /**
- * A server's address with its variables filled from the configuration.
- *
- * A value in the host is one DNS label, so it can never name another host, port or user; in the path it is encoded. An
- * address that begins with a variable takes a whole `https:` address from it. `override` (an operator's stand-in)
- * replaces everything before the server's path. Throws DomainError `invalid` naming the property.
+ * Fills a server URL from the configuration. A value in the host must be one DNS label, so that it cannot name
+ * another host, port or user; in the path it is encoded. A URL that starts with a variable takes a whole URL from it.
+ * `override` replaces everything before the path. Throws DomainError `invalid` naming the property.
  */
 export function serverAddress(server: ServerPlan, configuration: JsonObject, override?: string): ServerAddress {
   if (server.url.length > MAX_SERVER_URL_LENGTH)
@@ -36,8 +34,8 @@ export function serverAddress(server: ServerPlan, configuration: JsonObject, ove
 }
 
 /**
- * The address of a token endpoint, filled and replaced by the same rules; a slash at its end and a query stay as they
- * are. Throws DomainError `invalid` naming the property.
+ * Fills a token endpoint's URL by the same rules, but keeps a trailing slash and the query. Throws DomainError
+ * `invalid` naming the property.
  */
 export function tokenAddress(server: ServerPlan, configuration: JsonObject, override?: string): string {
   const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/.exec(server.url) ?? [];
@@ -46,8 +44,8 @@ export function tokenAddress(server: ServerPlan, configuration: JsonObject, over
 }
 
 /**
- * Whether the caller says by a whole address where the third party is. A secret of the operator's would go there, and tokens
- * that were issued for the vendor: neither may.
+ * Whether the configuration names another server than the contract's. The operator's secret and the vendor's tokens
+ * must not be sent there.
  */
 export function isOtherAddress({ url, defaults }: ServerPlan, configuration: JsonObject): boolean {
   const [, name = ""] = WHOLE_VARIABLE.exec(url) ?? [];

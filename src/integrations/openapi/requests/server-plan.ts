@@ -2,7 +2,7 @@ import type { JsonValue } from "../../../json.ts";
 import { arrayOf, objectOf, OpenApiError, stringOf } from "../model/document.ts";
 import { MAX_SERVER_URL_LENGTH, type ServerPlan } from "../model/operation.ts";
 
-/** The first of a document's servers, with the defaults of its variables; one that is relative where there is none. */
+/** Returns the first server with its variables' defaults; "/" when there is none. */
 export function serverOf(servers: JsonValue | undefined): ServerPlan {
   const server = objectOf(arrayOf(servers)[0]);
   const defaults = Object.entries(objectOf(server.variables)).flatMap(([name, variable]): [string, string][] => {

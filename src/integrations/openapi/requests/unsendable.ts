@@ -4,7 +4,7 @@ import type { UpstreamCallOutcome } from "./call-context.ts";
 import { MissingCredential } from "./credential.ts";
 import { UnsendableArgument } from "./request.ts";
 
-/** Why a call cannot be sent, for who can mend it; undefined for errors that are our own fault. */
+/** Describes why a call cannot be sent; undefined for internal errors. */
 export function unsendableResult(error: unknown): UpstreamCallOutcome | undefined {
   const message = sentenceFor(error);
   return message === undefined ? undefined : { status: undefined, result: errorResult(message) };

@@ -5,26 +5,24 @@ import { charsetOf, essenceOf, isJsonType, isTextType } from "../model/media-typ
 import { encode } from "../../percent-encode.ts";
 import type { Scrubber } from "../../scrub.ts";
 
-/** Levels of JSON that are passed on as data (DESIGN §8); deeper answers are text alone, which no reader can stumble over. */
+/** Deeper JSON is returned as text only (DESIGN §8). */
 const MAX_DEPTH = 32;
 
-/** A successful answer, and what is known of the call that brought it. */
 export interface SuccessfulAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Decompressed. */
   readonly body: Buffer;
-  /** The integration's title, for sentences. */
+  /** The integration's title, for messages. */
   readonly title: string;
-  /** `bamboohr/get_employee_file`: names bytes that have no name. */
+  /** Names unnamed bytes, for example `bamboohr/get_employee_file`. */
   readonly place: string;
   /** The tool promises `structuredContent`. */
   readonly hasOutputSchema: boolean;
 }
 
 /**
- * An upstream's success in MCP's terms: JSON as text and, when it is an object, as `structuredContent`; text as it is;
- * images and audio as such; other bytes as an embedded resource; nothing as a sentence that says so.
+ * Converts an upstream's success to MCP content: JSON as text and `structuredContent`, text unchanged, images and
+ * audio as such, other bytes as an embedded resource.
  */
 export function contentOf(answer: SuccessfulAnswer, scrubber: Scrubber): CallResult {
   const { body, headers } = answer;
@@ -50,7 +48,7 @@ export function contentOf(answer: SuccessfulAnswer, scrubber: Scrubber): CallRes
 
 function emptyResult(answer: SuccessfulAnswer, scrubber: Scrubber): CallResult {
   const { location } = answer.headers;
-  // Creations often answer with the new thing's address alone.
+  // Creations often answer with the `Location` alone.
   const where = location === undefined ? "" : ` Location: ${scrubber.text(location)}`;
   return textResult(answer, `Done (${answer.status}).${where}`);
 }
@@ -86,7 +84,7 @@ function textResult(answer: SuccessfulAnswer, text: string): CallResult {
   return withStructuredContent(answer, { content: [{ type: "text", text }], isError: false });
 }
 
-/** MCP wants `structuredContent` from a tool with an output schema; an empty object fits every output schema of ours. */
+/** MCP requires `structuredContent` from tools with an output schema; an empty object fits all of ours. */
 function withStructuredContent(answer: SuccessfulAnswer, result: CallResult): CallResult {
   return answer.hasOutputSchema && result.structuredContent === undefined
     ? { ...result, structuredContent: {} }
@@ -99,7 +97,7 @@ function kindOf(contentType: string | undefined, body: Buffer): Kind {
   const essence = essenceOf(contentType);
   if (isJsonType(essence)) return "json";
   if (isTextType(essence)) return "text";
-  // Some vendors call every picture a JPEG; models' hosts refuse a picture under a wrong type.
+  // Some vendors label every image a JPEG, and clients reject images with a wrong type.
   const picture = pictureType(body);
   if (essence.startsWith("image/") && picture !== undefined) return { mimeType: picture };
   if (essence !== "") return "bytes";
@@ -125,7 +123,7 @@ function fileName(disposition: string | undefined): string {
   return plain?.[1] ?? plain?.[2] ?? "content";
 }
 
-/** Text in the charset it says it has; bytes that do not fit become U+FFFD. */
+/** Decodes text; invalid bytes become U+FFFD. */
 export function decode(body: Buffer, contentType: string | undefined): string {
   const charset = charsetOf(contentType).toLowerCase();
   if (charset === "utf-8" || charset === "utf8") return body.toString("utf8").replace(/^\uFEFF/, "");

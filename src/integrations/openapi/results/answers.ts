@@ -3,13 +3,13 @@ import { followReference, objectOf, type OpenApiDocument } from "../model/docume
 import { isJsonType } from "../model/media-type.ts";
 import type { SchemaConverter } from "../schema/schema.ts";
 
-/** Characters of JSON an output schema may have: beyond, it costs a model more than it tells. */
+/** Characters; a larger output schema costs a model more than it helps. */
 const MAX_OUTPUT_SCHEMA_LENGTH = 20_000;
 const MAX_DEFINITIONS = 40;
 
 /**
- * The JSON Schema of `structuredContent`: that of the operation's first JSON answer of success, if it is an object.
- * It says nothing is required, so that an empty answer fits it too.
+ * Returns the schema of the first successful JSON answer, if it is an object. Without `required`, so that an empty
+ * answer fits.
  */
 export function outputSchemaOf(
   document: OpenApiDocument,
@@ -20,7 +20,7 @@ export function outputSchemaOf(
   if (schema === undefined) return undefined;
   const target = followReference(document, schema);
   if (target.type !== "object") return undefined;
-  // The answer itself may not be a reference: MCP asks for `type: object` at the top.
+  // MCP requires `type: object` at the top, so references are resolved.
   const converted = converter.convert(target);
   if (!isJsonObject(converted) || converted.type !== "object") return undefined;
   const definitions = converter.definitionsOf([converted]);
@@ -30,7 +30,7 @@ export function outputSchemaOf(
   return JSON.stringify(whole).length > MAX_OUTPUT_SCHEMA_LENGTH ? undefined : whole;
 }
 
-/** The `Accept` header of an operation: the types of its successful answers, JSON first, anything last. */
+/** Returns the `Accept` header: the types of successful answers, JSON first. */
 export function acceptOf(document: OpenApiDocument, operation: JsonObject): string {
   const types = [...new Set(successContents(document, operation).map(([type]) => type))];
   if (types.some(isJsonType)) return "application/json";

@@ -7,26 +7,25 @@ import type { Scrubber } from "../../scrub.ts";
 import { clip } from "../../clip.ts";
 import { adviceFor, faultIn } from "./upstream-error.ts";
 
-/** How a vendor that answers 200 to everything says that a call failed. Places are JSON Pointers (RFC 6901). */
+/** How a vendor reports errors with status 200. Locations are JSON Pointers (RFC 6901). */
 export interface ErrorAnswers {
   readonly pointer: string;
   readonly equals: JsonValue;
-  /** Where the word is that names the error. */
+  /** Location of the error code. */
   readonly code: string;
-  /** Places that explain it. */
+  /** Locations of explanations. */
   readonly details: readonly string[];
-  /** Error word → the HTTP status that means the same; 400 for all others. */
+  /** Error code → equivalent HTTP status; 400 for others. */
   readonly statuses: ReadonlyMap<string, number>;
 }
 
-/** A success by its status, a failure by its content. */
 export interface ErrorAnswer {
   readonly result: CallResult;
-  /** The HTTP status that means the same. */
+  /** The equivalent HTTP status. */
   readonly status: number;
 }
 
-/** Reads `error_answers` of a contract. Throws OpenApiError that says what is missing. */
+/** Reads `error_answers` of a contract. Throws OpenApiError. */
 export function errorAnswersOf(value: JsonValue | undefined): ErrorAnswers | undefined {
   if (value === undefined) return undefined;
   const { pointer, equals, code, details, statuses } = objectOf(value);
@@ -42,7 +41,7 @@ export function errorAnswersOf(value: JsonValue | undefined): ErrorAnswers | und
   };
 }
 
-/** What an answer with a good status amounts to when it says that the call failed; undefined when it does not. */
+/** Returns undefined when the answer is a success. */
 export function errorAnswer(
   title: string,
   plan: ErrorAnswers,
@@ -64,7 +63,6 @@ function parsed(answer: UpstreamAnswer): unknown {
   try {
     return JSON.parse(decode(answer.body, answer.headers["content-type"]));
   } catch {
-    // What is no JSON has no pointers into it; how it is shown is decided elsewhere.
     return undefined;
   }
 }

@@ -2,14 +2,14 @@ import type { JsonValue } from "../../../json.ts";
 import type { UpstreamRateLimit } from "../../upstream-rate-limiter.ts";
 import { arrayOf, objectOf, OpenApiError, stringOf } from "../model/document.ts";
 
-/** The largest count of a limit: the time of every request in the window is remembered. */
+/** Requests per window, because the time of each is stored. */
 const MAX_REQUESTS = 2_000;
-/** A day. */
+/** One day. */
 const MAX_SECONDS = 86_400;
 
 /**
- * Reads `x-patchbay-rate-limits`: a list of `{requests, seconds}`, where `per` may name the argument for each value of
- * which the limit counts by itself. `scope` is whose they are. Throws OpenApiError that says what is wrong.
+ * Reads `x-patchbay-rate-limits`: a list of `{requests, seconds}`; `per` names an argument whose values are counted
+ * separately. `scope` distinguishes the limits of tools. Throws OpenApiError.
  */
 export function rateLimitsOf(value: JsonValue | undefined, scope: string): readonly UpstreamRateLimit[] {
   if (value === undefined) return [];

@@ -1,22 +1,17 @@
 import type { UpstreamAnswer } from "../../upstream-exchange.ts";
 import { retryAfterMs } from "../../retry-after.ts";
 
-/** Numbers from here on are moments in seconds since 1970, below it they are seconds to wait. */
+/** Larger numbers are timestamps in seconds since 1970, smaller ones seconds to wait. */
 const EPOCH_SECONDS = 1_000_000_000;
 
-/**
- * The status that an answer amounts to: some vendors answer 403 when a rate limit is reached, and say so in their headers.
- */
+/** Some vendors answer 403 when a rate limit is reached and say so in headers. */
 export function effectiveStatus({ status, headers }: UpstreamAnswer): number {
   const isLimit =
     status === 403 && (headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"]?.trim() === "0");
   return isLimit ? 429 : status;
 }
 
-/**
- * Milliseconds that an answer asks to wait, by `Retry-After` or, where a rate limit is reached, by the moment at which its
- * headers say that it begins anew; undefined when it does not say.
- */
+/** Returns the milliseconds that an answer asks to wait: `Retry-After`, or the reset headers of a rate limit. */
 export function requestedWaitMs(answer: UpstreamAnswer, nowMs = Date.now()): number | undefined {
   const status = effectiveStatus(answer);
   if (status !== 429 && status !== 503) return undefined;

@@ -9,10 +9,10 @@ import type { Scrubber } from "../../scrub.ts";
 import { reasonFor } from "../../connection-error.ts";
 import { clip } from "../../clip.ts";
 
-/** Characters of a page in which a sentence is looked for. */
+/** Characters of an HTML page that are searched for a message. */
 const MAX_MARKUP_LENGTH = 8_000;
 
-/** An upstream's refusal: the status, its own words, and what a person can do about it. */
+/** Describes an error answer: status, the upstream's message and a remedy. */
 export function refusal(
   title: string,
   answer: UpstreamAnswer,
@@ -26,7 +26,7 @@ export function refusal(
   return errorResult(`${title} answered ${answer.status}.${quoted} ${scrubber.text(advice)}`.trim(), faultIn(status));
 }
 
-/** Whose fault a status is: the upstream's as said, or undefined for what the call itself got wrong. */
+/** Returns undefined when the call itself is at fault. */
 export function faultIn(status: number): UpstreamFault | undefined {
   if (status === 401 || status === 403) return "refused_key";
   if (status === 429) return "busy";
@@ -34,7 +34,6 @@ export function faultIn(status: number): UpstreamFault | undefined {
   return status >= 300 && status < 400 ? "other" : undefined;
 }
 
-/** What a person can do about a status. */
 export function adviceFor(title: string, answer: UpstreamAnswer): string {
   const { status, headers } = answer;
   if (status >= 300 && status < 400) {
@@ -91,7 +90,7 @@ const KEYS = [
   "fault",
 ];
 
-/** The sentence that a vendor's error object holds, wherever it keeps it. */
+/** Finds the message in a vendor's error object. */
 function wordsIn(value: unknown, depth = 0): string | undefined {
   if (typeof value === "string") return value.trim() === "" ? undefined : value;
   if (depth > 4) return undefined;
@@ -107,7 +106,6 @@ function wordsIn(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** Why no answer came, in words that tell what to do. */
 export function failureResult(
   title: string,
   failure: ExchangeFailure,
@@ -129,7 +127,7 @@ export function failureResult(
       }`,
       "down",
     );
-  // The guard's refusals are sentences written for the caller, and stay what they are.
+  // Messages of the outbound guard are public sentences.
   const isRefused = failure.error.name === "OutboundRefused";
   const reason = isRefused ? failure.error.message : reasonFor(failure.error);
   const warning = isRefused ? "" : outcomeWarning(operation, failure.afterStart);

@@ -4,22 +4,21 @@ import { essenceOf, isJsonType, isTextType } from "../model/media-type.ts";
 import type { BodyPlan, FieldPlan } from "../model/operation.ts";
 import type { SchemaConverter } from "./schema.ts";
 
-/** The body's share of a tool's input. */
 export interface BodyInput {
   readonly plan: BodyPlan;
   readonly properties: readonly [string, JsonValue][];
   readonly required: readonly string[];
-  /** The schema of arguments that are not declared: what the body takes beyond its named properties. */
+  /** The schema of undeclared arguments. */
   readonly additional: JsonValue;
 }
 
-/** Names of arguments, as the parameters have left them. */
+/** Names already used by parameters. */
 export interface ArgumentNames {
   take(name: string): string;
   isTaken(name: string): boolean;
 }
 
-/** How a file is given as an argument: JSON has no bytes. */
+/** JSON cannot carry bytes, so files are base64. */
 export const FILE_SCHEMA: JsonObject = {
   type: "object",
   description: "A file. Addresses are not fetched: give its content.",
@@ -43,7 +42,7 @@ const BASE64_SCHEMA: JsonObject = {
   description: "The bytes to send, in base64.",
 };
 
-/** The arguments that an operation's body brings, or undefined when it has no body. */
+/** Returns the body's arguments; undefined without a body. */
 export function bodyInputOf(
   document: OpenApiDocument,
   converter: SchemaConverter,
@@ -109,7 +108,7 @@ interface ChosenContent {
   readonly media: JsonObject;
 }
 
-/** JSON before forms before files before text before bytes: what a model writes best. */
+/** Prefers the type that a model writes best: JSON, forms, files, text, bytes. */
 function chooseContent(contents: readonly [string, JsonValue][]): ChosenContent | undefined {
   const order: BodyPlan["kind"][] = ["json", "form", "multipart", "text", "binary"];
   const found = contents.map(([contentType, media]) => ({
@@ -131,19 +130,19 @@ function kindOf(contentType: string): BodyPlan["kind"] {
 interface FlatObject {
   readonly properties: JsonObject;
   readonly required: ReadonlySet<string>;
-  /** `false` where the schema does not say that it takes more. */
+  /** `false` unless the schema allows more. */
   readonly additional: JsonValue;
 }
 
 /**
- * The named properties of a body, or undefined when it is not simply an object: a list, a choice of objects, a value.
- * Alternatives that only differ in what they require are left to the upstream to check.
+ * Returns the named properties of a body; undefined when it is not a plain object. Alternatives that differ only in
+ * `required` are left to the upstream.
  */
 function flatten(document: OpenApiDocument, schema: JsonValue | undefined, depth = 0): FlatObject | undefined {
   const target = followReference(document, schema);
   if (depth > 8) return undefined;
   const parts = arrayOf(target.allOf);
-  // A body that may also be null is left out instead.
+  // A nullable body is omitted instead.
   const types = arrayOf(Array.isArray(target.type) ? target.type : [target.type ?? "object"]);
   if (types.some((type) => type !== "object" && type !== "null")) return undefined;
   if (target.properties === undefined && parts.length === 0) return undefined;

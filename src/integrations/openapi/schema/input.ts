@@ -4,14 +4,12 @@ import { bodyInputOf, type BodyInput } from "./input-body.ts";
 import type { BodyPlan, ParameterPlan } from "../model/operation.ts";
 import type { SchemaConverter } from "./schema.ts";
 
-/** A tool's input: its schema, and where each argument goes. */
 export interface OperationInput {
   readonly schema: JsonObject;
   readonly parameters: readonly ParameterPlan[];
   readonly body: BodyPlan | undefined;
 }
 
-/** What a document says about an operation's input. */
 export interface RawInput {
   readonly path: string;
   /** Parameters of all operations of the path. */
@@ -19,7 +17,7 @@ export interface RawInput {
   readonly operation: JsonObject;
 }
 
-/** Headers that belong to the connection, not to the caller (OpenAPI tells to ignore the first three as parameters). */
+/** Headers that the connection controls. OpenAPI ignores the first three as parameters. */
 const OWN_HEADERS = new Set([
   ...["accept", "content-type", "authorization", "host", "cookie", "content-length", "connection", "transfer-encoding"],
   ...["user-agent", "accept-encoding"],
@@ -27,12 +25,10 @@ const OWN_HEADERS = new Set([
 const LOCATIONS = ["path", "query", "header", "cookie"] as const;
 
 /**
- * One flat object of arguments: path, query, header and cookie parameters, and the properties of the body.
- *
- * The body is flat when it is an object of named properties; otherwise it is the argument `body`. An argument is named as
- * on the wire, with `_` for characters that models' hosts refuse; a name that is taken gets its location in front, so
- * `id` of the query beside `id` of the path is `query_id`. Only declared arguments are accepted, unless the body itself
- * says that it takes more. A required parameter with a `const` is no argument: it is sent by itself.
+ * Combines path, query, header and cookie parameters and the body's properties in one flat object. A body that is not
+ * a plain object becomes the argument `body`. Characters that model hosts reject become `_`; a name already in use
+ * gets its location as a prefix, such as `query_id`. Undeclared arguments are rejected unless the body allows them. A
+ * required parameter with a `const` is sent without being an argument.
  */
 export function inputOf(
   document: OpenApiDocument,
@@ -96,7 +92,7 @@ function schemaOf(
   };
 }
 
-/** A parameter for each placeholder of the path, for documents that forget to declare one. */
+/** For documents that do not declare their path parameters. */
 function inPath(path: string): readonly JsonObject[] {
   return [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => ({ name, in: "path", schema: { type: "string" } }));
 }
@@ -106,7 +102,7 @@ interface FoundParameter {
   readonly location: (typeof LOCATIONS)[number];
 }
 
-/** The operation's parameters over its path's, in the order path, query, header, cookie. */
+/** Operation parameters override path parameters. Ordered by path, query, header, cookie. */
 function parametersOf(
   document: OpenApiDocument,
   shared: readonly JsonValue[],
@@ -124,7 +120,7 @@ function parametersOf(
   return LOCATIONS.flatMap((location) => [...found.values()].filter((entry) => entry.location === location));
 }
 
-/** Hosts of models take `^[A-Za-z0-9_.-]{1,64}$` as names of arguments. */
+/** Model hosts accept `^[A-Za-z0-9_.-]{1,64}$` as argument names. */
 function cleanName(name: string): string {
   const joined = name.replaceAll(/[^A-Za-z0-9_.-]+/g, "_");
   const clean = joined === "_" ? joined : joined.replaceAll(/^_+|(?<!_)_+$/g, "");
@@ -132,7 +128,7 @@ function cleanName(name: string): string {
 }
 
 function takeName(taken: Set<string>, name: string, location: string): string {
-  // A leading underscore of the wire name itself stays: only what cleaning brought in is trimmed.
+  // Leading underscores of the wire name stay.
   const clean = /^[A-Za-z0-9_.-]{1,64}$/.test(name) ? name : cleanName(name);
   let candidate = clean;
   for (let attempt = 1; taken.has(candidate); attempt += 1)
@@ -141,12 +137,12 @@ function takeName(taken: Set<string>, name: string, location: string): string {
   return candidate;
 }
 
-/** The schema with what the parameter says about it: its description, its example, that it is deprecated. */
+/** Adds the parameter's description and deprecation. */
 function described(schema: JsonValue, parameter: JsonObject): JsonValue {
   const description = stringOf(parameter.description);
   const deprecated = parameter.deprecated === true ? "Deprecated. " : "";
   if (!isJsonObject(schema) || (description === undefined && deprecated === "")) return schema;
   const text = `${deprecated}${description ?? stringOf(schema.description) ?? ""}`.trim();
-  // Draft 7 ignores what stands beside a reference.
+  // Draft 7 ignores siblings of a reference.
   return "$ref" in schema ? { description: text, allOf: [schema] } : { ...schema, description: text };
 }

@@ -1,26 +1,25 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 
 /**
- * What a schema is converted for. `input` leaves out what callers may not send (`readOnly`). `output` leaves out what is
- * never answered (`writeOnly`) and every restriction that is not a shape: an upstream that adds an enum word or drops a
- * field must not make its answers invalid for clients that check them.
+ * `input` omits `readOnly` properties. `output` omits `writeOnly` properties and all restrictions except types: an
+ * upstream that adds an enum value or drops a field must not make its answers invalid for clients that validate them.
  */
 export type Direction = "input" | "output";
 
 type Convert = (schema: JsonValue) => JsonValue;
 
-/** Keywords that mean the same in OpenAPI and Draft 7 and hold no schema. */
+/** Keywords without subschemas that mean the same in OpenAPI and Draft 7. */
 const PLAIN = [
   ...["title", "description", "default", "multipleOf", "maximum", "minimum", "maxLength", "minLength", "pattern"],
   ...["maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "format", "writeOnly"],
 ];
-/** Keywords that restrict values beyond their shape. */
+/** Keywords that restrict values beyond their type. */
 const RESTRICTIONS = new Set([
   ...["multipleOf", "maximum", "minimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems"],
   ...["maxProperties", "minProperties", "format", "exclusiveMinimum", "exclusiveMaximum"],
 ]);
 
-/** Draft 7's keywords for a schema of OpenAPI 3.0: `nullable`, boolean exclusive limits, `example`. */
+/** Converts OpenAPI 3.0 keywords: `nullable`, boolean exclusive limits, `example`. */
 export function keywordsOf30(schema: JsonObject, direction: Direction, convert: Convert): JsonObject {
   const result = sharedKeywords(schema, direction, convert);
   if (schema.exclusiveMinimum === true && direction === "input") {
@@ -34,7 +33,7 @@ export function keywordsOf30(schema: JsonObject, direction: Direction, convert: 
   return schema.nullable === true ? nullable(result) : result;
 }
 
-/** Draft 7's keywords for a schema of OpenAPI 3.1 (2020-12): `prefixItems`, `dependent…`, `unevaluated…`. */
+/** Converts OpenAPI 3.1 (2020-12) keywords: `prefixItems`, `dependent…`, `unevaluated…`. */
 export function keywordsOf31(schema: JsonObject, direction: Direction, convert: Convert): JsonObject {
   const result = sharedKeywords(schema, direction, convert);
   for (const keyword of ["exclusiveMinimum", "exclusiveMaximum"] as const)
@@ -45,7 +44,7 @@ export function keywordsOf31(schema: JsonObject, direction: Direction, convert: 
   }
   const dependencies = { ...objectOf(schema.dependentRequired), ...mapSchemas(schema.dependentSchemas, convert) };
   if (Object.keys(dependencies).length > 0 && direction === "input") result.dependencies = dependencies;
-  // Draft 7 cannot see through combinations; where there is none, the two keywords agree.
+  // Draft 7 has no equivalent across combinations.
   const combined = ["allOf", "anyOf", "oneOf", "if", "$ref"].some((keyword) => schema[keyword] !== undefined);
   if (schema.unevaluatedProperties !== undefined && !combined && direction === "input")
     result.additionalProperties ??= convert(schema.unevaluatedProperties);
@@ -67,7 +66,7 @@ function sharedKeywords(schema: JsonObject, direction: Direction, convert: Conve
   if (schema.items !== undefined) result.items = convert(schema.items);
   for (const keyword of ["allOf", "anyOf", "oneOf"] as const) {
     const parts = schema[keyword];
-    // `oneOf` fails when two fit; of an answer that says nothing about its shape.
+    // `oneOf` would fail when two match, which does not matter for output.
     if (Array.isArray(parts) && parts.length > 0)
       result[direction === "output" && keyword === "oneOf" ? "anyOf" : keyword] = parts.map(convert);
   }

@@ -3,20 +3,19 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts"
 import { type Direction, keywordsOf30, keywordsOf31 } from "./schema-keywords.ts";
 import { lookUp, type OpenApiDocument } from "../model/document.ts";
 
-/** Converts a document's schemas to Draft 7. References stay references, to `definitions`. */
+/** Converts a document's schemas to Draft 7. References point to `#/definitions/…`. */
 export interface SchemaConverter {
-  /** One schema by itself; its references point to `#/definitions/…`. */
   convert(schema: JsonValue): JsonValue;
-  /** The definitions that the converted schemas refer to, with all that those refer to in turn. Shared objects. */
+  /** Returns the definitions that the schemas refer to, transitively. The objects are shared. */
   definitionsOf(schemas: readonly JsonValue[]): JsonObject;
 }
 
-/** Makes a converter that converts each referenced schema once, however many operations use it. */
+/** Converts each referenced schema once. */
 export function createSchemaConverter(document: OpenApiDocument, direction: Direction): SchemaConverter {
-  /** Reference in the document → name under `definitions`. */
+  /** Reference → name under `definitions`. */
   const names = new Map<string, string>();
   const taken = new Set<string>();
-  /** Name → converted schema and the names it refers to. */
+  /** Name → converted schema and its references. */
   const converted = new Map<string, { schema: JsonValue; uses: ReadonlySet<string> }>();
 
   function nameOf(reference: string): string {
@@ -26,7 +25,7 @@ export function createSchemaConverter(document: OpenApiDocument, direction: Dire
     const name = taken.has(last) ? `${last}_${shortHash(reference)}` : last;
     names.set(reference, name);
     taken.add(name);
-    // Reserved before converting, because the schema may refer to itself.
+    // Reserved first, because the schema may refer to itself.
     converted.set(name, { schema: true, uses: new Set() });
     const schema = convert(lookUp(document, reference));
     converted.set(name, { schema, uses: referencesIn(schema) });
@@ -38,7 +37,7 @@ export function createSchemaConverter(document: OpenApiDocument, direction: Dire
     const reference = schema.$ref;
     if (typeof reference !== "string") return convertKeywords(schema);
     const target = { $ref: `#/definitions/${nameOf(reference)}` };
-    // 3.0 and Draft 7 ignore what stands beside a reference, 3.1 applies it.
+    // 3.0 and Draft 7 ignore siblings of a reference, 3.1 applies them.
     if (document.dialect === "3.0") return target;
     const { $ref: _, ...siblings } = schema;
     const beside = convertKeywords(siblings);

@@ -10,19 +10,18 @@ import type { ClientCredentialsPlan, OwnerPlan, ServerPlan } from "../model/oper
 import { serverAddress, tokenAddress } from "../requests/server-address.ts";
 import { unsendableResult } from "../requests/unsendable.ts";
 
-/** Whose call wants a token, and which. */
 export interface TokenNeed {
   readonly context: OpenApiCallContext;
   readonly plan: ClientCredentialsPlan | OwnerPlan;
-  /** Where the call goes. */
+  /** The server of the call. */
   readonly server: ServerPlan;
   readonly target: Target;
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes a call with a token that is got first where there is none yet. A token that is refused is replaced, and the call,
- * which was not carried out, made once more. Throws only when `signal` aborts.
+ * Makes a call with a token. After a 401, which means that the call was not executed, replaces the token and repeats
+ * the call once. Throws only the signal's reason.
  */
 export async function callWithToken(
   need: TokenNeed,
@@ -46,7 +45,6 @@ export async function callWithToken(
   }
 }
 
-/** Where the tokens of one call come from. */
 interface TokenSupply {
   current(): string | Promise<string>;
   renewed(refused: string): Promise<string>;
@@ -90,7 +88,7 @@ function sourceOf(
   return clientCredentialsSource(client, context.dispatcher);
 }
 
-/** A refused client is a refused key: the status says so to the verification. */
+/** A rejected client counts as a rejected key in verifications. */
 const MEANINGS: Readonly<Record<TokenFailureKind, readonly [UpstreamFault, number | undefined]>> = {
   ended: ["refused_key", 401],
   refused: ["refused_key", 401],

@@ -11,32 +11,30 @@ import type { ServerPlan } from "../model/operation.ts";
 import type { ClientScheme } from "./owner-scheme.ts";
 import { isOtherAddress, serverAddress, tokenAddress } from "../requests/server-address.ts";
 
-/** The operator's client at a third party. */
+/** The client that the operator registered with the vendor. */
 export interface OperatorClient {
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** What the operator's client brings to an integration. */
 export interface OperatorAuthorization {
   readonly authorization: ClientAuthorization;
-  /** Kept in memory, a connection's own: none is used for two. */
+  /** Cached in memory per connection. */
   readonly tokens: OwnerTokens;
 }
 
-/** What the contract says of the third party. */
 interface Subject {
   readonly title: string;
   readonly scheme: ClientScheme;
-  /** Where its tools are called: the one place that tokens may be sent to. */
+  /** The only server that may receive the tokens. */
   readonly server: ServerPlan;
 }
 
 const ADVICE = "This installation's own client was not taken: ask its operator, or set an api_key.";
 
 /**
- * How the operator's client authorises connections of every account by the client credentials grant. Its secret goes to the
- * contract's token address alone: a connection to an address of its caller's own gets no token.
+ * Authorizes connections of every account with the client credentials grant. The secret is sent only to the
+ * contract's token endpoint; a connection to another address gets no token.
  */
 export function operatorAuthorization(
   { title, scheme, server }: Subject,

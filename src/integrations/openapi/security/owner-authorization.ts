@@ -7,24 +7,21 @@ import type { ServerPlan } from "../model/operation.ts";
 import type { OwnerScheme } from "./owner-scheme.ts";
 import { isOtherAddress, serverAddress, tokenAddress } from "../requests/server-address.ts";
 
-/** What a third party's login needs beside its contract. */
 export interface OwnerAuthorizationDeps {
   readonly dispatcher: Dispatcher;
-  /** An operator's stand-in for the server's address. */
+  /** Replaces the server's address, for test servers. */
   readonly baseUrl: string | undefined;
-  /** What the operator registered there. */
   readonly client: ConfiguredClient;
 }
 
-/** What the contract says of the third party. */
 interface Subject {
   readonly title: string;
   readonly scheme: OwnerScheme;
-  /** Where its tools are called: the one place that tokens may be sent to. */
+  /** The only server that may receive the tokens. */
   readonly server: ServerPlan;
 }
 
-/** How the owner of a connection authorises it where the contract says how and the operator is registered. */
+/** Owner authorization for contracts with a login and a registered client. */
 export function contractAuthorization(
   { title, scheme, server }: Subject,
   { dispatcher, baseUrl, client }: OwnerAuthorizationDeps,

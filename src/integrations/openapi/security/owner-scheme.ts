@@ -3,39 +3,38 @@ import { followReference, objectOf, OpenApiError, stringOf, type OpenApiDocument
 import type { ServerPlan } from "../model/operation.ts";
 import { serverOf } from "../requests/server-plan.ts";
 
-/** How the owner of a connection logs in at the third party instead of giving a key (RFC 6749 §4.1). */
+/** The vendor's authorization code flow (RFC 6749 §4.1). */
 export interface OwnerScheme {
   readonly authorization: ServerPlan;
   readonly token: ServerPlan;
-  /** Where tokens are revoked by RFC 7009; undefined where they cannot be. */
+  /** The RFC 7009 revocation endpoint, if any. */
   readonly revocation: ServerPlan | undefined;
-  /** All that the tools need; empty where the client's registration alone decides. */
+  /** All scopes that the tools need; empty when the client's registration decides. */
   readonly scopes: readonly string[];
   readonly authentication: "client_secret_basic" | "client_secret_post";
-  /** The vendor's own parameters of the authorization request. */
+  /** The vendor's own authorization request parameters. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** How the installation itself gets tokens with the operator's client, nobody logging in (RFC 6749 §4.4). */
+/** The vendor's client credentials flow (RFC 6749 §4.4). */
 export interface ClientScheme {
   readonly token: ServerPlan;
-  /** All that the tools need; empty where the client's registration alone decides. */
+  /** All scopes that the tools need; empty when the client's registration decides. */
   readonly scopes: readonly string[];
   readonly authentication: "basic" | "post";
 }
 
-/** The ways beside the key that a document has. At most one is set. */
+/** At most one is set. */
 export interface OAuthSchemes {
   readonly ownerScheme: OwnerScheme | undefined;
   readonly clientScheme: ClientScheme | undefined;
 }
 
 /**
- * The document's OAuth 2 scheme whose `x-patchbay-authorization` says how it is gone through: `{authentication: basic | post,
- * revocation_url, parameters}`, of which only the first is needed. With an authorization code flow owners log in; with a client
- * credentials flow alone the operator's client gets the tokens, and of the extension only `authentication` counts. None where no
- * scheme has the extension: what a stranger's document says of flows has nothing to go by. Throws OpenApiError for one without
- * its addresses.
+ * Reads the OAuth 2 scheme with `x-patchbay-authorization`: `{authentication: basic | post, revocation_url,
+ * parameters}`, of which `authentication` is required. With an authorization code flow owners log in; with only a
+ * client credentials flow the operator's client gets the tokens. Schemes without the extension are ignored. Throws
+ * OpenApiError for missing URLs.
  */
 export function oauthSchemesOf(document: OpenApiDocument): OAuthSchemes {
   const schemes = Object.values(objectOf(objectOf(document.root.components).securitySchemes));

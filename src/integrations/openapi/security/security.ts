@@ -4,17 +4,12 @@ import type { CredentialPlan, OAuthScheme, ServerPlan } from "../model/operation
 import { serverOf } from "../requests/server-plan.ts";
 
 /**
- * What to send so that the operation's security is met: the first of its requirements whose schemes are all known.
- *
- * A scheme's `x-patchbay-credential` says what is sent, as templates over the configuration: `{username, password}` for
- * HTTP Basic, `{value}` for an API key, `{token}` for bearer and OAuth 2. Without it the integration's credential is
- * sent: as the user name, the key or the token.
- *
- * An OAuth 2 scheme whose extension has `client_id` gets its tokens itself, at the `tokenUrl` of its client credentials
- * flow: `{client_id, client_secret, scope, authentication}`; the secret is the integration's credential unless told,
- * `scope` may be left out, `authentication` is `basic` (as RFC 6749 has it) unless it says `post`.
- *
- * Throws OpenApiError for such a scheme without the flow.
+ * Returns the credentials of the first security requirement whose schemes are all supported. A scheme's
+ * `x-patchbay-credential` has templates over the configuration: `{username, password}` for HTTP Basic, `{value}` for
+ * an API key, `{token}` for bearer and OAuth 2. Without it the integration's credential is sent. An OAuth 2 scheme
+ * with `client_id` uses the client credentials flow: `{client_id, client_secret, scope, authentication}`; the secret
+ * defaults to the integration's credential, `authentication` to `basic`. Throws OpenApiError when the flow is
+ * missing.
  */
 export function credentialsOf(
   document: OpenApiDocument,
@@ -24,7 +19,7 @@ export function credentialsOf(
   const schemes = objectOf(objectOf(document.root.components).securitySchemes);
   const requirements = arrayOf(operation.security ?? document.root.security);
   for (const requirement of requirements) {
-    // An empty requirement means that the credential is optional: a better one may follow.
+    // An empty requirement makes the credential optional; a later one may be better.
     if (!isJsonObject(requirement) || Object.keys(requirement).length === 0) continue;
     const plans = Object.keys(requirement).map((name) =>
       credentialOf(followReference(document, schemes[name]), credentialProperty, document),
@@ -34,7 +29,7 @@ export function credentialsOf(
   return [];
 }
 
-/** The names of the schemes in each security requirement; undefined where neither operation nor document states any. */
+/** Returns the scheme names of each requirement; undefined when none is stated. */
 export function requirementsOf(
   document: OpenApiDocument,
   operation: JsonObject,
@@ -43,14 +38,14 @@ export function requirementsOf(
   return stated === undefined ? undefined : arrayOf(stated).map((requirement) => Object.keys(objectOf(requirement)));
 }
 
-/** Every security scheme of a document by its name, with what to send for it; those that cannot be met are left out. */
+/** Returns the credentials of every supported security scheme by name. */
 export function schemesOf(
   document: OpenApiDocument,
   credentialProperty: string,
 ): readonly (readonly [name: string, plan: CredentialPlan])[] {
   const schemes = objectOf(objectOf(document.root.components).securitySchemes);
   return Object.entries(schemes).flatMap(([name, scheme]) => {
-    // What a stranger's document says is to be sent does not count: the key alone is.
+    // `x-patchbay-credential` of an untrusted document is ignored: only the key is sent.
     const { "x-patchbay-credential": _, ...stated } = followReference(document, scheme);
     const plan = credentialOf(stated, credentialProperty, document);
     return plan === undefined ? [] : [[name, plan] as const];
@@ -102,7 +97,7 @@ function credentialOf(
   }
 }
 
-/** Variables in it have the defaults of the document's own server. */
+/** Variables use the defaults of the document's server. */
 function tokenServer({ root }: OpenApiDocument, url: string): ServerPlan {
   return { url, defaults: serverOf(root.servers).defaults };
 }
