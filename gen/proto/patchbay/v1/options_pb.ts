@@ -65,7 +65,7 @@ export const RestSource = {
   QUERY: 1,
 
   /**
-   * The names of the keys that the JSON body carries, as a field mask.
+   * The names of the keys in the JSON body, as a field mask.
    *
    * @generated from enum value: REST_SOURCE_BODY_KEYS = 2;
    */
