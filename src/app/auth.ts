@@ -1,18 +1,17 @@
 import type { Logger } from "pino";
-import type { Principal } from "../identity/principal.ts";
 import { createRevocations, type Revocations } from "../identity/revocations/revocations.ts";
+import { createLastUse } from "../identity/tokens/last-use.ts";
+import { createIsTokenValid, type IsTokenValid } from "../identity/tokens/token-validity.ts";
 import { createTokenVerifier, type TokenVerifier } from "../identity/tokens/verifier.ts";
 import type { Config } from "../config.ts";
 import type { Foundation } from "./foundation.ts";
-import { composeLastUse } from "./last-use.ts";
 import type { Listener } from "../storage/listener.ts";
 import { createRevocationStore } from "../storage/stores/identity/revocation.ts";
 
 export interface Auth {
   readonly revocations: Revocations;
   readonly verifier: TokenVerifier;
-  /** Whether the token is neither expired nor revoked. */
-  readonly isTokenValid: (principal: Principal) => Promise<boolean>;
+  readonly isTokenValid: IsTokenValid;
   close(): Promise<void>;
 }
 
@@ -31,7 +30,12 @@ export async function composeAuth(
       log.warn({ count }, "the database lost revocations that this replica still enforces; revoke them again");
     },
   });
-  const lastUse = composeLastUse(personalAccessTokenStore, log);
+  const lastUse = createLastUse({
+    store: personalAccessTokenStore,
+    onError: (error) => {
+      log.warn({ err: error }, "last uses of tokens could not be written");
+    },
+  });
   await Promise.all([revocations.start(), keys.follow(listener)]);
   return {
     revocations,
@@ -42,9 +46,7 @@ export async function composeAuth(
       personalAccessTokens: lastUse,
       grants: grantStore,
     }),
-    isTokenValid: async (principal) =>
-      (principal.expiresAt === undefined || principal.expiresAt * 1000 > Date.now()) &&
-      !(await revocations.isRevoked(principal)),
+    isTokenValid: createIsTokenValid(revocations),
     async close() {
       revocations.close();
       await lastUse.close();

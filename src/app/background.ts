@@ -6,6 +6,7 @@ import type { VerificationQueue } from "../connections/verification/verification
 import { startVerificationRunner } from "../connections/verification/verification-runner.ts";
 import type { JsonObject } from "../json.ts";
 import type { Jobs } from "../storage/jobs.ts";
+import { repeat, runSteps } from "../sweep.ts";
 import type { Purge } from "../storage/stores/connections/purge.ts";
 
 /** Purges after deletions, and after the retention of call payloads is shortened. */
@@ -15,8 +16,6 @@ export const REVOKE_QUEUE = "revoke-grant";
 
 /** Retries for about five hours. */
 const REVOCATION = { retryLimit: 12, retryDelaySeconds: 5, retryDelayMaxSeconds: 3_600 };
-
-const SWEEP_MS = 60_000;
 
 export interface BackgroundDeps {
   readonly jobs: Jobs;
@@ -78,29 +77,6 @@ function sweepSteps(deps: BackgroundDeps): Readonly<Record<string, () => Promise
     purgeExpired: () => deps.purge.expired(),
     renewHistory: deps.renewHistory,
     maintainKeys: deps.maintainKeys,
-  };
-}
-
-/** Runs each step independently: an error is logged, and the next sweep retries the step. */
-export async function runSteps(steps: Readonly<Record<string, () => Promise<unknown>>>, log: Logger): Promise<void> {
-  for (const [step, run] of Object.entries(steps)) {
-    try {
-      await run();
-    } catch (error) {
-      log.warn({ err: error, step }, "a step of the sweep failed; the next sweep retries it");
-    }
-  }
-}
-
-/** Repeats the work about a minute after it last ended. Jitter separates replicas that started together. */
-function repeat(work: () => Promise<void>): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  const schedule = (): void => {
-    timer = setTimeout(() => void work().then(schedule), SWEEP_MS * (0.5 + Math.random())).unref();
-  };
-  schedule();
-  return () => {
-    clearTimeout(timer);
   };
 }
 

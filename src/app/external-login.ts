@@ -9,6 +9,7 @@ import type { BrowserSessions } from "../transport/pages/browser-sessions.ts";
 import type { PageRoute } from "../transport/pages/serve-pages.ts";
 import { createExternalRoutes, EXTERNAL_CALLBACK_PATH } from "../transport/pages/serve-external.ts";
 import type { Config } from "../config.ts";
+import { allowEntryOf } from "../outbound/allow-list.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
 import { createGuardedFetch } from "../outbound/guarded-fetch.ts";
 import { createExternalIdentityStore } from "../storage/stores/identity/external-identity.ts";
@@ -38,9 +39,7 @@ export function composeExternalLogin(
   },
 ): ExternalLogin | undefined {
   if (oidc === undefined) return undefined;
-  const { hostname, port, protocol } = new URL(oidc.issuer);
-  const authority = `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
-  const dispatcher = createGuardedDispatcher({ allow: [...outboundAllow, authority] });
+  const dispatcher = createGuardedDispatcher({ allow: [...outboundAllow, allowEntryOf(oidc.issuer)] });
   const provider = createExternalProvider({
     ...oidc,
     redirectUri: publicUrl + EXTERNAL_CALLBACK_PATH,

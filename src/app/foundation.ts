@@ -8,7 +8,7 @@ import { createPersonalAccessTokens, type PersonalAccessTokens } from "../identi
 import type { RewrapSecrets } from "../identity/keys/rewrap-secrets.ts";
 import { loadSigningKeys, type SigningKeys } from "../identity/keys/signing-keys.ts";
 import type { Config } from "../config.ts";
-import { inspectAddresses } from "./inspect-addresses.ts";
+import { inspectAddresses } from "../storage/inspect-addresses.ts";
 import { type Database, openDatabase } from "../storage/database.ts";
 import { startEmbeddedPostgres } from "../storage/embedded-postgres.ts";
 import { openInstallation } from "../storage/installation.ts";

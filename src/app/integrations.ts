@@ -9,6 +9,7 @@ import { mcpAuthorization } from "../integrations/mcp/owner-authorization.ts";
 import { createDocumentConverter } from "../integrations/openapi-document/converter.ts";
 import { createDocuments } from "../integrations/openapi-document/documents.ts";
 import { createOpenApiDocumentIntegration } from "../integrations/openapi-document/openapi-document-integration.ts";
+import { allowEntryOf } from "../outbound/allow-list.ts";
 import { checkDestination } from "../outbound/check-destination.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-dispatcher.ts";
 import { createDocumentStore } from "../storage/stores/integrations/openapi-document.ts";
@@ -55,7 +56,7 @@ export async function composeIntegrations(
   });
   // An operator's override may name a private host. Only contracts use it, never a user's address.
   const contractDispatcher = createGuardedDispatcher({
-    allow: [...config.outboundAllow, ...authorities(config.integrationBaseUrls)],
+    allow: [...config.outboundAllow, ...[...config.integrationBaseUrls.values()].map(allowEntryOf)],
   });
   const catalog = await loadCatalog({
     folder: fileURLToPath(new URL("../../openapi/integrations/", import.meta.url)),
@@ -76,11 +77,4 @@ export async function composeIntegrations(
       mcp.close();
     },
   };
-}
-
-function authorities(addresses: ReadonlyMap<string, string>): string[] {
-  return [...addresses.values()].map((address) => {
-    const { hostname, port, protocol } = new URL(address);
-    return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
-  });
 }

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionTools } from "../connections/connection-tools.ts";
 import { createCurrentTools, type CurrentTools } from "../connections/definitions/current-tools.ts";
+import { refreshConnections } from "../connections/definitions/refresh-connections.ts";
 import { connectionsPinnedTo } from "../storage/stores/integrations/document-connections.ts";
 import { createPinStore } from "../storage/stores/tools/accepted-definitions.ts";
 import { purgePins } from "../storage/stores/tools/definition-purge.ts";
@@ -26,16 +27,8 @@ export function composeToolDefinitions(deps: { orm: Orm; connections: Connection
   let nextPurgeMs = Date.now() + PURGE_MS * Math.random();
   return {
     currentTools: createCurrentTools({ connections, store: createPinStore(orm), log }),
-    async refreshAffectedConnections(tools, url) {
-      for (const { accountId, id } of await connectionsPinnedTo(orm, url)) {
-        try {
-          const connection = await connections.find(accountId, id);
-          if (connection !== undefined) await tools.of(connection);
-        } catch (error) {
-          log.warn({ err: error, connectionId: id }, "the tool changes of a connection could not be recorded");
-        }
-      }
-    },
+    refreshAffectedConnections: async (tools, url) =>
+      refreshConnections(await connectionsPinnedTo(orm, url), { connections, tools, log }),
     async purge() {
       if (Date.now() < nextPurgeMs) return;
       nextPurgeMs = Date.now() + PURGE_MS;

@@ -27,6 +27,12 @@ export function parseAllowList(entries: readonly string[]): AllowList {
   return { permits: (host, port) => keys.has(key(host.text, port)) };
 }
 
+/** The entry that allows a URL's own host: `host:port`. */
+export function allowEntryOf(url: string): string {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
+}
+
 function key(host: string, port: number): string {
   return `${host} ${port}`;
 }

@@ -53,7 +53,7 @@ function personalToken(expiresInDays?: number): Promise<{ readonly id: string; r
   });
 }
 
-async function honours(replica: Replica, token: string): Promise<boolean> {
+async function accepts(replica: Replica, token: string): Promise<boolean> {
   try {
     await replica.verifier.verify(`Bearer ${token}`, [installation.issuer]);
     return true;
@@ -137,7 +137,7 @@ describe("rotating", () => {
     const token = await freshToken();
     await rotate();
     const late = await installation.startReplica();
-    for (const replica of [...replicas, late]) expect(await honours(replica, token)).toBe(true);
+    for (const replica of [...replicas, late]) expect(await accepts(replica, token)).toBe(true);
     expect(published(late)).toContain(decodeProtectedHeader(token).kid);
     await late.close();
   });
@@ -222,7 +222,7 @@ describe("a retired key", () => {
     for (const replica of replicas) {
       await until(async () => !published(replica).includes(kid), { withinMs: 5_000 });
       // This replica has not seen the token, so no cache applies.
-      expect(await honours(replica, token)).toBe(false);
+      expect(await accepts(replica, token)).toBe(false);
     }
   });
 
@@ -232,7 +232,7 @@ describe("a retired key", () => {
     await age(10 * 365 * 86_400);
     await installation.keyRotation.maintain();
     expect((await idsOf("personal_access_token")).retired).toHaveLength(1);
-    expect(await honours(replicas[0], token)).toBe(true);
+    expect(await accepts(replicas[0], token)).toBe(true);
     await installation.personalAccessTokens.revoke(id);
     await installation.keyRotation.maintain();
     expect((await idsOf("personal_access_token")).retired).toEqual([]);
@@ -256,7 +256,7 @@ describe("a retired key", () => {
     const { token } = await personalToken();
     await installation.keyRotation.maintain();
     expect((await idsOf("personal_access_token")).retired).toEqual([]);
-    expect(await honours(replicas[0], token)).toBe(true);
+    expect(await accepts(replicas[0], token)).toBe(true);
   });
 });
 
@@ -268,7 +268,7 @@ describe("a key that a replica does not know", () => {
     await rotate();
     await rotate("access_token", true);
     const token = await freshToken();
-    expect(await honours(replica, token)).toBe(true);
+    expect(await accepts(replica, token)).toBe(true);
     await replica.close();
   });
 

@@ -87,10 +87,10 @@ afterAll(async () => {
 beforeEach(async () => {
   client = await installation.clients.create(account, "mgmt.read");
   token = await installation.token(client);
-  for (const replica of replicas) expect(await honours(replica)).toBe(true);
+  for (const replica of replicas) expect(await accepts(replica)).toBe(true);
 });
 
-async function honours({ verifier }: Replica, text = token): Promise<boolean> {
+async function accepts({ verifier }: Replica, text = token): Promise<boolean> {
   try {
     await verifier.verify(`Bearer ${text}`, [installation.issuer]);
     return true;
@@ -99,7 +99,7 @@ async function honours({ verifier }: Replica, text = token): Promise<boolean> {
   }
 }
 
-const refused = async (replica: Replica, text = token): Promise<boolean> => !(await honours(replica, text));
+const refused = async (replica: Replica, text = token): Promise<boolean> => !(await accepts(replica, text));
 
 async function terminateListeners(): Promise<void> {
   await installation.database.pool.query(
@@ -125,7 +125,7 @@ describe("a revocation whose transaction commits late", () => {
       await revoke(late, { accountId: account.id, kind: "client", subject: client.clientId });
       await installation.clients.revoke(other.clientId);
       for (const replica of replicas) await until(() => refused(replica, otherToken));
-      for (const replica of replicas) expect(await honours(replica)).toBe(true);
+      for (const replica of replicas) expect(await accepts(replica)).toBe(true);
       await late.query("commit");
     } finally {
       late.release();
@@ -144,7 +144,7 @@ describe("a revocation whose transaction commits late", () => {
         const now = await listeners();
         return now.length === before.length && !now.some((pid) => before.includes(pid));
       });
-      for (const replica of replicas) expect(await honours(replica)).toBe(true);
+      for (const replica of replicas) expect(await accepts(replica)).toBe(true);
       await late.query("commit");
     } finally {
       late.release();
@@ -187,7 +187,7 @@ describe("a replica whose listener", () => {
     for (let round = 0; round < 5; round += 1) {
       const each = await installation.clients.create(account, "mgmt.read");
       const text = await installation.token(each);
-      for (const replica of replicas) expect(await honours(replica, text)).toBe(true);
+      for (const replica of replicas) expect(await accepts(replica, text)).toBe(true);
       await terminateListeners();
       await installation.clients.revoke(each.clientId);
       for (const replica of replicas) await until(() => refused(replica, text));
@@ -200,16 +200,16 @@ describe("a replica whose listener", () => {
     const replica = await installation.startReplica(listener);
     const kept = await installation.token(await installation.clients.create(account, "mgmt.read"));
     await until(async () => listener.isHealthy());
-    expect(await honours(replica)).toBe(true);
+    expect(await accepts(replica)).toBe(true);
     wire.swallow();
     await installation.clients.revoke(client.clientId);
     await until(() => refused(replica));
     expect(listener.isHealthy()).toBe(false);
-    expect(await honours(replica, kept)).toBe(true);
+    expect(await accepts(replica, kept)).toBe(true);
     wire.carry();
     await until(async () => listener.isHealthy());
-    expect(await honours(replica)).toBe(false);
-    expect(await honours(replica, kept)).toBe(true);
+    expect(await accepts(replica)).toBe(false);
+    expect(await accepts(replica, kept)).toBe(true);
     await replica.close();
     await listener.close();
     wire.close();
@@ -220,9 +220,9 @@ describe("a replica whose listener", () => {
     wire.swallow();
     const listener = createListener({ url: wire.url, log: pino({ level: "silent" }) });
     const replica = await installation.startReplica(listener);
-    expect(await honours(replica)).toBe(true);
+    expect(await accepts(replica)).toBe(true);
     await installation.clients.revoke(client.clientId);
-    expect(await honours(replica)).toBe(false);
+    expect(await accepts(replica)).toBe(false);
     await replica.close();
     wire.close();
     await listener.close();

@@ -34,7 +34,7 @@ afterAll(async () => {
 async function outcome(verifier: TokenVerifier, token: string): Promise<string> {
   try {
     await verifier.verify(`Bearer ${token}`, [installation.issuer]);
-    return "honoured";
+    return "accepted";
   } catch (error) {
     return error instanceof DomainError ? error.message : String(error);
   }
@@ -49,7 +49,7 @@ const REFUSED = "Invalid or expired token.";
 
 /** Every replica has cached the token, so that a cached principal must be rejected. */
 async function everyReplicaHonours(token: string): Promise<void> {
-  for (const { verifier } of replicas) expect(await outcome(verifier, token)).toBe("honoured");
+  for (const { verifier } of replicas) expect(await outcome(verifier, token)).toBe("accepted");
 }
 
 async function everyReplicaRefuses(token: string): Promise<void> {
@@ -243,7 +243,7 @@ describe("a replica whose listener is lost", () => {
     const replica = await installation.startReplica(deaf);
     const client = await installation.clients.create(account, "mgmt.read");
     const token = await installation.token(client);
-    expect(await outcome(replica.verifier, token)).toBe("honoured");
+    expect(await outcome(replica.verifier, token)).toBe("accepted");
     await installation.clients.revoke(client.clientId);
     expect(await outcome(replica.verifier, token)).toBe(REFUSED);
     await replica.close();

@@ -66,7 +66,7 @@ async function refusal(authorization: string | undefined, audiences?: string[]):
     if (error instanceof DomainError && error.kind === "unauthenticated") return error.message;
     throw error;
   }
-  return "honoured";
+  return "accepted";
 }
 
 test("a token of the token endpoint yields its principal", async () => {
@@ -93,7 +93,7 @@ test("a cached token is verified synchronously", async () => {
 
 test("accepts the scheme in any case", async () => {
   const token = await installation.token(client);
-  expect(await refusal(`bearer ${token}`)).toBe("honoured");
+  expect(await refusal(`bearer ${token}`)).toBe("accepted");
 });
 
 test("distinguishes missing credentials from invalid ones", async () => {
@@ -166,7 +166,7 @@ describe("rejects an unexpected claim although the signature is valid", () => {
     "connection 0": () => ({ mcp_server_id: 0 }),
   };
   test("(accepts the token that the cases change)", async () => {
-    expect(await refusal(`Bearer ${await forge()}`)).toBe("honoured");
+    expect(await refusal(`Bearer ${await forge()}`)).toBe("accepted");
   });
   for (const [title, change] of Object.entries(cases)) {
     test(title, async () => {
@@ -248,7 +248,7 @@ describe("the audience", () => {
     const { issuer } = installation;
     const header = `Bearer ${await installation.token(client, { resource: `${issuer}/mcp` })}`;
     expect(await refusal(header, [issuer])).toBe("Invalid or expired token.");
-    expect(await refusal(header, [issuer, `${issuer}/mcp`])).toBe("honoured");
+    expect(await refusal(header, [issuer, `${issuer}/mcp`])).toBe("accepted");
     expect(await refusal(header, [issuer])).toBe("Invalid or expired token.");
     expect(await refusal(header, [issuer, `${issuer}/mcp/7`])).toBe("Invalid or expired token.");
     expect(await refusal(header, [])).toBe("Invalid or expired token.");

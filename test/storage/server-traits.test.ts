@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { inspectAddresses } from "../../src/app/inspect-addresses.ts";
+import { inspectAddresses } from "../../src/storage/inspect-addresses.ts";
 import { openDatabase } from "../../src/storage/database.ts";
 import { DIRECT, inspectServer } from "../../src/storage/server-traits.ts";
 import { runStatement } from "../../src/storage/stores/run-statement.ts";

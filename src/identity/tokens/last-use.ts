@@ -3,6 +3,8 @@ import type { PersonalAccessTokenStore } from "./personal-access-token.ts";
 /** Collects token uses and writes them in batches, outside the request path. */
 export interface LastUse {
   note(accountId: string, id: string): void;
+  /** Reads a token for the verifier and notes the use: at most once a minute, token and replica. */
+  readonly findUse: PersonalAccessTokenStore["findUse"];
   /** Writes the uses that are still pending. */
   close(): Promise<void>;
 }
@@ -15,7 +17,7 @@ const MAX_NOTED = 10_000;
 
 /** The store skips tokens whose last use was written within five minutes. */
 export function createLastUse(deps: {
-  readonly store: Pick<PersonalAccessTokenStore, "touch">;
+  readonly store: Pick<PersonalAccessTokenStore, "touch" | "findUse">;
   readonly onError: (error: unknown) => void;
   readonly flushMs?: number;
 }): LastUse {
@@ -33,11 +35,18 @@ export function createLastUse(deps: {
     }
   }
 
+  function note(accountId: string, id: string): void {
+    if (noted.size >= MAX_NOTED) return;
+    noted.set(id, accountId);
+    timer ??= setTimeout(() => void flush(), deps.flushMs ?? FLUSH_MS).unref();
+  }
+
   return {
-    note(accountId, id) {
-      if (noted.size >= MAX_NOTED) return;
-      noted.set(id, accountId);
-      timer ??= setTimeout(() => void flush(), deps.flushMs ?? FLUSH_MS).unref();
+    note,
+    async findUse(accountId, id, clientId) {
+      const use = await deps.store.findUse(accountId, id, clientId);
+      if (use !== undefined) note(accountId, id);
+      return use;
     },
     async close() {
       clearTimeout(timer);

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Config, ConfigError } from "../config.ts";
-import { inspectServer, type ServerTraits } from "../storage/server-traits.ts";
+import { inspectServer, type ServerTraits } from "./server-traits.ts";
 
 /**
  * Detects a pooler at `DATABASE_URL` and logs its limitations. Throws ConfigError if LISTEN would use a transaction

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { runSteps } from "../../src/app/background.ts";
+import { runSteps } from "../src/sweep.ts";
 
 test("a step of the sweep that throws is logged by name and does not stop the others", async () => {
   const lines: unknown[] = [];
