@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Connects an MCP server, calls one of its tools and deletes it, with curl and jq.
+# Connects an MCP server, calls a tool and deletes the connection, with curl and jq.
 # Reads PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) from the environment.
 set -euo pipefail
 url="${PATCHBAY_URL:-http://127.0.0.1:8080}"

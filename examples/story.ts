@@ -1,4 +1,4 @@
-// Connects an MCP server, calls one of its tools and deletes it, over gRPC and REST. Install the tarball of @patchbay/client with npm.
+// Connects an MCP server, calls a tool and deletes the connection, over gRPC and REST. Install the tarball of @patchbay/client with npm.
 // Reads PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) from the environment.
 import { createClientCredentials, createRestClient } from "@patchbay/client";
 import { ConnectError, createGrpcClients, ErrorInfoSchema } from "@patchbay/client/grpc";

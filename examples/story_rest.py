@@ -1,4 +1,4 @@
-"""Connects an MCP server, calls one of its tools and deletes it, over REST. Requires httpx.
+"""Connects an MCP server, calls a tool and deletes the connection, over REST. Requires httpx.
 
 Reads PATCHBAY_URL, CLIENT_ID, CLIENT_SECRET and UPSTREAM_URL (the MCP server) from the environment.
 """
