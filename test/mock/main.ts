@@ -24,6 +24,6 @@ function end(): void {
   void Promise.all([front.close(), prism.stop()]).then(() => process.exit(0));
 }
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
-// A killed npm sends no signal. The mock keeps running if it was started without npm.
+// A killed npm sends no signal, so the mock watches its parent process.
 const parent = process.ppid;
 if (process.env["npm_lifecycle_event"] === "mock") setInterval(() => process.ppid !== parent && end(), 500).unref();
