@@ -6,43 +6,60 @@ import { OpenApiError } from "../openapi/model/document.ts";
 import type { ConversionAnswer } from "./convert-worker.ts";
 import type { Operation } from "../openapi/model/operation.ts";
 import type { ConvertedDocument } from "./convert.ts";
+import { createTenantQueue } from "../schema-checks/tenant-queue.ts";
 import { createSharedDefinitions } from "./shared-definitions.ts";
 
+/** Converts documents that upstreams and accounts supply. */
 export interface DocumentConverter {
   /**
-   * Throws OpenApiError for an unusable, slow or too large document, and DomainError `exhausted` when too many are
-   * waiting.
+   * Throws OpenApiError for a document that is invalid, or takes too long or too much memory to convert, and DomainError
+   * `exhausted` when too many wait.
    */
-  convert(text: string): Promise<ConvertedDocument>;
+  convert(tenant: string, text: string): Promise<ConvertedDocument>;
 }
 
+/** How much one conversion may take, and how many documents may wait. */
 export interface ConverterLimits {
   readonly timeoutMs: number;
   readonly maxHeapMb: number;
+  readonly maxWaiting: { readonly perTenant: number; readonly total: number };
 }
 
-const LIMITS: ConverterLimits = { timeoutMs: 10_000, maxHeapMb: 512 };
-const MAX_WAITING = 50;
+const LIMITS: ConverterLimits = { timeoutMs: 10_000, maxHeapMb: 512, maxWaiting: { perTenant: 5, total: 50 } };
 
 /**
- * Converts one document at a time in a worker thread, because GitHub's document would block the main thread for half
- * a second.
+ * Converts one document at a time, each in a new thread, tenants in turn: GitHub's document takes half a second, and a
+ * hostile one takes the whole time limit.
  */
-export function createDocumentConverter(limits: ConverterLimits = LIMITS): DocumentConverter {
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+export function createDocumentConverter(changes: Partial<ConverterLimits> = {}): DocumentConverter {
+  const limits = { ...LIMITS, ...changes };
+  const queue = createTenantQueue<() => Promise<void>>(limits.maxWaiting);
+  let isRunning = false;
+
+  async function work(): Promise<void> {
+    if (isRunning) return;
+    isRunning = true;
+    for (let next = queue.take(); next !== undefined; next = queue.take()) {
+      await next.item();
+      queue.finish(next.tenant);
+    }
+    isRunning = false;
+  }
+
   return {
-    async convert(text) {
-      if (waiting >= MAX_WAITING)
-        throw new DomainError("exhausted", "Too many documents are being read. Try again in a moment.", {
-          retryAfterSeconds: 5,
-        });
-      waiting += 1;
-      const next = last.then(() => run(text, limits)).finally(() => (waiting -= 1));
-      last = next.catch(() => undefined);
-      return next;
+    async convert(tenant, text) {
+      const { promise, resolve, reject } = Promise.withResolvers<ConvertedDocument>();
+      if (!queue.add(tenant, () => run(text, limits).then(resolve, reject))) throw tooManyDocuments();
+      void work();
+      return promise;
     },
   };
+}
+
+function tooManyDocuments(): DomainError {
+  return new DomainError("exhausted", "Too many documents are being read. Try again in a moment.", {
+    retryAfterSeconds: 5,
+  });
 }
 
 async function run(text: string, limits: ConverterLimits): Promise<ConvertedDocument> {

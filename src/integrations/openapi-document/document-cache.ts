@@ -20,7 +20,7 @@ export interface LoadedDocument {
 /** Converted documents by the digest of their text. */
 export interface DocumentCache {
   /** Returns the document with this digest and converts `text` if needed. Throws DocumentFailure `unusable`. */
-  load(digest: string, text: () => Promise<string>): Promise<LoadedDocument>;
+  load(tenant: string, digest: string, text: () => Promise<string>): Promise<LoadedDocument>;
 }
 
 /** Total characters of the cached documents. GitHub's has 13 million and takes 30 MB of memory. */
@@ -35,9 +35,9 @@ export function createDocumentCache(converter: DocumentConverter): DocumentCache
   const loaded = new LRUCache<string, LoadedDocument>({ maxSize: MAX_CHARACTERS });
   const loading = new Map<string, Promise<LoadedDocument>>();
 
-  async function convert(digest: string, text: string): Promise<LoadedDocument> {
+  async function convert(tenant: string, digest: string, text: string): Promise<LoadedDocument> {
     try {
-      const { title, operations, schemes } = await converter.convert(text);
+      const { title, operations, schemes } = await converter.convert(tenant, text);
       const sorted = operations.toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1));
       const document: LoadedDocument = {
         digest,
@@ -56,13 +56,13 @@ export function createDocumentCache(converter: DocumentConverter): DocumentCache
   }
 
   return {
-    load(digest, text) {
+    load(tenant, digest, text) {
       const known = loaded.get(digest);
       if (known !== undefined) return Promise.resolve(known);
       const running = loading.get(digest);
       if (running !== undefined) return running;
       const started = text()
-        .then((found) => convert(digest, found))
+        .then((found) => convert(tenant, digest, found))
         .finally(() => loading.delete(digest));
       loading.set(digest, started);
       return started;

@@ -23,9 +23,14 @@ export interface OpenApiDocumentsDeps {
 /** Loads the documents of connections; connections share them by text and URL. */
 export interface Documents {
   /** Loads the document that a configuration names. A trial stores nothing. Throws DocumentFailure. */
-  of(configuration: JsonObject, signal: AbortSignal, isTrial: boolean): Promise<LoadedDocument>;
+  of(
+    accountId: string,
+    configuration: JsonObject,
+    signal: AbortSignal,
+    isTrial: boolean,
+  ): Promise<LoadedDocument>;
   /** Converts and stores an inline document and returns its digest. Throws DocumentFailure `unusable`. */
-  adopt(text: string): Promise<string>;
+  adopt(accountId: string, text: string): Promise<string>;
   /**
    * Returns the operation of a tool's accepted definition, even when the document has changed since. Undefined when
    * there never was one.
@@ -53,6 +58,8 @@ const TOUCH_MS = 3_600_000;
 const MAX_SOURCES = 10_000;
 const MAX_SUPERSEDED = 2_000;
 const REFRESH_BATCH = 5;
+/** The tenant whose turn a refresh takes: it is no account. */
+const REFRESH = "refresh";
 const PURGE_MS = 3_600_000;
 
 export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
@@ -77,8 +84,8 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
     });
   }
 
-  function stored(digest: string): Promise<LoadedDocument> {
-    return cache.load(digest, async () => {
+  function stored(accountId: string, digest: string): Promise<LoadedDocument> {
+    return cache.load(accountId, digest, async () => {
       const found = await store.find(digest);
       if (found !== undefined) return found.text;
       throw documentNotStored();
@@ -86,7 +93,7 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
   }
 
   /** Concurrent callers share the first fetch of a URL. */
-  function fetchFirst(url: string, isTrial: boolean): Promise<LoadedDocument> {
+  function fetchFirst(accountId: string, url: string, isTrial: boolean): Promise<LoadedDocument> {
     const key = `${isTrial} ${url}`;
     const running = fetching.get(key);
     if (running !== undefined) return running;
@@ -101,35 +108,35 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
     return started;
   }
 
-  async function load(url: string, isTrial: boolean): Promise<LoadedDocument> {
+  async function load(accountId: string, url: string, isTrial: boolean): Promise<LoadedDocument> {
     const answer = await fetchDocument(deps.dispatcher, url, undefined, new AbortController().signal);
     if (answer === "unchanged")
       throw new DocumentFailure("unreachable", "spec_url answers 304 without being asked to.");
     const { text, digest, etag } = answer;
-    const document = await cache.load(digest, () => Promise.resolve(text));
+    const document = await cache.load(accountId, digest, () => Promise.resolve(text));
     if (isTrial) return document;
     await store.save({ digest, text, toolNames: document.tools.map(({ name }) => name) });
     const source = await store.addSource({ url, digest, etag }, jittered(REFRESH_SECONDS));
     sources.set(url, { digest: source.digest });
-    return source.digest === digest ? document : stored(source.digest);
+    return source.digest === digest ? document : stored(accountId, source.digest);
   }
 
-  async function loadFromAddress(url: string, isTrial: boolean): Promise<LoadedDocument> {
+  async function loadFromAddress(accountId: string, url: string, isTrial: boolean): Promise<LoadedDocument> {
     const known = sources.get(url) ?? (await store.findSource(url));
     if (known !== undefined) {
       sources.set(url, { digest: known.digest });
       if (!isTrial) touch(known.digest, url);
-      return stored(known.digest);
+      return stored(accountId, known.digest);
     }
     const failure = failures.get(url);
     if (failure !== undefined) throw failure;
-    return fetchFirst(url, isTrial);
+    return fetchFirst(accountId, url, isTrial);
   }
 
   /** An unreadable earlier document has no operations left to keep. */
   async function operationsBefore(digest: string): Promise<Operations> {
     try {
-      return (await stored(digest)).operations;
+      return (await stored(REFRESH, digest)).operations;
     } catch (error) {
       if (error instanceof DocumentFailure) return new Map();
       throw error;
@@ -145,7 +152,7 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
         await store.saveSource(fresh, jittered(REFRESH_SECONDS));
         return;
       }
-      const document = await cache.load(fresh.digest, () => Promise.resolve(answer.text));
+      const document = await cache.load(REFRESH, fresh.digest, () => Promise.resolve(answer.text));
       const toolNames = document.tools.map(({ name }) => name);
       await store.save({ digest: fresh.digest, text: answer.text, toolNames });
       const change = changeOf(await operationsBefore(source.digest), document.operations);
@@ -167,26 +174,26 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
   }
 
   return {
-    async of(configuration, signal, isTrial) {
+    async of(accountId, configuration, signal, isTrial) {
       signal.throwIfAborted();
       const { spec, spec_url: url } = configuration;
       const digest = digestIn(spec);
       if (digest !== undefined) {
         if (!isTrial) touch(digest, undefined);
-        return orAborted(stored(digest), signal);
+        return orAborted(stored(accountId, digest), signal);
       }
       const text = textIn(spec);
       if (text !== undefined)
         return orAborted(
-          cache.load(digestOf(text), () => Promise.resolve(text)),
+          cache.load(accountId, digestOf(text), () => Promise.resolve(text)),
           signal,
         );
-      if (typeof url === "string") return orAborted(loadFromAddress(url, isTrial), signal);
+      if (typeof url === "string") return orAborted(loadFromAddress(accountId, url, isTrial), signal);
       throw new DocumentFailure("unusable", "The configuration names no document.");
     },
-    async adopt(text) {
+    async adopt(accountId, text) {
       const digest = digestOf(text);
-      const document = await cache.load(digest, () => Promise.resolve(text));
+      const document = await cache.load(accountId, digest, () => Promise.resolve(text));
       await store.save({ digest, text, toolNames: document.tools.map(({ name }) => name) });
       return digest;
     },

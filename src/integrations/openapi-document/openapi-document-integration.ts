@@ -60,7 +60,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     const digest = isTrial ? digestIn(configuration.spec) : undefined;
     // Saved configurations were checked on creation; a trial must not reveal another account's document.
     if (digest !== undefined && !(await documents.isUsedBy(accountId, digest))) throw documentNotStored();
-    return documents.of(configuration, signal, isTrial);
+    return documents.of(accountId, configuration, signal, isTrial);
   }
 
   function call(
@@ -115,7 +115,7 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
       const text = textIn(spec);
       if (text === undefined) return configuration;
       try {
-        return { ...configuration, spec: referenceTo(await documents.adopt(text)) };
+        return { ...configuration, spec: referenceTo(await documents.adopt(accountId, text)) };
       } catch (error) {
         if (error instanceof DocumentFailure) throw invalid("spec", `spec: ${error.message}`);
         throw error;

@@ -41,7 +41,12 @@ export function createTenantQueue<Item>(limits: { perTenant: number; total: numb
       }
       return undefined;
     },
-    finish: (tenant) => void inProgress.delete(tenant),
+    finish(tenant) {
+      inProgress.delete(tenant);
+      const items = waiting.get(tenant);
+      // Items added meanwhile must not give the tenant its next turn before the others.
+      if (items !== undefined && waiting.delete(tenant)) waiting.set(tenant, items);
+    },
     clear() {
       const items = [...waiting.values()].flat();
       waiting.clear();

@@ -4,18 +4,33 @@ import { documentOf } from "./support.ts";
 
 test("a document that takes too long is refused, and the next one is read", async () => {
   const converter = createDocumentConverter({ timeoutMs: 1, maxHeapMb: 64 });
-  await expect(converter.convert(JSON.stringify(documentOf()))).rejects.toThrow(/takes longer/);
-  await expect(createDocumentConverter().convert(JSON.stringify(documentOf()))).resolves.toMatchObject({
+  await expect(converter.convert("tenant", JSON.stringify(documentOf()))).rejects.toThrow(/takes longer/);
+  await expect(createDocumentConverter().convert("tenant", JSON.stringify(documentOf()))).resolves.toMatchObject({
     title: "Acme",
   });
 });
 
-test("of very many documents at once the last ones are refused, and the others are read", async () => {
+test("refuses a tenant's documents beyond its share of the queue, and documents beyond the queue", async () => {
+  const converter = createDocumentConverter({ maxWaiting: { perTenant: 2, total: 3 } });
+  const kindOf = async (tenant: string) => {
+    const error: unknown = await converter.convert(tenant, "{}").catch((reason: unknown) => reason);
+    return (error as Error).name;
+  };
+  // The first is taken at once, so it does not wait.
+  const kinds = await Promise.all(["a", "a", "a", "a", "b", "b", "c"].map(kindOf));
+  const [read, refused] = ["OpenApiError", "DomainError"];
+  expect(kinds).toEqual([read, read, read, refused, read, refused, refused]);
+});
+
+test("converts the document of another tenant before the next one of a tenant with many", async () => {
   const converter = createDocumentConverter();
-  const all = await Promise.allSettled(Array.from({ length: 52 }, () => converter.convert("{}")));
-  const kinds = all.map((each) => (each.status === "rejected" ? (each.reason as Error).name : ""));
-  expect([...new Set(kinds.slice(0, 50))]).toEqual(["OpenApiError"]);
-  expect(kinds.slice(50)).toEqual(["DomainError", "DomainError"]);
+  const finished: string[] = [];
+  const convert = async (tenant: string) => {
+    await converter.convert(tenant, "{}").catch(() => undefined);
+    finished.push(tenant);
+  };
+  await Promise.all(["many", "many", "many", "few"].map(convert));
+  expect(finished).toEqual(["many", "few", "many", "many"]);
 });
 
 test("a document that grows without end when it is read is refused", async () => {
@@ -23,7 +38,9 @@ test("a document that grows without end when it is read is refused", async () =>
   const paths = Object.fromEntries(
     Array.from({ length: 200_000 }, (_, index) => [`/a${index}`, { get: { operationId: `a${index}`, responses: {} } }]),
   );
-  await expect(converter.convert(JSON.stringify(documentOf({ paths })))).rejects.toThrow(/too much memory|operations/);
+  await expect(converter.convert("tenant", JSON.stringify(documentOf({ paths })))).rejects.toThrow(
+    /too much memory|operations/,
+  );
 });
 
 test("YAML that multiplies itself is refused", async () => {
@@ -32,10 +49,10 @@ test("YAML that multiplies itself is refused", async () => {
     (_, index) => `l${index + 1}: &l${index + 1} [${Array(9).fill(`*l${index}`).join(", ")}]`,
   );
   const text = ["openapi: 3.1.0", "l0: &l0 [a]", ...levels, "paths: *l12"].join("\n");
-  await expect(createDocumentConverter().convert(text)).rejects.toThrow(/YAML/);
+  await expect(createDocumentConverter().convert("tenant", text)).rejects.toThrow(/YAML/);
 });
 
 test("nesting without end is refused", async () => {
   const text = `{"openapi":"3.1.0","paths":{},"x":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
-  await expect(createDocumentConverter().convert(text)).rejects.toThrow();
+  await expect(createDocumentConverter().convert("tenant", text)).rejects.toThrow();
 });

@@ -31,7 +31,7 @@ test("other work goes on between the parts of a large document, and its tools sh
   let turns = 0;
   let isDone = false;
   const converting = createDocumentConverter()
-    .convert(text)
+    .convert("tenant", text)
     .finally(() => (isDone = true));
   while (!isDone) {
     await setImmediate();
@@ -47,7 +47,9 @@ test("other work goes on between the parts of a large document, and its tools sh
 test("an operation of more than two megabytes is refused by its name", async () => {
   const properties = Object.fromEntries(Array.from({ length: 12_000 }, (_, index) => [`p${index}`, TEXT]));
   const text = JSON.stringify(documentOf({}, { "/huge": operation("huge", { type: "object", properties }) }));
-  await expect(createDocumentConverter().convert(text)).rejects.toThrow("has an operation, huge, that is larger");
+  await expect(createDocumentConverter().convert("tenant", text)).rejects.toThrow(
+    "has an operation, huge, that is larger",
+  );
 });
 
 test.each<[string, JsonObject]>([
@@ -58,5 +60,5 @@ test.each<[string, JsonObject]>([
   ],
 ])("a document is refused for %s of 80,000 slashes", async (_title, more) => {
   const text = JSON.stringify(documentOf(more));
-  await expect(createDocumentConverter().convert(text)).rejects.toThrow("has a server URL of 80,0");
+  await expect(createDocumentConverter().convert("tenant", text)).rejects.toThrow("has a server URL of 80,0");
 });
