@@ -166,43 +166,46 @@ async function callTheOthers(): Promise<void> {
   }
 }
 
-describe.each(FACES)("an upstream of a %s connection that", (face) => {
-  test.each(BREAKAGES)("$name gives a clear result, and the others answer meanwhile", async (breakage) => {
-    ({ behave } = breakage);
-    const broken = await world.connectTo(
-      face === "mcp" ? "mcp" : "vendor",
-      me.accountId,
-      face === "mcp" ? { url: brokenMcp.url } : {},
-    );
-    const name = `${TOOL[face]}__${broken.id}`;
-    await isListed(broken, TOOL[face]);
-    let isOver = false;
-    const calls = Array.from({ length: 3 }, () => callTool(name));
-    const over = Promise.all(calls).finally(() => (isOver = true));
-    await callTheOthers();
-    if (breakage.isEndless === true) expect(isOver).toBe(false);
-    for (const answer of await over) {
-      expect(textOf(answer)).toMatch(breakage.says[face]);
-      expect(answer.isError).toBe(breakage.isAnswer !== face);
-    }
-    await callTheOthers();
-    expect(world.refusedKeys.filter((id) => well.some((one) => one.id === id))).toEqual([]);
-    expect(world.refusedKeys.includes(broken.id)).toBe(breakage.name.includes("401"));
-    await world.history.flush();
-    const { rows } = await world.pool.query<{ outcome: string }>(
-      "select distinct outcome from call_record where connection_id = $1",
-      [broken.id],
-    );
-    const outcomes = rows.map(({ outcome }) => outcome);
-    if (breakage.isAnswer === face) expect(outcomes).toEqual(["ok"]);
-    else expect(outcomes).toContain("upstream_error");
-    // One that was told to wait is not asked again before.
-    expect(["ok", "upstream_error", "refused"]).toEqual(expect.arrayContaining(outcomes));
-    if (breakage.name !== "says 429 with Retry-After") expect(outcomes).toHaveLength(1);
-  });
+describe.each(FACES)("a broken upstream of a %s connection", (face) => {
+  test.each(BREAKAGES)(
+    "that $name causes a clear error result, while calls of other connections succeed",
+    async (breakage) => {
+      ({ behave } = breakage);
+      const broken = await world.connectTo(
+        face === "mcp" ? "mcp" : "vendor",
+        me.accountId,
+        face === "mcp" ? { url: brokenMcp.url } : {},
+      );
+      const name = `${TOOL[face]}__${broken.id}`;
+      await isListed(broken, TOOL[face]);
+      let isOver = false;
+      const calls = Array.from({ length: 3 }, () => callTool(name));
+      const over = Promise.all(calls).finally(() => (isOver = true));
+      await callTheOthers();
+      if (breakage.isEndless === true) expect(isOver).toBe(false);
+      for (const answer of await over) {
+        expect(textOf(answer)).toMatch(breakage.says[face]);
+        expect(answer.isError).toBe(breakage.isAnswer !== face);
+      }
+      await callTheOthers();
+      expect(world.refusedKeys.filter((id) => well.some((one) => one.id === id))).toEqual([]);
+      expect(world.refusedKeys.includes(broken.id)).toBe(breakage.name.includes("401"));
+      await world.history.flush();
+      const { rows } = await world.pool.query<{ outcome: string }>(
+        "select distinct outcome from call_record where connection_id = $1",
+        [broken.id],
+      );
+      const outcomes = rows.map(({ outcome }) => outcome);
+      if (breakage.isAnswer === face) expect(outcomes).toEqual(["ok"]);
+      else expect(outcomes).toContain("upstream_error");
+      // One that was told to wait is not asked again before.
+      expect(["ok", "upstream_error", "refused"]).toEqual(expect.arrayContaining(outcomes));
+      if (breakage.name !== "says 429 with Retry-After") expect(outcomes).toHaveLength(1);
+    },
+  );
 });
 
-test("an upstream that refuses connections gives a clear result, and the others answer", async () => {
+test("returns a clear error result for an upstream that refuses TCP connections, while other connections work", async () => {
   const broken = await world.connectTo("mcp", me.accountId, { url: gone.url });
   await isListed(broken, "work");
   gone.close();
@@ -211,7 +214,7 @@ test("an upstream that refuses connections gives a clear result, and the others 
   await callTheOthers();
 });
 
-test("a circuit that broken calls have opened is that connection's alone", async () => {
+test("opens the circuit of the failing connection only", async () => {
   behave = (response) => response.writeHead(503, JSON_TYPE).end("{}");
   const [broken, other] = [
     await world.connectTo("mcp", me.accountId, { url: brokenMcp.url }),

@@ -65,8 +65,8 @@ async function rowsOf(connection: Connection): Promise<Record<string, unknown>[]
   return rows;
 }
 
-describe("what was said in a call", () => {
-  it("is not kept unless the connection's owner wants it", async () => {
+describe("stored call contents", () => {
+  it("are stored only if the owner enabled it", async () => {
     const { connection, who } = await keeping(0);
     await say(who, CANARY);
     await flush();
@@ -76,7 +76,7 @@ describe("what was said in a call", () => {
     await expect(readLast(who, connection)).rejects.toThrow(`The contents of call ${calls[0]?.id} are not stored.`);
   });
 
-  it("is read as it was, and at rest it is sealed to its own call", async () => {
+  it("return the original payloads and can be decrypted only for their own call", async () => {
     const { connection, who } = await keeping(7);
     world.party.answer = ({ args }) =>
       Promise.resolve({ content: [{ type: "text", text: `heard ${String(args.text)}` }], isError: false });
@@ -107,7 +107,7 @@ describe("what was said in a call", () => {
     await expect(past.get(who, String(connection.id), String(calls[0]?.id))).rejects.toThrow(SealError);
   });
 
-  it("is not for another account, nor for another connection or a token that does not reach it", async () => {
+  it("are returned neither to other accounts, nor for other connections, nor to tokens without access to the connection", async () => {
     const { connection, who } = await keeping(7);
     await say(who, CANARY);
     await flush();
@@ -120,7 +120,7 @@ describe("what was said in a call", () => {
     await expect(past.get(chosen, id, String(call.id))).rejects.toThrow("not found or not accessible");
   });
 
-  it("has none of the connection's secrets, wherever they turn up", async () => {
+  it("contain no secret of the connection in any field", async () => {
     const { connection, who } = await keeping(7);
     const secret = (await world.view.target(connection)).configuration.api_token;
     world.party.answer = () =>
@@ -137,7 +137,7 @@ describe("what was said in a call", () => {
     expect(contents.result?.structuredContent).toEqual({ "key [redacted]": ["[redacted]"] });
   });
 
-  it("is unreadable at once when the owner turns it off, stays so when it is turned on again, and is purged", async () => {
+  it("become unreadable when the owner disables storing, even if it is enabled again, and are purged", async () => {
     const { connection, who } = await keeping(7);
     await say(who, CANARY);
     await flush();
@@ -155,7 +155,7 @@ describe("what was said in a call", () => {
     expect(await rowsOf(connection)).toHaveLength(1);
   });
 
-  it("goes when its time is over, and what is older than a lowered number of days with it", async () => {
+  it("are purged after the retention period, also after the period was shortened", async () => {
     const { connection, who } = await keeping(7);
     for (const text of ["four days ago", "today", "eight days ago"]) await say(who, text);
     await flush();
@@ -181,7 +181,7 @@ describe("what was said in a call", () => {
     expect((await rowsOf(connection)).map((row) => row.call_id)).toEqual([ids[1]]);
   });
 
-  it("goes with its connection, and does not come back", async () => {
+  it("are deleted with the connection and not written afterwards", async () => {
     const { connection, who } = await keeping(7);
     await say(who, "before");
     await flush();
@@ -194,7 +194,7 @@ describe("what was said in a call", () => {
     expect(await rowsOf(connection)).toEqual([]);
   });
 
-  it("is kept by a replica that did not make the change, and not kept by one that has not heard of the end", async () => {
+  it("are stored by every replica once enabled, and by none once disabled, even if a replica has not read the change", async () => {
     const other = await world.createReplica();
     const { connection, who } = await keeping(7);
     const knows = async (days: number) =>
@@ -212,7 +212,7 @@ describe("what was said in a call", () => {
     expect((await past.list(who, {})).calls).toHaveLength(2);
   });
 
-  it("waits for a database that is down within bounds: beyond them the history has the call alone", async () => {
+  it("wait for an unavailable database up to a limit, beyond which the call is recorded without contents", async () => {
     const { connection, who } = await keeping(7);
     const store = createCallContentsStore({ pool: world.pool, sealer: world.sealer, historyDays: 30 });
     let isDown = true;
@@ -242,7 +242,7 @@ describe("what was said in a call", () => {
     expect(await rowsOf(connection)).toHaveLength(2);
   });
 
-  it("leaves out what the installation's history is too short for", async () => {
+  it("are not returned after the history retention of the installation", async () => {
     const { connection, who } = await keeping(30);
     const store = createCallContentsStore({ pool: world.pool, sealer: world.sealer, historyDays: 2 });
     const startedAt = new Date();
@@ -263,18 +263,18 @@ async function current({ accountId, id }: Connection): Promise<Connection> {
   return found;
 }
 
-describe("contents", () => {
+describe("prepared call contents", () => {
   const none = createScrubber({}, [], []);
   const text = (value: string): JsonObject => ({ type: "text", text: value });
 
-  it("come back from rest digit by digit", () => {
+  it("keep every digit of numbers when stored", () => {
     const args = parseJson('{"big":12345678901234567890,"deep":[{"a":null,"b":[1.5,true,"x"]}]}', { maxDepth: 9 });
     const printed = printContents(prepareContents(args as JsonObject, { content: [text("é")], isError: true }, none));
     expect(printed).toContain("12345678901234567890");
     expect(printContents(parseContents(printed))).toBe(printed);
   });
 
-  it("are cut, and say so, however they are too large", () => {
+  it("are shortened and marked for every way of being too large", () => {
     const long = "x".repeat(200_000);
     const many = Array.from({ length: 100_000 }, (_, index) => index);
     const keys = Object.fromEntries(many.map((index) => [`key ${index}`, index]));
@@ -291,7 +291,7 @@ describe("contents", () => {
     expect(String(result?.content[0]?.["text"]).endsWith(`x${CUT_MARK}`)).toBe(true);
   });
 
-  it("do not overflow the stack of whoever nests them", () => {
+  it("do not overflow the stack for deeply nested values", () => {
     let deep: JsonObject = {};
     for (let level = 0; level < 50_000; level += 1) deep = { deep };
     const { areArgsCut, args } = prepareContents(deep, undefined, none);
@@ -299,7 +299,7 @@ describe("contents", () => {
     expect(JSON.stringify(args).length).toBeLessThan(1_000);
   });
 
-  it("keep no part of a secret that lies across the cut", () => {
+  it("contain no part of a secret at the point of shortening", () => {
     const secret = randomBytes(2_000).toString("hex");
     const scrubber = createScrubber({ api_token: secret }, ["api_token"], []);
     for (const before of [MAX_KEPT_CHARACTERS - 100, MAX_KEPT_CHARACTERS + 131_072 - 100, 10]) {
@@ -309,7 +309,7 @@ describe("contents", () => {
     }
   });
 
-  it("name an image that is too large in place of half of it, and one that holds a secret in place of all of it", () => {
+  it("replace an image that is too large or contains a secret by a note", () => {
     const scrubber = createScrubber({ api_token: "a-secret-token" }, ["api_token"], []);
     const image = (bytes: Buffer) => ({ type: "image", mimeType: "image/png", data: bytes.toString("base64") });
     const kept = (bytes: Buffer) => prepareContents({}, { content: [image(bytes)], isError: false }, scrubber);

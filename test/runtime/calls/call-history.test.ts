@@ -51,8 +51,8 @@ function createSwitchedStore() {
   return { store, state };
 }
 
-describe("the history of calls", () => {
-  it("says who called what, when, for how long and how it ended, and nothing of what was said", async () => {
+describe("the call history", () => {
+  it("records client, tool, time, duration and outcome of a call, but no payloads", async () => {
     const account = await world.createAccount();
     const connection = await world.connect(account, ["echo"]);
     const me = principal(account, { clientId: "client_9" });
@@ -66,7 +66,7 @@ describe("the history of calls", () => {
     expect(JSON.stringify(row)).not.toContain("canary");
   });
 
-  it("is written in batches, the rest on close", async () => {
+  it("is written in batches, and the remaining records on close", async () => {
     const account = await world.createAccount();
     const { id } = await world.connect(account, []);
     const { store, state } = createSwitchedStore();
@@ -80,7 +80,7 @@ describe("the history of calls", () => {
     expect(await rowsOf(id)).toHaveLength(1_201);
   });
 
-  it("goes on in whole batches, not in what came while one was written, until somebody asks for all of it", async () => {
+  it("writes only full batches while records keep arriving, until a flush writes all of them", async () => {
     const sizes: number[] = [];
     const store: CallRecordStore = { append: async (records) => void sizes.push(records.length) };
     const history = createCallHistory({ store, log });
@@ -92,7 +92,7 @@ describe("the history of calls", () => {
     await history.close();
   });
 
-  it("writes once a second what waited then, and tries once a second while the database is away", async () => {
+  it("writes waiting records once a second and retries once a second while the database is unavailable", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const sizes: number[] = [];
@@ -132,7 +132,7 @@ describe("the history of calls", () => {
     }
   });
 
-  it("keeps each call with what was its own, in the order in which they came", async () => {
+  it("stores the fields of each call unmixed, in order of arrival", async () => {
     const account = await world.createAccount();
     const { id } = await world.connect(account, []);
     const names = ["plain", 'a "quoted" one', "back\\slash", "{braces}, and a comma", "größe 🧰", ""];
@@ -160,7 +160,7 @@ describe("the history of calls", () => {
     );
   });
 
-  it("waits for a database that is down, in bounds: what comes beyond them is lost", async () => {
+  it("keeps a limited number of records while the database is down and drops further ones", async () => {
     const account = await world.createAccount();
     const { id } = await world.connect(account, []);
     const { store, state } = createSwitchedStore();
@@ -178,7 +178,7 @@ describe("the history of calls", () => {
     );
   });
 
-  it("is not blocked by a record that the database refuses", async () => {
+  it("drops a batch that the database rejects and writes later ones", async () => {
     const account = await world.createAccount();
     const { id } = await world.connect(account, []);
     const history = createCallHistory({ store: createCallRecordStore(world.pool), log });
@@ -189,7 +189,7 @@ describe("the history of calls", () => {
     expect(await rowsOf(id)).toHaveLength(1);
   });
 
-  it("of a deleted connection does not come back, the rest of its batch is written", async () => {
+  it("drops records of a deleted connection and writes the rest of their batch", async () => {
     const account = await world.createAccount();
     const [gone, stays] = [await world.connect(account, []), await world.connect(account, [])];
     const history = createCallHistory({ store: createCallRecordStore(world.pool), log });
@@ -204,7 +204,7 @@ describe("the history of calls", () => {
 });
 
 describe("the size of a JSON value", () => {
-  it("is that of its text, near enough, however deep it nests", () => {
+  it("is estimated close to the length of its text, at any depth", () => {
     const values = [null, true, false, 0, -12, 1234, "text", [], {}, [1, 2, 3], { a: { b: ["x", null] }, c: -1 }];
     for (const value of values) expect(Math.abs(jsonSize(value) - JSON.stringify(value).length)).toBeLessThanOrEqual(2);
     let deep: ReturnType<typeof Array<never>> | [unknown] = [];

@@ -3,7 +3,7 @@ import { createCallSlots } from "../../../src/runtime/calls/call-slots.ts";
 
 const connection = (accountId: string, id: number) => ({ accountId, id, name: `Connection ${id}` });
 
-test("a connection has 64 slots, an account 100 over its connections, and no account takes those of another", () => {
+test("limits upstream calls to 64 per connection and 100 per account, independent of other accounts", () => {
   const slots = createCallSlots();
   const [first, second, foreign] = [connection("a", 1), connection("a", 2), connection("b", 3)];
   for (let call = 0; call < 64; call += 1) expect(slots.take(first)).toBeUndefined();

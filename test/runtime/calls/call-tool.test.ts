@@ -36,8 +36,8 @@ async function outcomes(connectionId: number): Promise<string[]> {
   return rows.map(({ outcome }) => outcome);
 }
 
-describe("a call of a tool", () => {
-  it("that the upstream failed is told from one that the tool failed", async () => {
+describe("a tool call", () => {
+  it("reports failures of the upstream and of the tool as different outcomes", async () => {
     const { me, session, connection } = await setUp();
     world.party.answer = () => Promise.resolve(errorResult("The tool says no."));
     await world.call(me, session, "echo");
@@ -46,7 +46,7 @@ describe("a call of a tool", () => {
     expect(await outcomes(connection.id)).toEqual(["tool_error", "upstream_error"]);
   });
 
-  it("hands over the arguments and relays the result untouched", async () => {
+  it("passes arguments and result on unchanged", async () => {
     const { me, session, connection } = await setUp();
     const result = {
       content: [
@@ -63,14 +63,14 @@ describe("a call of a tool", () => {
     expect(await outcomes(connection.id)).toEqual(["ok"]);
   });
 
-  it("hands over integers beyond 2^53 digit by digit", async () => {
+  it("passes on every digit of integers beyond 2^53", async () => {
     const { me, session } = await setUp();
     const args = parseJson('{"count": 9007199254740993, "text": "x"}', { maxDepth: 32 }) as JsonObject;
     await world.runtime.callTool(me, session, "echo", args, {});
     expect(JSON.stringify(world.party.received[0]?.args)).toContain("9007199254740993");
   });
 
-  it("asks the database nothing once it is warm", async () => {
+  it("sends no database query when repeated", async () => {
     const { me, session } = await setUp();
     const queries = vi.spyOn(world.pool, "query");
     // The first list of tools is announced to all replicas, which read it once more.
@@ -82,7 +82,7 @@ describe("a call of a tool", () => {
     queries.mockRestore();
   });
 
-  it("without a name is refused, and one of an unknown tool not found", async () => {
+  it("is rejected as invalid without a name and as not_found for an unknown tool", async () => {
     const { me, session } = await setUp();
     await expect(world.call(me, session, "")).rejects.toMatchObject({ kind: "invalid", field: "name" });
     for (const name of ["nope", "echo__999", "__proto__", "constructor", "\u0000", "n".repeat(5_000)]) {
@@ -93,7 +93,7 @@ describe("a call of a tool", () => {
     );
   });
 
-  it("with arguments that break the schema is answered with what is wrong, and nothing is sent", async () => {
+  it("with arguments that violate the schema returns the problem and sends nothing", async () => {
     const { me, session, connection } = await setUp();
     const answer = await world.call(me, session, "echo", { text: 5 });
     expect(answer).toMatch(/^error: The arguments do not fit the tool's schema\. .*text/);
@@ -101,7 +101,7 @@ describe("a call of a tool", () => {
     expect(await outcomes(connection.id)).toEqual(["refused"]);
   });
 
-  it("through a connection whose key is pending or failed says so, and nothing is sent", async () => {
+  it("through a pending or failed connection returns the reason and sends nothing", async () => {
     const { me, session, account, connection } = await setUp();
     let current = await world.store.find(account, connection.id);
     if (current === undefined) throw new Error("no connection");
@@ -120,7 +120,7 @@ describe("a call of a tool", () => {
     expect(await world.names(me, session)).toEqual(["echo"]);
   });
 
-  it("that the tool fails is a result, recorded as the tool's error", async () => {
+  it("that fails in the tool returns a result and is recorded as tool_error", async () => {
     const { me, session, connection } = await setUp();
     world.party.answer = () =>
       Promise.resolve({ content: [{ type: "text", text: "no such employee" }], isError: true });
@@ -128,7 +128,7 @@ describe("a call of a tool", () => {
     expect(await outcomes(connection.id)).toEqual(["tool_error"]);
   });
 
-  it("that an integration breaks is an internal error that tells the caller nothing of the cause", async () => {
+  it("that fails in the integration throws an internal error without details of the cause", async () => {
     const { me, session, connection } = await setUp();
     world.party.answer = () => Promise.reject(new Error("canary-cause"));
     const error: unknown = await world.call(me, session, "echo").catch((thrown: unknown) => thrown);
@@ -137,7 +137,7 @@ describe("a call of a tool", () => {
     expect(await outcomes(connection.id)).toEqual(["upstream_error"]);
   });
 
-  it("ends at the deadline although the upstream hangs, and aborts what is in flight", async () => {
+  it("ends at the deadline and aborts the upstream request", async () => {
     const { me, session, connection } = await setUp();
     world.party.answer = () => new Promise(() => undefined);
     expect(await world.call(me, session, "echo")).toMatch(/^error: .*did not answer within 0\.3 seconds/);
@@ -145,7 +145,7 @@ describe("a call of a tool", () => {
     expect(await outcomes(connection.id)).toEqual(["upstream_error"]);
   });
 
-  it("ends when its caller goes away, and aborts what is in flight", async () => {
+  it("ends when the caller disconnects and aborts the upstream request", async () => {
     const { me, session, connection } = await setUp();
     world.party.answer = () => new Promise(() => undefined);
     const caller = new AbortController();
@@ -160,7 +160,7 @@ describe("a call of a tool", () => {
     expect(await outcomes(connection.id)).toEqual(["cancelled", "cancelled"]);
   });
 
-  it("is told to wait when its connection has too many in flight, and others are not held up", async () => {
+  it("is rejected when its connection has too many calls in flight, while other connections work", async () => {
     const { me, session, account, connection } = await setUp(["echo"]);
     const other = await world.connect(account, ["get_other"]);
     const finish: (() => void)[] = [];
@@ -180,7 +180,7 @@ describe("a call of a tool", () => {
     expect(await world.call(me, session, "echo")).toBe(`echo of ${connection.id}`);
   });
 
-  it("remembers the connection at rest before anything is sent", async () => {
+  it("stores the called connection in the session before sending", async () => {
     const { me, session, connection } = await setUp();
     let remembered: number[] | undefined;
     world.party.answer = async (call) => {
@@ -195,7 +195,7 @@ describe("a call of a tool", () => {
     expect(remembered).toEqual([connection.id]);
   });
 
-  it("of a tool in a connection deleted meanwhile is not found", async () => {
+  it("returns not_found when the connection was deleted meanwhile", async () => {
     const { me, session, account, connection } = await setUp();
     await world.store.delete(account, connection.id, OPERATOR);
     await eventually(async () => (await world.view.ofAccount(account)).length === 0);
@@ -203,7 +203,7 @@ describe("a call of a tool", () => {
     expect(world.party.received).toEqual([]);
   });
 
-  it("answers a text that names the connection it could not reach by", async () => {
+  it("names the connection in the error when the upstream cannot be reached", async () => {
     const { me, session, connection } = await setUp();
     world.party.answer = () => new Promise(() => undefined);
     const result = await world.runtime.callTool(me, session, `echo__${connection.id}`, {}, {});

@@ -29,15 +29,15 @@ function failTimes(times: number, key = KEY): void {
   for (let count = 0; count < times; count += 1) call("failed", key);
 }
 
-describe("a circuit", () => {
-  it("opens after five failures in a row, for that connection alone", () => {
+describe("a circuit breaker", () => {
+  it("opens after five consecutive failures of one connection, for that connection only", () => {
     failTimes(4);
     expect(call("failed")).toBe("closed");
     expect(circuitBreakers.admit(KEY)).toEqual({ kind: "open", nextAttemptAt: new Date(clock + 10_000) });
     expect(circuitBreakers.admit({ id: 2, keyVersion: 1 })).toEqual({ kind: "closed" });
   });
 
-  it("stays closed when an answer came in between, or the failures are more than a minute apart", () => {
+  it("stays closed if a response came between the failures or they took more than a minute", () => {
     failTimes(4);
     call("answered");
     failTimes(4);
@@ -47,7 +47,7 @@ describe("a circuit", () => {
     expect(call("answered")).toBe("closed");
   });
 
-  it("lets one call through as a trial after the pause, whose answer closes it", () => {
+  it("admits one trial call after the pause and closes when it is answered", () => {
     failTimes(5);
     clock += 9_999;
     expect(circuitBreakers.admit(KEY).kind).toBe("open");
@@ -61,7 +61,7 @@ describe("a circuit", () => {
     expect(circuitBreakers.admit(KEY).kind).toBe("closed");
   });
 
-  it("waits twice as long after each trial that fails, five minutes at most", () => {
+  it("doubles the pause after each failed trial, up to five minutes", () => {
     failTimes(5);
     const pauses: number[] = [];
     for (let trials = 0; trials < 7; trials += 1) {
@@ -74,14 +74,14 @@ describe("a circuit", () => {
     expect(pauses).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
   });
 
-  it("hands the trial on when it told nothing", () => {
+  it("admits another trial when the result of the first says nothing about the upstream", () => {
     failTimes(5);
     clock += 10_000;
     expect(call("unknown")).toBe("trial");
     expect(call("unknown")).toBe("trial");
   });
 
-  it("does not count calls that were under way when it opened, unless one of them is answered", () => {
+  it("ignores failures of calls that started before it opened, but closes when one of them is answered", () => {
     const [early, late] = [circuitBreakers.admit(KEY), circuitBreakers.admit(KEY)];
     failTimes(5);
     circuitBreakers.ended(KEY, early, "failed");
@@ -90,7 +90,7 @@ describe("a circuit", () => {
     expect(circuitBreakers.admit(KEY).kind).toBe("closed");
   });
 
-  it("is closed for a new key or destination", () => {
+  it("starts closed for a new key or destination", () => {
     failTimes(5);
     expect(circuitBreakers.admit({ ...KEY, keyVersion: 2 }).kind).toBe("closed");
   });
@@ -105,7 +105,7 @@ describe("calls through a connection whose upstream fails", () => {
   });
   afterAll(() => world.close());
 
-  it("are answered at once with the next attempt's time, while others go on, until a trial is answered", async () => {
+  it("fail immediately with the time of the next attempt until a trial succeeds, while other connections work", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const [broken, sound] = [await world.connect(account, ["echo"]), await world.connect(account, ["sum"])];
@@ -128,7 +128,7 @@ describe("calls through a connection whose upstream fails", () => {
     expect(await world.call(me, session, "echo")).toBe(`echo of ${broken.id}`);
   });
 
-  it("that were held back say nothing of it: the trial is handed on", async () => {
+  it("that are rate limited do not count, and the trial passes to the next call", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const broken = await world.connect(account, ["echo"]);
@@ -143,7 +143,7 @@ describe("calls through a connection whose upstream fails", () => {
     expect(await world.call(me, session, "echo")).toBe(`echo of ${broken.id}`);
   });
 
-  it("that the tool itself fails open no circuit", async () => {
+  it("that fail in the tool open no circuit", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     await world.connect(account, ["echo"]);

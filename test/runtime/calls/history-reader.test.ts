@@ -48,8 +48,8 @@ async function setUp() {
   return { account, me: principal(account), connection: await world.connect(account, ["echo"]) };
 }
 
-describe("the list of calls", () => {
-  it("comes newest first, in pages that neither repeat nor leave out a call, also of the same moment", async () => {
+describe("the call list", () => {
+  it("is sorted newest first and paged without duplicates or gaps, even for equal timestamps", async () => {
     const { account, me, connection } = await setUp();
     const moments = ["2026-07-01T00:00:00Z", "2026-07-02T08:00:00Z", "2026-07-02T08:00:00Z", "2026-07-09T00:00:00Z"];
     await keep(
@@ -71,7 +71,7 @@ describe("the list of calls", () => {
     expect((await past.list(me, { limit: 11 })).nextCursor).toBeUndefined();
   });
 
-  it("can be narrowed to a tool, an outcome and a time, whose end is left out", async () => {
+  it("filters by tool, outcome and a time range with an exclusive end", async () => {
     const { account, me, connection } = await setUp();
     const outcomes: CallOutcome[] = ["ok", "tool_error", "upstream_error", "refused", "cancelled"];
     await keep(
@@ -88,7 +88,7 @@ describe("the list of calls", () => {
     expect(await tools({ tool: "tool_1", outcome: "ok" })).toEqual([]);
   });
 
-  it("holds nothing of other accounts, and to a bound token nothing of other connections", async () => {
+  it("contains no calls of other accounts, and for a bound token no calls of other connections", async () => {
     const { account, me, connection } = await setUp();
     const other = await world.connect(account, ["echo"]);
     const foreign = await setUp();
@@ -112,7 +112,7 @@ describe("the list of calls", () => {
     await expect(past.list(me, { serverId: "1 or 1=1" })).rejects.toMatchObject({ kind: "not_found" });
   });
 
-  it("no longer holds the calls of a deleted connection", async () => {
+  it("contains no calls of a deleted connection", async () => {
     const { account, me, connection } = await setUp();
     await keep(account, connection.id, [["2026-07-09T00:00:00Z"]]);
     await world.store.delete(account, connection.id, OPERATOR);
@@ -131,14 +131,14 @@ describe("the list of calls", () => {
     ["to", { to: "2026-07-01T09:00:00" }],
     ["to", { to: "2026-07-01T25:00:00Z" }],
     ["from", { from: "2026-07-02", to: "2026-07-01" }],
-  ])("is refused naming %s for %j", async (field, query) => {
+  ])("rejects a wrong %s: %j", async (field, query) => {
     const { me } = await setUp();
     await expect(past.list(me, query)).rejects.toMatchObject({ kind: "invalid", field });
   });
 });
 
-describe("usage", () => {
-  it("counts every outcome, and measures those calls alone that were sent", async () => {
+describe("call usage", () => {
+  it("counts every outcome and measures the latency of sent calls only", async () => {
     const { account, me, connection } = await setUp();
     const sent = Array.from(
       { length: 100 },
@@ -169,7 +169,7 @@ describe("usage", () => {
     expect(hasMore).toBe(false);
   });
 
-  it("groups by what is asked for, days being those of UTC", async () => {
+  it("is grouped by the requested keys, with days in UTC", async () => {
     const { account, me, connection } = await setUp();
     await keep(account, connection.id, [
       ["2026-07-08T23:59:59.999Z"],
@@ -198,7 +198,7 @@ describe("usage", () => {
     await expect(past.usage(me, { groupBy: "" })).rejects.toMatchObject({ kind: "invalid", field: "group_by" });
   });
 
-  it("covers 7 days unless told and 31 at most", async () => {
+  it("covers 7 days by default and at most 31", async () => {
     const { account, me, connection } = await setUp();
     await keep(account, connection.id, [["2026-07-03T11:59:59Z"], ["2026-07-03T12:00:00Z"], ["2026-07-10T12:00:00Z"]]);
     expect((await past.usage(me, { groupBy: "tool" })).groups).toMatchObject([{ calls: 1 }]);
@@ -209,7 +209,7 @@ describe("usage", () => {
     await expect(past.usage(me, { from: "2026-07-11" })).rejects.toMatchObject({ kind: "invalid", field: "from" });
   });
 
-  it("answers with the 1,000 busiest groups and says that there are more", async () => {
+  it("returns the 1,000 groups with the most calls and whether there are more", async () => {
     const { account, me, connection } = await setUp();
     const tools = Array.from({ length: 1_001 }, (_, index) => `tool_${index}`);
     await keep(

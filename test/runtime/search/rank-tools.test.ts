@@ -55,32 +55,32 @@ const EMPLOYEES = [
   tool("list_webhooks", "List where events about an employee go."),
 ];
 
-describe("a tool is found", () => {
+describe("tool search finds a tool", () => {
   test.each([
-    ["by its name as it is", "get_employee"],
+    ["by its exact name", "get_employee"],
     ["by its name in words", "get employee"],
-    ["in another form of the word", "getting employees"],
-    ["whatever the case", "GET EMPLOYEE"],
-  ])("%s, ahead of tools that say less or more", async (_, query) => {
+    ["by another form of the word", "getting employees"],
+    ["independent of case", "GET EMPLOYEE"],
+  ])("%s, before tools with fewer or more words", async (_, query) => {
     expect((await find(query, EMPLOYEES)).slice(0, 2)).toEqual(["get_employee", "get_employee_photo"]);
   });
 
-  test("by what a sentence of a model says, fillers aside", async () => {
+  test("by a sentence, ignoring stop words", async () => {
     const found = await find("I want a tool that asks for time off for me", EMPLOYEES);
     expect(found[0]).toBe("create_time_off_request");
   });
 
-  test("by the beginning of a word", async () => {
+  test("by the prefix of a word", async () => {
     expect(await find("webh", EMPLOYEES)).toEqual(["list_webhooks"]);
   });
 
-  test("by the words of a name in camel case or with a path", async () => {
+  test("by the words of a camel case name or a path", async () => {
     const tools = [tool("listOpenPRs"), tool("repos/create-release"), tool("other")];
     expect(await find("open prs", tools)).toEqual(["listOpenPRs"]);
     expect(await find("create release", tools)).toEqual(["repos/create-release"]);
   });
 
-  test("by its title, its category and its parameters, in this order of weight", async () => {
+  test("by title, category and parameters, with decreasing weight", async () => {
     const found = await find("payroll", [
       tool("a", "", { inputSchema: { type: "object", properties: { payroll: {} } } }),
       tool("b", "", { annotations: { audience: [], requiresAuth: false, category: "payroll" } }),
@@ -94,22 +94,22 @@ describe("a tool is found", () => {
     ["日程", "在日程表中创建会议"],
     ["créer", "Créer une réunion"],
     ["ｓｙｎｃ", "sync"],
-  ])("by %s in the script or form it is written in", async (query, description) => {
+  ])("by %s in other scripts and Unicode forms", async (query, description) => {
     expect(await find(query, [tool("x", description), tool("y", "nothing of it")])).toEqual(["x"]);
   });
 
-  test("once, however often it says the word", async () => {
+  test("once, even if it contains the word several times", async () => {
     expect(await find("echo", [tool("echo_echo", "echo echo")])).toEqual(["echo_echo"]);
   });
 });
 
-test("a rare word counts more than one that many tools have", async () => {
+test("a rare word weighs more than a common one", async () => {
   const many = Array.from({ length: 50 }, (_, index) => tool(`list_${index}`, "List things."));
   const found = await find("list invoices", [...many, tool("read_invoice", "Read one.")]);
   expect(found[0]).toBe("read_invoice");
 });
 
-test("what fits all words comes ahead of what fits one of them well", async () => {
+test("a tool that matches all words precedes one that matches a single word well", async () => {
   const found = await find("delete branch", [
     tool("delete", "Delete anything."),
     tool("cleanup", "Delete a branch for good."),
@@ -117,7 +117,7 @@ test("what fits all words comes ahead of what fits one of them well", async () =
   expect(found).toEqual(["cleanup", "delete"]);
 });
 
-test("a connection's name leads to its tools", async () => {
+test("the name of a connection matches its tools", async () => {
   const [ours, theirs] = [connection(1, "Acme"), connection(2, "Globex", "github")];
   const definition = tool("create_issue", "Open an issue.");
   const candidates = [ours, theirs].map((one) => ({ connection: one, definition }));
@@ -128,7 +128,7 @@ test("a connection's name leads to its tools", async () => {
   }
 });
 
-test("pages together give every hit once, in one order", async () => {
+test("pages contain every match once, in a stable order", async () => {
   const tools = Array.from({ length: 250 }, (_, index) => tool(`read_${index}`, index % 3 === 0 ? "Read a page." : ""));
   const whole = await find("read page", tools, { limit: 250, offset: 0 });
   const pages = await Promise.all([0, 100, 200].map((offset) => find("read page", tools, { limit: 100, offset })));
@@ -136,7 +136,7 @@ test("pages together give every hit once, in one order", async () => {
   expect(new Set(whole).size).toBe(250);
 });
 
-test("a stranger's endless text and names of objects' own properties do no harm", async () => {
+test("very long texts and words such as constructor do no harm", async () => {
   const endless = tool("endless", `${"a".repeat(1_000_000)} needle`);
   const odd = tool("constructor", "__proto__ toString", {
     inputSchema: { type: "object", properties: { constructor: {} } },
@@ -146,7 +146,7 @@ test("a stranger's endless text and names of objects' own properties do no harm"
   expect(await find("__proto__", [endless, odd])).toEqual(["constructor"]);
 });
 
-test("a search through very many tools lets others work", async () => {
+test("a search over many tools yields to the event loop", async () => {
   const here = connection(1);
   const definitions = Array.from({ length: 20_000 }, (_, index) =>
     tool(`read_${index}`, `Reads number ${index} of all.`),

@@ -32,8 +32,8 @@ async function open(): Promise<Session> {
   return session;
 }
 
-describe("sessions at rest", () => {
-  it("come back as they went in, and as the very object that is known while nothing changed", async () => {
+describe("stored sessions", () => {
+  it("are read back unchanged, as the same object while nothing changed", async () => {
     const session = await open();
     const { accountId, id } = session;
     expect((await store.find(accountId, id, DAY, undefined))?.session).toEqual(session);
@@ -49,7 +49,7 @@ describe("sessions at rest", () => {
     expect((await store.find(accountId, id, DAY, session))?.session).toEqual(claimed);
   });
 
-  it("keep the first owner of a name, whoever claims at the same time", async () => {
+  it("keep the first owner of a name under concurrent claims", async () => {
     const { accountId, id } = await open();
     const claims = Array.from({ length: 20 }, (_, owner) =>
       store.claim(accountId, id, {
@@ -66,7 +66,7 @@ describe("sessions at rest", () => {
     expect(found?.session.bareNameOwners.size).toBe(21);
   });
 
-  it("remember a called connection once, and none that does not exist", async () => {
+  it("store a called connection once, and reject one that does not exist", async () => {
     const { accountId, id } = await open();
     const connection = await world.connect(accountId, []);
     const claim = { bareNameOwners: new Map<number, number>(), calledConnectionId: connection.id };
@@ -77,7 +77,7 @@ describe("sessions at rest", () => {
     expect(await store.claim(accountId, id, { ...claim, calledConnectionId: 999_999 })).toBeUndefined();
   });
 
-  it("are not found in another account, once ended, or once idle", async () => {
+  it("are not found in another account, after their end, or when idle for too long", async () => {
     const { accountId, id } = await open();
     expect(await store.find(await world.createAccount(), id, DAY, undefined)).toBeUndefined();
     await world.pool.query("update session set last_used_at = now() - interval '61 seconds' where id = $1", [id]);
@@ -90,7 +90,7 @@ describe("sessions at rest", () => {
     expect(await store.find(accountId, id, DAY, undefined)).toBeUndefined();
   });
 
-  it("that are idle go in batches", async () => {
+  it("are deleted in batches when idle", async () => {
     await world.pool.query("delete from session");
     for (let count = 0; count < 5; count += 1) await open();
     await world.pool.query(

@@ -32,8 +32,8 @@ async function stored(accountId: string): Promise<number> {
   return rows[0]?.count ?? -1;
 }
 
-describe("a session", () => {
-  it("opens with an id nobody can guess and says what the service is and can", async () => {
+describe("an MCP session", () => {
+  it("opens with a random id, the server info and the capabilities", async () => {
     const me = principal(await world.createAccount());
     const introduction = { protocolVersion: "2025-03-26", clientInfo: { name: "c", version: "1" } };
     const opened = await world.runtime.initialize(me, introduction);
@@ -51,7 +51,7 @@ describe("a session", () => {
     ["", "2025-11-25"],
     ["1999-01-01", "2025-11-25"],
     ["2026-07-28", "2025-11-25"],
-  ])("asked for revision %j speaks %s", async (protocolVersion, spoken) => {
+  ])("negotiates revision %j to %s", async (protocolVersion, spoken) => {
     const me = principal(await world.createAccount());
     const opened = await world.runtime.initialize(me, { protocolVersion, clientInfo: { name: "", version: "" } });
     expect(opened.protocolVersion).toBe(spoken);
@@ -62,19 +62,19 @@ describe("a session", () => {
     ["clientInfo.version", { name: "n", version: "1".repeat(256) }],
     ["clientInfo.name", { name: "n\0", version: "1" }],
     ["clientInfo.name", { name: "\ud800", version: "1" }],
-  ])("is refused to a client whose %s is past the limits", async (field, clientInfo) => {
+  ])("is rejected for a client whose %s exceeds the limits", async (field, clientInfo) => {
     const me = principal(await world.createAccount());
     const opening = world.runtime.initialize(me, { protocolVersion: "2025-06-18", clientInfo });
     await expect(opening).rejects.toMatchObject({ kind: "invalid", field });
   });
 
-  it("is refused to an account that is disabled", async () => {
+  it("is rejected for a disabled account", async () => {
     const account = await world.createAccount();
     await world.pool.query("update account set disabled_at = now() where id = $1", [account]);
     await expect(world.open(principal(account))).rejects.toMatchObject({ kind: "unauthenticated" });
   });
 
-  it.each([undefined, null, ""])("must be named (%j)", async (id) => {
+  it.each([undefined, null, ""])("requires a session id (%j)", async (id) => {
     const me = principal(await world.createAccount());
     await expect(world.runtime.listTools(me, id, undefined)).rejects.toMatchObject({
       kind: "invalid",
@@ -83,7 +83,7 @@ describe("a session", () => {
   });
 
   it.each(["unknown", "x".repeat(32), "' or 1=1 --", "\u00e9".repeat(32), "x".repeat(10_000)])(
-    "that never was is not found (%j)",
+    "is not found for an unknown id (%j)",
     async (id) => {
       const me = principal(await world.createAccount());
       await expect(world.runtime.listTools(me, id, undefined)).rejects.toMatchObject(HAS_ENDED);
@@ -91,7 +91,7 @@ describe("a session", () => {
     },
   );
 
-  it("serves its own account, client and binding alone, and is not harmed by strangers", async () => {
+  it("is usable only with its own account, client and binding, and survives foreign requests", async () => {
     const account = await world.createAccount();
     const connection = await world.connect(account, ["echo"]);
     const me = principal(account);
@@ -108,7 +108,7 @@ describe("a session", () => {
     expect(await world.call(me, session, "echo")).toBe(`echo of ${connection.id}`);
   });
 
-  it("serves every token of its client, with the scopes of each", async () => {
+  it("is usable with every token of its client, within the scopes of that token", async () => {
     const account = await world.createAccount();
     await world.connect(account, ["get_a", "set_a"]);
     const session = await world.open(principal(account));
@@ -116,7 +116,7 @@ describe("a session", () => {
     expect(await world.names(narrow, session)).toEqual(["get_a"]);
   });
 
-  it("opened on one replica serves on another", async () => {
+  it("that was opened on one replica works on another", async () => {
     const account = await world.createAccount();
     const connection = await world.connect(account, ["echo"]);
     const me = principal(account);
@@ -126,7 +126,7 @@ describe("a session", () => {
     expect(result.content).toEqual([{ type: "text", text: `echo of ${connection.id}` }]);
   });
 
-  it("ended while it is read again behind a call's back is refused at once all the same", async () => {
+  it("that ends during a background read is rejected immediately", async () => {
     const clock = startClock();
     const me = principal(await world.createAccount());
     const session = await world.open(me);
@@ -137,7 +137,7 @@ describe("a session", () => {
     await expect(world.runtime.listTools(me, session, undefined)).rejects.toMatchObject(HAS_ENDED);
   });
 
-  it("ended by its client is refused at once here and within a second elsewhere", async () => {
+  it("that its client ended is rejected immediately on this replica and within a second on others", async () => {
     const me = principal(await world.createAccount());
     const session = await world.open(me);
     const { runtime, sessions } = await world.createReplica();
@@ -150,7 +150,7 @@ describe("a session", () => {
     await expect(sessions.end(me, session)).rejects.toMatchObject(HAS_ENDED);
   });
 
-  it("in steady use is refused within a second of its end", async () => {
+  it("in constant use is rejected within a second of its end", async () => {
     const me = principal(await world.createAccount());
     const session = await world.open(me);
     await world.pool.query("delete from session where id = $1", [session]);
@@ -166,7 +166,7 @@ describe("a session", () => {
     expect(served).toBe(false);
   });
 
-  it("that has called a connection ends with it, others of the account live on", async () => {
+  it("ends with a connection that it called, while other sessions of the account continue", async () => {
     const account = await world.createAccount();
     const [a, b] = [await world.connect(account, ["get_a"]), await world.connect(account, ["get_b"])];
     const me = principal(account);
@@ -181,7 +181,7 @@ describe("a session", () => {
     await expect.poll(() => world.names(me, listed)).toEqual(["get_b"]);
   });
 
-  it("bound to a connection ends with it", async () => {
+  it("ends with the connection that it is bound to", async () => {
     const account = await world.createAccount();
     const connection = await world.connect(account, ["echo"]);
     const bound = principal(account, { connectionId: connection.id });
@@ -193,7 +193,7 @@ describe("a session", () => {
     await expect(world.names(bound, session)).rejects.toMatchObject(HAS_ENDED);
   });
 
-  it("whose first call races with the deletion of the connection ends, or the call is refused", async () => {
+  it("either ends or fails its first call when the connection is deleted at the same time", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     for (let round = 0; round < 10; round += 1) {
@@ -235,8 +235,8 @@ describe("a session", () => {
   });
 });
 
-describe("the sessions of an account", () => {
-  it("are 100 at most, however many open at once, and the longest idle ends", async () => {
+describe("an account", () => {
+  it("has at most 100 sessions, even when opened concurrently, and the longest idle one ends", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const first = await world.open(me);
@@ -251,7 +251,7 @@ describe("the sessions of an account", () => {
     expect(await stored(account)).toBe(100);
   });
 
-  it("at the limit give way to a session of the same client alone, on every replica", async () => {
+  it("at its limit replaces only a session of the same client, on every replica", async () => {
     const other = await world.createReplica();
     const account = await world.createAccount();
     const [busy, me] = [principal(account, { clientId: "client_2" }), principal(account)];
@@ -270,7 +270,7 @@ describe("the sessions of an account", () => {
     expect([...theirs, opened[1].id].filter((id) => left.has(id))).toHaveLength(98);
   });
 
-  it("refuse a client that has none while other clients hold all of them, and admit it once one ends or is idle for too long", async () => {
+  it("at its limit rejects a client without sessions until one ends or is idle for too long", async () => {
     const account = await world.createAccount();
     const [busy, me] = [principal(account, { clientId: "client_2" }), principal(account)];
     const theirs = await Promise.all(Array.from({ length: 100 }, () => world.open(busy)));
@@ -298,7 +298,7 @@ describe("an idle session", () => {
   });
   afterAll(() => short.close());
 
-  it("ends, one in use does not, and the sweep takes away what ended", async () => {
+  it("expires and is deleted by the sweep, while a used one continues", async () => {
     const me = principal(await short.createAccount());
     const [idle, used] = [await short.open(me), await short.open(me)];
     const clock = startClock();

@@ -25,8 +25,8 @@ function listed(names: Iterable<string>): ListedCallable[] {
     });
 }
 
-describe("the pages of a list of tools", () => {
-  it("hold 500 each, by name, and together every tool once", async () => {
+describe("tool list pages", () => {
+  it("contain 500 tools each, sorted by name, and every tool once", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const names = Array.from({ length: 1_223 }, (_, index) => `get_${String(index).padStart(4, "0")}`);
@@ -39,7 +39,7 @@ describe("the pages of a list of tools", () => {
     expect(again).toBe(await world.runtime.listTools(me, session, undefined));
   });
 
-  it("neither repeat nor skip a tool that stays while others come and go between them", () => {
+  it("neither repeat nor skip a tool while other tools are added and removed", () => {
     const name = fc.stringMatching(/^[a-z]{1,3}$/);
     const set = fc.uniqueArray(name, { maxLength: 1_200, size: "max" });
     fc.assert(
@@ -62,7 +62,7 @@ describe("the pages of a list of tools", () => {
   });
 
   it.each(["", "0", "500", "not base64!", Buffer.from("after:x").toString("base64url"), "x".repeat(5_000), "YQ", "é"])(
-    "are not found by a cursor that is not ours (%j)",
+    "reject an unknown cursor (%j)",
     (cursor) => {
       expect(() => createToolPages().page(listed(["a"]), cursor)).toThrow(
         expect.objectContaining({ kind: "invalid", field: "cursor" }),
@@ -70,7 +70,7 @@ describe("the pages of a list of tools", () => {
     },
   );
 
-  it("end with an empty page when everything behind the cursor is gone", () => {
+  it("end with an empty page when all tools after the cursor were removed", () => {
     const names = Array.from({ length: 501 }, (_, index) => `tool_${String(index).padStart(3, "0")}`);
     const { nextCursor } = createToolPages().page(listed(names), undefined);
     expect(createToolPages().page(listed(["tool_000"]), nextCursor)).toEqual({ tools: [], nextCursor: undefined });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe("tool names within a session", () => {
-  it("are bare while one connection offers them, and qualified for all that share one", async () => {
+  it("are bare while one connection has them, and qualified when several do", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const a = await world.connect(account, ["echo", "get_a"]);
@@ -19,7 +19,7 @@ describe("tool names within a session", () => {
     expect(await world.names(me, session)).toEqual([`echo__${a.id}`, `echo__${b.id}`, "get_a", "get_b"]);
   });
 
-  it("answer a bare call that could mean several with the names to call", async () => {
+  it("return the qualified names for an ambiguous call", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const a = await world.connect(account, ["echo"]);
@@ -32,14 +32,14 @@ describe("tool names within a session", () => {
     expect(await world.call(me, session, `echo__${b.id}`)).toBe(`echo of ${b.id}`);
   });
 
-  it("work in the qualified form although listed bare", async () => {
+  it("resolve in qualified form even if listed bare", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const a = await world.connect(account, ["echo"]);
     expect(await world.call(me, await world.open(me), `echo__${a.id}`)).toBe(`echo of ${a.id}`);
   });
 
-  it.each(["listed", "called"])("never move to another connection once %s", async (how) => {
+  it.each(["listed", "called"])("keep their connection once %s", async (how) => {
     const account = await world.createAccount();
     const me = principal(account);
     const a = await world.connect(account, ["echo"]);
@@ -63,7 +63,7 @@ describe("tool names within a session", () => {
     expect(await world.names(me, session)).toEqual([`echo__${a.id}`, `echo__${b.id}`]);
   });
 
-  it("mean the same connection on every replica, whichever listed them first", async () => {
+  it("refer to the same connection on every replica", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const a = await world.connect(account, ["echo"]);
@@ -79,7 +79,7 @@ describe("tool names within a session", () => {
     await expect(elsewhere.runtime.callTool(me, session, "echo", {}, {})).rejects.toMatchObject({ kind: "not_found" });
   });
 
-  it("cannot be posed as another connection's qualified name", async () => {
+  it("cannot imitate the qualified name of another connection", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const victim = await world.connect(account, ["pay"]);
@@ -92,7 +92,7 @@ describe("tool names within a session", () => {
     expect(world.party.received.some(({ connectionId }) => connectionId === posing.id)).toBe(false);
   });
 
-  it("of any length are listed within 64 characters and can be called as listed, in full and qualified", async () => {
+  it("of any length are listed within 64 characters and resolve as listed, in full and qualified", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const long = "a_tool_with_a_name_".repeat(8);
@@ -114,7 +114,7 @@ describe("tool names within a session", () => {
     }
   });
 
-  it("are unique, ordered and callable, whatever the upstreams call their tools", async () => {
+  it("are unique, sorted and callable for arbitrary upstream names", async () => {
     const upstreamName = fc.oneof(
       fc.constantFrom(
         "echo",
@@ -151,8 +151,8 @@ describe("tool names within a session", () => {
   });
 });
 
-describe("the tools in view", () => {
-  it("of a bound token are those of its own connection, and none while that is off", async () => {
+describe("the visible tools", () => {
+  it("of a bound token belong to its connection, and are empty while that is disabled for agents", async () => {
     const account = await world.createAccount();
     const a = await world.connect(account, ["get_a"]);
     const b = await world.connect(account, ["get_b"]);
@@ -166,7 +166,7 @@ describe("the tools in view", () => {
     await expect(world.call(bound, session, "get_a")).rejects.toMatchObject({ kind: "not_found" });
   });
 
-  it("only read where the token or the connection only reads", async () => {
+  it("are read-only for a read-only token or connection", async () => {
     const account = await world.createAccount();
     const connection = await world.connect(account, ["get_a", "set_a"]);
     const reader = principal(account, { clientId: "reader", scopes: ["mcp.read"] });
@@ -181,7 +181,7 @@ describe("the tools in view", () => {
     expect(await world.names(writer, writing)).toEqual(["get_a"]);
   });
 
-  it("of another account are unknown", async () => {
+  it("exclude those of other accounts", async () => {
     const mine = await world.createAccount();
     const theirs = await world.connect(await world.createAccount(), ["get_secret"]);
     const me = principal(mine);
@@ -193,7 +193,7 @@ describe("the tools in view", () => {
     });
   });
 
-  it("do without those of an upstream that keeps a call waiting", async () => {
+  it("exclude those of an upstream whose first list takes too long", async () => {
     const account = await world.createAccount();
     const me = principal(account);
     const { id } = await world.connect(account, ["echo"]);

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test("tools that connections share can be called for as long as they are there, not for a call's first patience", async () => {
+test("tools shared by connections remain callable after the first list's wait time", async () => {
   const me = principal(await world.createAccount());
   await world.connectTo("shared", me.accountId, {});
   const session = await world.open(me);

@@ -16,8 +16,8 @@ const name = fc.oneof(
 );
 const connectionId = fc.integer({ min: 1, max: 2_147_483_647 });
 
-describe("the name of a tool", () => {
-  it("stays as it is while it fits and looks like no cut name", () => {
+describe("a tool name", () => {
+  it("is kept if it fits and does not look shortened", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z][a-zA-Z.-]{0,63}$/), (short) => {
         expect(fitToolName(short)).toBe(short);
@@ -34,7 +34,7 @@ describe("the name of a tool", () => {
     );
   });
 
-  it("is well-formed text after the cut", () => {
+  it("is well-formed Unicode after shortening", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 30, maxLength: 90, unit: "binary" }), (any) => {
         fc.pre(any.isWellFormed());
@@ -44,7 +44,7 @@ describe("the name of a tool", () => {
     expect(fitToolName("😀".repeat(60)).isWellFormed()).toBe(true);
   });
 
-  it("keeps its connection in the qualified form however much is cut", () => {
+  it("keeps the connection id in the qualified form when shortened", () => {
     fc.assert(
       fc.property(name, connectionId, (any, id) => {
         expect(splitQualifiedName(qualifyToolName(any, id))?.connectionId).toBe(id);
@@ -52,7 +52,7 @@ describe("the name of a tool", () => {
     );
   });
 
-  it("is another one for another tool or connection", () => {
+  it("differs between tools and between connections", () => {
     fc.assert(
       fc.property(name, name, connectionId, connectionId, (a, b, i, j) => {
         fc.pre(a !== b || i !== j);
@@ -62,14 +62,14 @@ describe("the name of a tool", () => {
     );
   });
 
-  it("cannot be taken by an upstream that knows how another's long name is cut", () => {
+  it("cannot be claimed by an upstream that imitates a shortened name", () => {
     const long = "a".repeat(100);
     const taken = fitToolName(long);
     expect(taken).toHaveLength(64);
     expect(fitToolName(taken)).not.toBe(taken);
   });
 
-  it("counts as qualified with the digits of an id behind two underscores, and not otherwise", () => {
+  it("is qualified only if it ends with two underscores and an id", () => {
     expect(looksQualified("echo__7")).toBe(true);
     for (const bare of ["echo", "echo_7", "echo__", "echo__07", "__7", "echo__7x", "echo__12345678901"]) {
       expect(looksQualified(bare)).toBe(false);

@@ -43,13 +43,13 @@ async function find(who: Principal, session: string, args: JsonObject): Promise<
   return result.structuredContent as unknown as Found;
 }
 
-describe("in place of more than 100 tools", () => {
-  test("two are listed that find and call them", async () => {
+describe("tool search mode", () => {
+  test("lists only find_tools and call_tool instead of more than 100 tools", async () => {
     const { me, session } = await searching();
     expect(await world.names(me, session)).toEqual(META);
   });
 
-  test("nothing is, unless the account wants it", async () => {
+  test("is off unless the account enabled it", async () => {
     const account = await world.createAccount();
     await world.connect(account, MANY);
     const session = await world.open(principal(account));
@@ -59,19 +59,19 @@ describe("in place of more than 100 tools", () => {
     );
   });
 
-  test("nothing is for 100, whatever the account wants", async () => {
+  test("does not apply to 100 tools or fewer", async () => {
     const { me, session } = await searching(MANY.slice(0, 100));
     expect(await world.names(me, session)).toHaveLength(100);
     await expect(world.call(me, session, "call_tool", { name: "get_fruit_0" })).rejects.toThrow("Unknown tool");
   });
 
-  test("they count that the principal may use: a token that only reads sees the 60 that read", async () => {
+  test("counts only tools that the principal may use: a read-only token sees all 60 reading tools", async () => {
     const { account, session } = await searching();
     const reader = principal(account, { scopes: ["mcp.read"] });
     expect(await world.names(reader, session)).toHaveLength(60);
   });
 
-  test("the two are listed once the account changes its mind, on every replica, and whoever listens hears of it", async () => {
+  test("applies on every replica after the setting changes, and notifies listeners", async () => {
     const account = await world.createAccount();
     await world.connect(account, MANY);
     const me = principal(account);
@@ -98,7 +98,7 @@ describe("in place of more than 100 tools", () => {
 });
 
 describe("find_tools", () => {
-  test("gives what fits best, with everything that a call takes", async () => {
+  test("returns the best matches with their names and schemas", async () => {
     const { me, session } = await searching([...MANY, "get_weather"]);
     const { tools, total_count } = await find(me, session, { query: "what is the weather like" });
     expect(total_count).toBe(1);
@@ -113,21 +113,21 @@ describe("find_tools", () => {
     ]);
   });
 
-  test("gives ten unless told, and says how many there are", async () => {
+  test("returns ten tools by default and the total count", async () => {
     const { me, session } = await searching();
     const some = await find(me, session, { query: "fruit" });
     expect([some.tools.length, some.total_count]).toEqual([10, 60]);
     expect((await find(me, session, { query: "fruit", limit: 50 })).tools).toHaveLength(50);
   });
 
-  test("finds nothing that the principal may not use", async () => {
+  test("returns only tools that the principal may use", async () => {
     const names = [...MANY, ...Array.from({ length: 60 }, (_, index) => `get_nut_${index}`)];
     const { account, session } = await searching(names);
     const reader = principal(account, { scopes: ["mcp.read"] });
     expect(await find(reader, session, { query: "cook vegetable" })).toEqual({ tools: [], total_count: 0 });
   });
 
-  test("says in words when nothing fits", async () => {
+  test("returns a text when nothing matches", async () => {
     const { me, session } = await searching();
     expect(await world.call(me, session, "find_tools", { query: "xylophone" })).toMatch(/^No tool matches/);
   });
@@ -138,14 +138,14 @@ describe("find_tools", () => {
     [{ query: "x".repeat(201) }, /query/],
     [{ query: "fruit", limit: 51 }, /limit/],
     [{ query: 7 }, /query/],
-  ])("says what is wrong with %j", async (args, said) => {
+  ])("explains why %j is rejected", async (args, said) => {
     const { me, session } = await searching();
     const text = await world.call(me, session, "find_tools", args);
     expect(text).toMatch(/^error: The arguments do not fit the tool's schema\./);
     expect(text).toMatch(said);
   });
 
-  test("names the connection's own where several offer a name, and a found name stays with its connection", async () => {
+  test("returns qualified names for shared tool names, and a returned name keeps its connection", async () => {
     const { account, me, connection, session } = await searching();
     const [only] = (await find(me, session, { query: "cook vegetable 7", limit: 1 })).tools;
     expect(only?.name).toBe("cook_vegetable_7");
@@ -161,7 +161,7 @@ describe("find_tools", () => {
 });
 
 describe("call_tool", () => {
-  test("calls the tool that it names, and the history has it under its own name", async () => {
+  test("calls the named tool and records it under the tool's own name", async () => {
     const { me, account, connection, session } = await searching();
     const text = await world.call(me, session, "call_tool", { name: "cook_vegetable_3", arguments: { text: "soup" } });
     expect(text).toBe(`cook_vegetable_3 of ${connection.id}`);
@@ -173,7 +173,7 @@ describe("call_tool", () => {
     expect(rows).toEqual([{ tool_name: "cook_vegetable_3", outcome: "ok" }]);
   });
 
-  test("gives what it is asked to call to the tool's own schema", async () => {
+  test("validates the inner arguments with the schema of the named tool", async () => {
     const { me, session } = await searching();
     const sent = world.party.received.length;
     const text = await world.call(me, session, "call_tool", { name: "get_fruit_1", arguments: { text: 7 } });
@@ -182,7 +182,7 @@ describe("call_tool", () => {
     expect(world.party.received).toHaveLength(sent);
   });
 
-  test("does not reach what the principal may not use, and says how to go on", async () => {
+  test("rejects tools that the principal may not use and refers to find_tools", async () => {
     const names = [...MANY, ...Array.from({ length: 60 }, (_, index) => `get_nut_${index}`)];
     const { account, session } = await searching(names);
     const reader = principal(account, { scopes: ["mcp.read"] });
@@ -198,12 +198,12 @@ describe("call_tool", () => {
     [{ name: "get_fruit_1", args: {} }, /args/],
     [{ name: "call_tool", arguments: { name: "get_fruit_1" } }, /cannot be called through/],
     [{ name: "find_tools", arguments: { query: "fruit" } }, /cannot be called through/],
-  ])("says what is wrong with %j", async (args, said) => {
+  ])("explains why %j is rejected", async (args, said) => {
     const { me, session } = await searching();
     expect(await world.call(me, session, "call_tool", args as JsonObject)).toMatch(said);
   });
 
-  test("is refused with the session that it comes in", async () => {
+  test("is rejected when its session has ended", async () => {
     const { me, session } = await searching();
     await world.sessions.end(me, session);
     await expect(world.call(me, session, "call_tool", { name: "get_fruit_1" })).rejects.toMatchObject({
@@ -212,12 +212,12 @@ describe("call_tool", () => {
   });
 });
 
-test("every tool can still be called by its own name", async () => {
+test("every tool can still be called by name", async () => {
   const { me, connection, session } = await searching();
   expect(await world.call(me, session, "get_fruit_5")).toBe(`get_fruit_5 of ${connection.id}`);
 });
 
-test("a third party's own find_tools is found and called under its qualified name, and never in place of ours", async () => {
+test("an upstream tool named find_tools is found and called by its qualified name only", async () => {
   const { me, connection, session } = await searching([...MANY, "find_tools", "call_tool"]);
   const { tools } = await find(me, session, { query: "find_tools", limit: 1 });
   const name = `find_tools__${connection.id}`;

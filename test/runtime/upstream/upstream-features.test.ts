@@ -148,7 +148,7 @@ const promptNames = async (features: UpstreamFeatures, who: ReturnType<typeof pr
   fields(await features.listPrompts(who, undefined, patient()), "prompts", "name");
 
 describe("names and URIs", () => {
-  it("are those of the upstreams while no two offer the same, else they say whose they are", async () => {
+  it("are those of the upstreams if unambiguous, else qualified", async () => {
     const [one, two] = [
       await startServer({ resources: ["a://own", "a://shared"], prompts: ["own", "shared"], templates: ["t://{id}"] }),
       await startServer({ resources: ["a://shared"], prompts: ["shared", "x__7"], templates: ["t://{id}"] }),
@@ -185,7 +185,7 @@ describe("names and URIs", () => {
     expect(two.of("prompts/get")[0]?.message.params).toEqual({ name: "x__7" });
   });
 
-  it("of a principal bound to one connection are that one's own", async () => {
+  it("are unqualified for a principal bound to one connection", async () => {
     const [one, two] = [await startServer({ resources: ["a://1"] }), await startServer({ resources: ["a://1"] })];
     const { features, accountId, ids } = await over([one.url, two.url]);
     const who = principal(accountId, { connectionId: ids[1] });
@@ -196,7 +196,7 @@ describe("names and URIs", () => {
     expect(one.of("resources/read")).toHaveLength(0);
   });
 
-  it("inside a prompt are made such that the client can ask for them", async () => {
+  it("inside prompt messages can be requested by the client", async () => {
     const [one, two] = [
       await startServer({ resources: ["a://1"], prompts: ["p"] }),
       await startServer({ resources: ["a://1"] }),
@@ -209,7 +209,7 @@ describe("names and URIs", () => {
     });
   });
 
-  it("of templates tell whose a URI is, and what only one could know is asked of that one", async () => {
+  it("resolve through templates, or to the only connection with resources", async () => {
     const [one, two] = [
       await startServer({ templates: ["one://{id}/x"] }),
       await startServer({ capabilities: { prompts: {} } }),
@@ -221,7 +221,7 @@ describe("names and URIs", () => {
     expect(two.of("resources/read")).toHaveLength(0);
   });
 
-  it("in a completion's reference are the upstream's own", async () => {
+  it("in a completion reference are translated to those of the upstream", async () => {
     const [one, two] = [
       await startServer({ prompts: ["p"] }),
       await startServer({ prompts: ["p"], templates: ["t://{a}"] }),
@@ -241,8 +241,8 @@ describe("names and URIs", () => {
   });
 });
 
-describe("lists", () => {
-  it("come in pages that neither repeat nor skip while the list changes", async () => {
+describe("feature lists", () => {
+  it("are paged without duplicates or gaps while they change", async () => {
     const resources = Array.from({ length: 1_100 }, (_, index) => `a://${String(index).padStart(4, "0")}`);
     const server = await startServer({ resources });
     const { features, who } = await over([server.url], { freshMs: 0 });
@@ -259,7 +259,7 @@ describe("lists", () => {
     await expect(page("bogus")).rejects.toMatchObject({ kind: "invalid", field: "cursor" });
   });
 
-  it("do not wait for an upstream that hangs, twice", async () => {
+  it("wait for a hanging upstream only once", async () => {
     const [slow, quick] = [
       await startServer({}, { "resources/list": () => undefined }),
       await startServer({ resources: ["a://1"] }),
@@ -274,7 +274,7 @@ describe("lists", () => {
     expect(await features.readResource(who, "a://1", patient())).toMatchObject({ contents: [{ uri: "a://1" }] });
   });
 
-  it("are the last known ones while the upstream is down", async () => {
+  it("contain the last known items while the upstream is down", async () => {
     const server = await startServer({ prompts: ["p"] });
     const { features, who } = await over([server.url], { freshMs: 0 });
     expect(await promptNames(features, who)).toEqual(["p"]);
@@ -283,7 +283,7 @@ describe("lists", () => {
     await expect(features.getPrompt(who, "p", undefined, patient())).rejects.toMatchObject({ kind: "unavailable" });
   });
 
-  it("are empty to a token without a reading scope, and nothing is advertised", async () => {
+  it("are empty and not advertised for a token without a reading scope", async () => {
     const server = await startServer({ prompts: ["p"] });
     const { features, accountId } = await over([server.url]);
     const who = principal(accountId, { scopes: [] });
@@ -293,8 +293,8 @@ describe("lists", () => {
   });
 });
 
-describe("a connection that cannot be used", () => {
-  it("offers nothing, and requests say why", async () => {
+describe("an unusable connection", () => {
+  it("lists nothing, and requests fail with the reason", async () => {
     const server = await startServer({ resources: ["a://1"], prompts: ["p"] });
     const { features, who, accountId, ids } = await over([server.url]);
     expect(await uris(features, who)).toEqual(["a://1"]);
@@ -309,7 +309,7 @@ describe("a connection that cannot be used", () => {
     }
   });
 
-  it("of another account is unknown", async () => {
+  it("of another account is not found", async () => {
     const server = await startServer({ prompts: ["p"] });
     const { ids } = await over([server.url]);
     const { features, who } = await over([]);
@@ -320,7 +320,7 @@ describe("a connection that cannot be used", () => {
 });
 
 describe("errors of upstreams", () => {
-  it("come as they are, and an unknown resource is not_found whatever its revision calls it", async () => {
+  it("are passed on, except that an unknown resource is not_found in every revision", async () => {
     const failing =
       (code: number): Script =>
       ({ message }, response) =>
@@ -341,7 +341,7 @@ describe("errors of upstreams", () => {
     });
   });
 
-  it("of a caller who left are his own reason", async () => {
+  it("of a canceled request are the caller's abort reason", async () => {
     const server = await startServer({ resources: ["a://1"] }, { "resources/read": () => undefined });
     const { features, who } = await over([server.url]);
     const controller = new AbortController();
@@ -354,10 +354,10 @@ describe("errors of upstreams", () => {
   });
 });
 
-describe("a follower", () => {
+describe("a change follower", () => {
   const everything = { resourcesListChanged: true, promptsListChanged: true, resourceUris: new Set<string>() };
 
-  it("hears that lists have changed, of upstreams and of connections, and nothing after it stopped", async () => {
+  it("receives list changes of upstreams and connections until it is stopped", async () => {
     const server = await startServer({ prompts: ["p"] });
     const { features, who, accountId } = await over([server.url], { freshMs: 20 });
     const heard: string[] = [];
@@ -376,7 +376,7 @@ describe("a follower", () => {
     expect(heard).toEqual([]);
   });
 
-  it("hears of resources that it subscribes to while it follows, by the URIs that it knows", async () => {
+  it("receives updates of resources subscribed to later, with the URIs that the client knows", async () => {
     const server = await startServer(
       { resources: ["a://1"] },
       {
@@ -402,7 +402,7 @@ describe("a follower", () => {
   });
 
   it.each(["legacy", "modern"] as const)(
-    "hears at once what a server of the %s era tells of its lists",
+    "receives list changes from a server of a %s protocol revision",
     async (era) => {
       const server = await startSdkServer(era);
       onTestFinished(() => server.close());
@@ -428,7 +428,7 @@ describe("a follower", () => {
     },
   );
 
-  it("cannot subscribe to what nobody tells of", async () => {
+  it("cannot subscribe to a resource without subscription support", async () => {
     const server = await startServer({ capabilities: { resources: {} }, resources: ["a://1"] });
     const { features, who } = await over([server.url]);
     await expect(features.checkSubscription(who, "a://1", patient())).rejects.toMatchObject({ kind: "invalid" });

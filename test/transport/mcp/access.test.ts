@@ -14,7 +14,7 @@ describe("without a valid token", () => {
   test.each([
     ["/mcp", "/mcp"],
     ["/mcp/7", "/mcp/7"],
-  ])("%s says where to get one", async (path, resource) => {
+  ])("%s returns the address of its metadata", async (path, resource) => {
     const answer = await createWire(world.service.url, undefined, path).send({ body: PING });
     expect(answer.status).toBe(401);
     const metadataUrl = `${world.service.url}/.well-known/oauth-protected-resource${resource}`;
@@ -30,7 +30,7 @@ describe("without a valid token", () => {
     });
   });
 
-  test("a wrong token is called invalid", async () => {
+  test("a wrong token returns invalid_token", async () => {
     const answer = await world.wire("/mcp", "nonsense").send({ body: PING });
     expect([answer.status, answer.headers["www-authenticate"]]).toEqual([
       401,
@@ -39,7 +39,7 @@ describe("without a valid token", () => {
   });
 });
 
-test("the metadata of the whole service is at the form without a path, and nowhere else", async () => {
+test("the metadata of the service is at the well-known path without a suffix only", async () => {
   const base = `${world.service.url}/.well-known/oauth-protected-resource`;
   expect(await (await fetch(base)).json()).toMatchObject({ resource: world.service.url });
   expect((await fetch(`${base}/api`)).status).toBe(404);
@@ -47,7 +47,7 @@ test("the metadata of the whole service is at the form without a path, and nowhe
   expect((await fetch(base, { method: "POST" })).status).toBe(405);
 });
 
-test("a token without a scope that helps is told all that it needs", async () => {
+test("a token without a suitable scope receives the required scopes", async () => {
   const token = await world.accounts.forge(world.account, { scopes: [] });
   const answer = await world.wire("/mcp", token).send({ body: PING });
   expect([answer.status, answer.headers["www-authenticate"]]).toEqual([
@@ -65,14 +65,14 @@ test.each([
   ["/mcp/{id}", "/mcp", 401],
   ["/mcp/99", "/mcp/{id}", 401],
   ["/elsewhere", "/mcp", 401],
-])("a token for «%s» at %s meets %i", async (audience, path, status) => {
+])('a token for the audience "%s" at %s returns %i', async (audience, path, status) => {
   const here = (text: string): string => text.replace("{id}", world.id);
   const token = await world.accounts.forge(world.account, { aud: world.service.url + here(audience) });
   // 400: it came in, and a session is missing.
   expect((await world.wire(here(path), token).send({ body: PING })).status).toBe(status);
 });
 
-test("a bound token meets its own connection alone", async () => {
+test("a bound token reaches its own connection only", async () => {
   const bound = await world.account.token("mcp.read", Number(world.id));
   const { headers } = await world.wire(`/mcp/${world.id}`, bound).call("initialize", { protocolVersion: "2025-11-25" });
   expect(headers["mcp-session-id"]).toBeDefined();
@@ -80,14 +80,14 @@ test("a bound token meets its own connection alone", async () => {
   expect((await world.wire(`/mcp/${other}`, bound).call("ping")).status).toBe(404);
 });
 
-test("somebody else's connection is as if it were not there", async () => {
+test("a connection of another account returns the same error as a missing one", async () => {
   const stranger = await (await world.accounts.create()).token();
   const theirs = await world.wire(`/mcp/${world.id}`, stranger).call("ping");
   const missing = await world.wire("/mcp/999999", stranger).call("ping");
   expect([theirs.status, missing.status]).toEqual([404, 404]);
 });
 
-describe("against DNS rebinding", () => {
+describe("the protection against DNS rebinding", () => {
   const initialize = {
     jsonrpc: "2.0",
     id: 1,
@@ -103,16 +103,16 @@ describe("against DNS rebinding", () => {
     [{ host: "[::1]:1234" }, 200],
     [{ origin: "https://app.example.com" }, 200],
     [{}, 200],
-  ])("%j meets %i", async (headers, status) => {
+  ])("answers headers %j with %i", async (headers, status) => {
     expect((await world.wire().send({ headers, body: initialize })).status).toBe(status);
   });
 
-  test("our own origin is welcome", async () => {
+  test("accepts the service's own origin", async () => {
     const headers = { origin: world.service.url };
     expect((await world.wire().send({ headers, body: initialize })).status).toBe(200);
   });
 
-  test("a foreign origin is refused before its token is looked at, on every method", async () => {
+  test("rejects a foreign origin before it checks the token, for every method", async () => {
     const headers = { origin: "https://evil.example.com", authorization: undefined };
     for (const method of ["POST", "GET", "DELETE"]) {
       expect((await world.wire().send({ method, headers })).status).toBe(403);
@@ -120,7 +120,7 @@ describe("against DNS rebinding", () => {
   });
 });
 
-test("pages of a listed origin may send MCP's headers and read the session's", async () => {
+test("a listed origin may send the headers of MCP and read the session id", async () => {
   const preflight = await world.wire().send({
     method: "OPTIONS",
     headers: {

@@ -18,7 +18,7 @@ describe("initialize", () => {
     ["2025-11-25", "2025-11-25"],
     ["2026-07-28", "2025-11-25"],
     ["1999-01-01", "2025-11-25"],
-  ])("asked for %s agrees on %s", async (protocolVersion, agreed) => {
+  ])("negotiates revision %s to %s", async (protocolVersion, agreed) => {
     const clientInfo = { name: "n", version: "v" };
     const answer = await world.wire().call("initialize", { protocolVersion, capabilities: {}, clientInfo });
     expect(answer.last).toMatchObject({
@@ -31,7 +31,7 @@ describe("initialize", () => {
     expect(answer.headers["mcp-session-id"]).toMatch(/^[A-Za-z0-9_-]{22,}$/);
   });
 
-  test("opens another session every time", async () => {
+  test("opens a new session each time", async () => {
     const one = await world.wire().open();
     const two = await world.wire().open();
     expect(one["mcp-session-id"]).not.toBe(two["mcp-session-id"]);
@@ -39,13 +39,13 @@ describe("initialize", () => {
 });
 
 describe("a session", () => {
-  test("is required, by a header, for everything else", async () => {
+  test("is required by header for all other methods", async () => {
     expect((await world.wire().call("tools/list")).status).toBe(400);
     expect((await world.wire().send({ method: "DELETE" })).status).toBe(400);
     expect((await world.wire().send({ method: "GET" })).status).toBe(400);
   });
 
-  test("that is unknown, ended or somebody else's is answered with 404 and the request's id", async () => {
+  test("returns 404 with the request id if it is unknown, ended or foreign", async () => {
     const session = await world.wire().open();
     const stranger = await (await world.accounts.create()).token();
     const foreign = await world.wire("/mcp", stranger).call("ping", {}, { headers: session });
@@ -60,13 +60,13 @@ describe("a session", () => {
     expect((await world.wire().send({ method: "DELETE", headers: session })).status).toBe(404);
   });
 
-  test("that one client opened is not for another client of the same account", async () => {
+  test("is not usable by another client of the same account", async () => {
     const session = await world.wire().open();
     const other = await world.account.token("mcp.read");
     expect((await world.wire("/mcp", other).call("ping", {}, { headers: session })).status).toBe(404);
   });
 
-  test("is bound to the address it was opened at", async () => {
+  test("is bound to the address where it was opened", async () => {
     const alone = await world.wire(`/mcp/${world.id}`).open();
     const all = await world.wire().open();
     expect((await world.wire().call("ping", {}, { headers: alone })).status).toBe(404);
@@ -76,7 +76,7 @@ describe("a session", () => {
     });
   });
 
-  test("is the same one over REST", async () => {
+  test("is also usable over REST", async () => {
     const session = await world.wire().open();
     const headers = { "x-session-id": String(session["mcp-session-id"]) };
     expect(await world.owner.call("ListTools", {}, headers)).toMatchObject({ tools: expect.any(Array) });
@@ -85,7 +85,7 @@ describe("a session", () => {
     expect(ping.last).toMatchObject({ result: {} });
   });
 
-  test("speaks no revision that has none", async () => {
+  test("rejects a revision without sessions", async () => {
     const session = await world.wire().open();
     const headers = { ...session, "mcp-protocol-version": "1999-01-01" };
     expect((await world.wire().call("ping", {}, { headers })).status).toBe(400);
@@ -95,7 +95,7 @@ describe("a session", () => {
   });
 });
 
-describe("batches", () => {
+describe("JSON-RPC batches", () => {
   const batch = [
     { jsonrpc: "2.0", id: 1, method: "ping" },
     { jsonrpc: "2.0", method: "notifications/initialized" },
@@ -103,7 +103,7 @@ describe("batches", () => {
     { nonsense: true },
   ];
 
-  test("are answered in 2025-03-26", async () => {
+  test("are supported in 2025-03-26", async () => {
     const headers = await world.wire().open("2025-03-26");
     const answer = await world.wire().send({ headers, body: batch });
     expect(answer.status).toBe(200);
@@ -116,13 +116,13 @@ describe("batches", () => {
     expect((await world.wire().send({ headers, body: batch.slice(1, 2) })).status).toBe(202);
   });
 
-  test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("are refused in %s", async (version) => {
+  test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("are rejected in %s", async (version) => {
     const headers = await world.wire().open(version);
     expect((await world.wire().send({ headers, body: batch })).status).toBe(400);
   });
 });
 
-describe("the message", () => {
+describe("a message", () => {
   test.each<[string, unknown, number, number]>([
     ["no JSON", "{", 400, -32700],
     ["nothing", undefined, 400, -32700],
@@ -132,12 +132,12 @@ describe("the message", () => {
     ["params in a list", { jsonrpc: "2.0", id: 1, method: "ping", params: [] }, 400, -32600],
     ["depth", `{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(40)}${"]".repeat(40)}}`, 400, -32700],
     ["size", `"${"x".repeat(4 * 1024 * 1024)}"`, 413, -32600],
-  ])("is refused for %s", async (_what, body, status, code) => {
+  ])("is rejected for %s", async (_what, body, status, code) => {
     const answer = await world.wire().send({ headers: await world.wire().open(), body });
     expect([answer.status, answer.last["error"]]).toEqual([status, expect.objectContaining({ code })]);
   });
 
-  test("must be said to be JSON, and its answer must be one that the client takes", async () => {
+  test("requires the content type JSON and a matching Accept header", async () => {
     const session = await world.wire().open();
     const send = (headers: Record<string, string>) =>
       world.wire().call("ping", {}, { headers: { ...session, ...headers } });
@@ -153,7 +153,7 @@ describe("the message", () => {
     expect((await world.wire().send({ method: "PUT", headers: session })).status).toBe(405);
   });
 
-  test("keeps ids and numbers beyond 2^53 digit by digit", async () => {
+  test("keeps every digit of ids and numbers beyond 2^53", async () => {
     const headers = await world.wire().open();
     const call = '{"name":"look_up","arguments":{"text":"x","big":12345678901234567890}}';
     const body = `{"jsonrpc":"2.0","id":98765432109876543210,"method":"tools/call","params":${call}}`;
@@ -164,7 +164,7 @@ describe("the message", () => {
 });
 
 describe("tools", () => {
-  test("what is wrong with a call is said where a model reads it", async () => {
+  test("report problems of a call in the result, which the model reads", async () => {
     const headers = await world.wire().open();
     const { last } = await world
       .wire()
@@ -178,7 +178,7 @@ describe("tools", () => {
     ["an unknown name", { name: "no_such_tool" }],
     ["no name", {}],
     ["arguments that are no object", { name: "look_up", arguments: "x" }],
-  ])("%s is an error of the protocol", async (_what, params) => {
+  ])("return a JSON-RPC error for %s", async (_what, params) => {
     const { status, last } = await world.wire().call("tools/call", params, { headers: await world.wire().open() });
     expect([status, last]).toEqual([
       200,
@@ -186,20 +186,20 @@ describe("tools", () => {
     ]);
   });
 
-  test("a token that may only read is offered what reads", async () => {
+  test("exclude writing tools for a read-only token", async () => {
     const wire = world.wire("/mcp", await world.account.token("mcp.read"));
     const { last } = await wire.call("tools/list", {}, { headers: await wire.open() });
     expect((last["result"] as { tools: { name: string }[] }).tools.map(({ name }) => name)).toEqual(["look_up"]);
   });
 
-  test("a method that nobody in view serves is not found", async () => {
+  test('return "Method not found" for a feature that no upstream has', async () => {
     const headers = await world.wire().open();
     for (const method of ["resources/list", "prompts/get", "logging/setLevel", "server/discover", "no/such"]) {
       expect((await world.wire().call(method, {}, { headers })).last).toMatchObject({ error: { code: -32601 } });
     }
   });
 
-  test("a long list comes in pages, which stay in step while it changes", async () => {
+  test("are listed in pages without gaps while the list changes", async () => {
     const all = Array.from({ length: 1_223 }, (_, index) => describeTool(`tool_${String(index).padStart(4, "0")}`));
     const account = await world.accounts.create();
     const token = await account.token();

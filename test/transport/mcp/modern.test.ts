@@ -22,7 +22,7 @@ function call(method: string, params: JsonObject = {}, headers: Changes = {}, pa
 
 const codeOf = ({ last }: WireAnswer): unknown => (last["error"] as JsonObject | undefined)?.["code"];
 
-test("server/discover tells what is served", async () => {
+test("server/discover returns versions and capabilities", async () => {
   const { status, last } = await call("server/discover");
   expect([status, last["result"]]).toEqual([
     200,
@@ -37,7 +37,7 @@ test("server/discover tells what is served", async () => {
   ]);
 });
 
-test("lists say how long they keep, results that they are complete", async () => {
+test("lists contain a time to live, and results are marked complete", async () => {
   expect((await call("tools/list")).last["result"]).toMatchObject({
     resultType: "complete",
     ttlMs: expect.any(Number),
@@ -49,7 +49,7 @@ test("lists say how long they keep, results that they are complete", async () =>
   expect(last["result"]).not.toHaveProperty("ttlMs");
 });
 
-test("one address shows one connection", async () => {
+test("a connection's address lists only its own tools", async () => {
   const other = await world.owner.create({ server_type: "mcp", configuration: { url: world.upstream.url } });
   await world.owner.waitFor(other, "verified");
   const namesAt = async (path: string) =>
@@ -61,13 +61,13 @@ test("one address shows one connection", async () => {
   await world.owner.call("DeleteConnection", { server_id: other });
 });
 
-describe("a request that contradicts itself", () => {
+describe("an inconsistent request", () => {
   const NO_META = { _meta: {} };
   const version = (value: string) => ({ _meta: modernMeta({ "io.modelcontextprotocol/protocolVersion": value }) });
   test.each<[string, string, JsonObject, Changes, number, number]>([
-    ["says nothing of itself", "tools/list", NO_META, {}, 400, -32602],
+    ["has no _meta entries", "tools/list", NO_META, {}, 400, -32602],
     [
-      "names no capabilities",
+      "has wrong capabilities",
       "tools/list",
       { _meta: { ...modernMeta(), "io.modelcontextprotocol/clientCapabilities": 1 } },
       {},
@@ -89,30 +89,30 @@ describe("a request that contradicts itself", () => {
     ["has a method header in capitals", "tools/list", {}, { "mcp-method": "TOOLS/LIST" }, 400, -32020],
     ["has no name header", "tools/call", { name: "look_up" }, { "mcp-name": undefined }, 400, -32020],
     ["has another name header", "tools/call", { name: "look_up" }, { "mcp-name": "change" }, 400, -32020],
-    ["asks for what there is not", "no/such", {}, {}, 404, -32601],
-    ["asks for what there is no more", "initialize", {}, {}, 404, -32601],
-    ["pings", "ping", {}, {}, 404, -32601],
-    ["asks for resources that nobody has", "resources/list", {}, {}, 404, -32601],
-    ["calls what there is not", "tools/call", { name: "no_such" }, {}, 200, -32602],
-  ])("and %s is told so", async (_what, method, params, headers, status, code) => {
+    ["calls an unknown method", "no/such", {}, {}, 404, -32601],
+    ["calls initialize", "initialize", {}, {}, 404, -32601],
+    ["calls ping", "ping", {}, {}, 404, -32601],
+    ["lists resources that no upstream has", "resources/list", {}, {}, 404, -32601],
+    ["calls an unknown tool", "tools/call", { name: "no_such" }, {}, 200, -32602],
+  ])("that %s returns the matching error", async (_what, method, params, headers, status, code) => {
     const answer = await call(method, params, headers);
     expect([answer.status, codeOf(answer), answer.last["id"]]).toEqual([status, code, 1]);
   });
 
-  test("learns which versions are served", async () => {
+  test("with an unsupported version receives the supported ones", async () => {
     const answer = await call("tools/list", version("2027-01-01"), { "mcp-protocol-version": "2027-01-01" });
     expect(answer.last).toMatchObject({ error: { data: { supported: ["2026-07-28"], requested: "2027-01-01" } } });
   });
 });
 
-test("white space and Base64 in headers mean what they say", async () => {
+test("headers are trimmed and Base64 is decoded", async () => {
   const params = { name: "look_up", arguments: {} };
   expect((await call("tools/call", params, { "mcp-name": "  look_up  " })).status).toBe(200);
   const wrapped = `=?base64?${Buffer.from("look_up").toString("base64")}?=`;
   expect((await call("tools/call", params, { "mcp-name": wrapped })).status).toBe(200);
 });
 
-test("arguments that a schema mirrors into headers must agree with them", async () => {
+test("arguments must match the headers that mirror them", async () => {
   const properties = {
     region: { type: "string", "x-mcp-header": "Region" },
     deep: { type: "object", properties: { count: { type: "integer", "x-mcp-header": "Count" } } },
@@ -146,7 +146,7 @@ describe("subscriptions/listen", () => {
       body: { jsonrpc: "2.0", id, method: "subscriptions/listen", params: { notifications, _meta: modernMeta() } },
     });
 
-  test("begins with what it agrees to, under its own id", async () => {
+  test("begins with the accepted filter and its subscription id", async () => {
     const stream = await listen(12, {
       toolsListChanged: true,
       promptsListChanged: true,
@@ -164,7 +164,7 @@ describe("subscriptions/listen", () => {
     });
   });
 
-  test("ends at once when there is nothing to agree to", async () => {
+  test("ends immediately when no notification is accepted", async () => {
     const stream = await listen("none", { promptsListChanged: true });
     await stream.ended;
     expect(stream.messages).toEqual([
@@ -173,13 +173,13 @@ describe("subscriptions/listen", () => {
     ]);
   });
 
-  test("needs to be told what to listen for", async () => {
+  test("requires a notification filter", async () => {
     const answer = await call("subscriptions/listen", {});
     expect(codeOf(answer)).toBe(-32602);
   });
 });
 
-test("there is nothing but POST in this era", async () => {
+test("only POST is allowed in this revision", async () => {
   for (const method of ["GET", "DELETE"]) {
     const answer = await world.wire().send({ method, headers: { "mcp-protocol-version": "2026-07-28" } });
     expect([answer.status, answer.headers.allow]).toEqual([405, "POST"]);

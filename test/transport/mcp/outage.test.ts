@@ -35,7 +35,7 @@ async function whileConnectionsAreLocked<Result>(work: () => Promise<Result>): P
 
 const OUTAGE = { error: { code: -32000, message: "The database cannot be reached. Try again shortly." } };
 
-test("in every revision a database outage within a method is HTTP 503 with a JSON-RPC error and Retry-After", async () => {
+test("a database outage returns HTTP 503 with a JSON-RPC error and Retry-After in every revision", async () => {
   const versions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
   const sessions = await Promise.all(versions.map((version) => wire.open(version)));
   const answers = await whileConnectionsAreLocked(() =>
@@ -51,7 +51,7 @@ test("in every revision a database outage within a method is HTTP 503 with a JSO
   expect(answers).toHaveLength(5);
 });
 
-test("a batch in which something was answered stays HTTP 200, and one without an answer is HTTP 503", async () => {
+test("a batch returns HTTP 503 only if the outage affected all its requests", async () => {
   const headers = await wire.open("2025-03-26");
   const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
   const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
@@ -62,7 +62,7 @@ test("a batch in which something was answered stays HTTP 200, and one without an
   expect(mixed.messages).toHaveLength(2);
 });
 
-test("an upstream that is away is no failure of HTTP", () => {
+test("an unreachable upstream returns HTTP 200 with an error result", () => {
   const fault = methodFault(new DomainError("unavailable", "It did not answer."), pino({ level: "silent" }));
   expect([fault.httpStatus, fault.code]).toEqual([200, -32000]);
 });
