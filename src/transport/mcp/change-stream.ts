@@ -11,36 +11,34 @@ import { createSendQueue } from "./send-queue.ts";
 import { EVENT_STREAM_HEADERS } from "../http/answer.ts";
 import { eventText } from "./reply.ts";
 
-/** A stream on which a client hears of changes, of either protocol revision. */
+/** A stream of change notifications, for both protocol handlers. */
 export interface ChangeStreamRequest {
   readonly exchange: HttpExchange;
   readonly bearer: Principal;
   readonly principal: Principal;
   readonly session: Session | undefined;
   readonly wantsTools: boolean;
-  /** What it wants to hear of the upstreams; asked anew for every notification. */
-  readonly interest: (session: Session | undefined) => NotificationFilter;
-  /** The id of the last event that the client saw on an earlier stream. */
+  /** Called for every notification, because the subscriptions of a session change. */
+  readonly filter: (session: Session | undefined) => NotificationFilter;
+  /** The id of the last event that the client received on an earlier stream. */
   readonly lastEventId: string | undefined;
-  /** What the stream begins with. `eventId` stands for the state that the client is taken to know. */
+  /** Returns the first event. `eventId` identifies the tools that the client is assumed to know. */
   readonly opening: (eventId: string) => string;
-  /** What is added to the parameters of every notification. */
+  /** Added to the parameters of every notification as `_meta`. */
   readonly mark: JsonObject | undefined;
-  /** What it ends with when it is us who end it. */
+  /** The last event when the service closes the stream. */
   readonly closing: string | undefined;
-  /** Whether this is the stream that its session is told on. */
-  readonly isSpokenTo: () => boolean;
-  /** Called once when the stream is over, or never came to be. */
-  readonly onOver: () => void;
+  /** Whether the session's notifications go to this stream. */
+  readonly isNewest: () => boolean;
+  /** Called once when the stream is closed or could not be opened. */
+  readonly onClosed: () => void;
 }
 
-/** Opens streams of changes. */
 export interface ChangeStreams {
-  /** Opens a stream. Rejects while nothing is sent yet. */
+  /** Opens a stream. Rejects only before anything is sent. */
   open(request: ChangeStreamRequest): Promise<void>;
 }
 
-/** What streams of changes need. */
 export interface ChangeStreamDeps {
   readonly openStreams: OpenStreams;
   readonly toolChanges: ToolChanges;
@@ -48,21 +46,21 @@ export interface ChangeStreamDeps {
 }
 
 /**
- * Streams of changes. The id of an event stands for the tools that were seen when it was sent, so that a client that comes
- * back, to whichever replica, is told at once when they have changed meanwhile.
+ * The id of an event is the digest of the tools at that time. A client that reconnects to any replica is notified
+ * immediately if the tools changed meanwhile.
  */
 export function createChangeStreams({ openStreams, toolChanges, features }: ChangeStreamDeps): ChangeStreams {
   return {
     async open(request) {
       const { exchange, principal, session, mark } = request;
-      const stops: (() => void)[] = [request.onOver];
-      let isOver = false;
-      const over = (): void => {
-        if (isOver) return;
-        isOver = true;
+      const stops: (() => void)[] = [request.onClosed];
+      let isClosed = false;
+      const close = (): void => {
+        if (isClosed) return;
+        isClosed = true;
         for (const stop of stops) stop();
       };
-      exchange.onClose(over);
+      exchange.onClose(close);
       let digest = "";
       let attended: RegisteredStream;
       try {
@@ -71,20 +69,20 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
           bearer: request.bearer,
           principal,
           session,
-          sendHeartbeat: () => queue.send("beat", ": still here\n\n"),
+          sendHeartbeat: () => queue.send("beat", ": heartbeat\n\n"),
           end: () => {
-            over();
+            close();
             if (request.closing !== undefined) void outlet.write(eventText(request.closing));
             outlet.end();
           },
         });
       } catch (thrown) {
-        over();
+        close();
         throw thrown;
       }
       if (!exchange.isOpen) {
         attended.unregister();
-        over();
+        close();
         return;
       }
       stops.push(() => attended.unregister());
@@ -92,7 +90,7 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
       const queue = createSendQueue(outlet);
 
       const tell = ({ method, params }: Notification, eventId: string | undefined): void => {
-        if (isOver || !request.isSpokenTo()) return;
+        if (isClosed || !request.isNewest()) return;
         const text = notificationText(method, mark === undefined ? params : { ...params, _meta: mark });
         const key = typeof params.uri === "string" ? `${method} ${params.uri}` : method;
         queue.send(key, eventText(text, eventId));
@@ -104,18 +102,18 @@ export function createChangeStreams({ openStreams, toolChanges, features }: Chan
         if (request.lastEventId !== undefined && request.lastEventId !== digest) tellTools(digest);
         stops.push(toolChanges.watch({ principal, session: () => attended.session(), onChange: tellTools }, digest));
       }
-      const interest: NotificationFilter = {
+      const filter: NotificationFilter = {
         get resourcesListChanged() {
-          return request.interest(attended.session()).resourcesListChanged;
+          return request.filter(attended.session()).resourcesListChanged;
         },
         get promptsListChanged() {
-          return request.interest(attended.session()).promptsListChanged;
+          return request.filter(attended.session()).promptsListChanged;
         },
         get resourceUris() {
-          return request.interest(attended.session()).resourceUris;
+          return request.filter(attended.session()).resourceUris;
         },
       };
-      stops.push(features.follow(principal, interest, (notification) => tell(notification, undefined)));
+      stops.push(features.follow(principal, filter, (notification) => tell(notification, undefined)));
     },
   };
 }

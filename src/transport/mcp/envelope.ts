@@ -5,7 +5,7 @@ import { decodeHeader } from "./param-headers.ts";
 import { CODES, headerMismatch, RpcFault } from "./rpc-fault.ts";
 import { singleHeader } from "./single-header.ts";
 
-/** The revision without sessions that is served. */
+/** The supported revision without sessions. */
 export const MODERN_VERSION = "2026-07-28";
 
 const PREFIX = "io.modelcontextprotocol/";
@@ -13,34 +13,34 @@ const VERSION_KEY = `${PREFIX}protocolVersion`;
 const CAPABILITIES_KEY = `${PREFIX}clientCapabilities`;
 const CLIENT_KEY = `${PREFIX}clientInfo`;
 
-/** What a request of 2026-07-28 says of itself. */
+/** The `_meta` entries of a request of 2026-07-28. */
 export interface Envelope {
   readonly capabilities: JsonObject;
-  /** What it wrote for the level of log messages, checked by nobody yet. */
+  /** Not validated here. */
   readonly logLevel: unknown;
 }
 
-/** The body field that `Mcp-Name` mirrors, by method. */
+/** The body field that `Mcp-Name` repeats, by method. */
 const NAME_FIELDS: ReadonlyMap<string, string> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
   ["resources/read", "uri"],
 ]);
 
-/** Whether a message is of a revision without sessions: it says so in its `_meta`, or else in its header. */
+/** Whether a message belongs to a revision without sessions, according to its `_meta` or else its header. */
 export function isModern(exchange: HttpExchange, message: RpcRequest | RpcNotification): boolean {
   const { _meta: meta } = message.params;
   if (isJsonObject(meta) && meta[VERSION_KEY] !== undefined) return true;
   return message.method !== "initialize" && namesModern(exchange);
 }
 
-/** Whether the version header names a revision from 2026-07-28 on. */
+/** Whether the version header names 2026-07-28 or later. */
 export function namesModern(exchange: HttpExchange): boolean {
   const version = singleHeader(exchange, "mcp-protocol-version");
   return version !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= MODERN_VERSION;
 }
 
-/** Reads what a request says of itself and checks the headers that mirror it, in the order of the specification. Throws RpcFault. */
+/** Reads the `_meta` entries and checks the headers that repeat them, in the order of the specification. Throws RpcFault. */
 export function readEnvelope(exchange: HttpExchange, request: RpcRequest): Envelope {
   const { params, method } = request;
   const meta = isJsonObject(params._meta) ? params._meta : {};
@@ -66,11 +66,11 @@ function mustMirror(exchange: HttpExchange, header: string, expected: string): v
   if (value === expected) return;
   if (value === undefined) throw headerMismatch(`The header ${header} is required.`);
   if (header === "Mcp-Name" && decodeHeader(value) === expected) return;
-  throw headerMismatch(`The header ${header} and the body disagree.`);
+  throw headerMismatch(`The header ${header} does not match the body.`);
 }
 
 function incomplete(key: string, isMissing: boolean): RpcFault {
-  const problem = isMissing ? "is required" : "is not what it must be";
+  const problem = isMissing ? "is required" : "has the wrong type";
   return new RpcFault(CODES.invalidParams, `_meta["${key}"] ${problem} in every request of ${MODERN_VERSION}.`, {
     httpStatus: 400,
   });

@@ -17,33 +17,32 @@ import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
 import { singleHeader } from "./single-header.ts";
 
-/** The one revision that has batches. */
+/** The only revision with batches. */
 const BATCH_VERSION = "2025-03-26";
 const MAX_BATCH = 100;
-/** The longest URI that a session remembers, and how many. */
+/** Limits for the subscribed URIs of a session. */
 const MAX_URI_LENGTH = 2_048;
 const MAX_URIS = 1_000;
 
-/** Serves the revisions with sessions, up to 2025-11-25. */
-export interface SessionProtocol {
-  /** Answers one message, or in 2025-03-26 a batch. Rejects with what is wrong before any of it was carried out. */
+/** Handles the revisions with sessions, up to 2025-11-25. */
+export interface LegacyHandler {
+  /** Handles one message, or a batch in 2025-03-26. Rejects only before any message is processed. */
   post(admitted: Admitted, body: JsonValue): Promise<void>;
-  /** Opens the stream on which the session hears of changes. */
+  /** Opens the stream of the session's change notifications. */
   get(admitted: Admitted): Promise<void>;
-  /** Ends the session and what is in flight in it, on every replica. */
+  /** Ends the session and cancels its requests on every replica. */
   delete(admitted: Admitted): Promise<void>;
 }
 
 interface Settled {
   readonly text: string;
-  /** Set when the service itself could not serve the request. */
+  /** Set when the service itself was unavailable. */
   readonly outage: RpcFault | undefined;
 }
 
-/** Creates the handler over what both share. */
-export function createSessionProtocol(serving: Serving): SessionProtocol {
+export function createLegacyHandler(serving: Serving): LegacyHandler {
   const { methods, sessions, activeRequests, features, log } = serving;
-  /** The streams of each session on this replica; a session is told on its newest alone. */
+  /** The streams of each session on this replica; only the newest one receives notifications. */
   const streamsOf = new Map<string, object[]>();
 
   async function initialize({ exchange, principal }: Admitted, request: RpcRequest, reply: Reply): Promise<void> {
@@ -63,7 +62,7 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
     const version = singleHeader(exchange, "mcp-protocol-version");
     if (version !== undefined && !SESSION_PROTOCOL_VERSIONS.some((known) => known === version)) {
       const known = SESSION_PROTOCOL_VERSIONS.join(", ");
-      throw badRequest(`MCP-Protocol-Version is not supported. Sessions speak one of: ${known}.`);
+      throw badRequest(`MCP-Protocol-Version is not supported. Supported with sessions: ${known}.`);
     }
     const id = singleHeader(exchange, "mcp-session-id");
     if (id === undefined) throw badRequest("Mcp-Session-Id is required. Open a session with initialize.");
@@ -76,7 +75,7 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
       case "ping":
         return "{}";
       case "initialize":
-        throw new RpcFault(CODES.invalidRequest, "The session is initialized already.");
+        throw new RpcFault(CODES.invalidRequest, "The session is already initialized.");
       case "logging/setLevel":
         return setLogLevel(admitted, session, params.level);
       case "resources/subscribe":
@@ -90,7 +89,7 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
   async function setLogLevel({ principal }: Admitted, session: Session, level: JsonValue | undefined): Promise<string> {
     if ((await features.capabilities(principal)).logging === undefined) throw methodNotFound("logging/setLevel");
     const logLevel = readLogLevel(level);
-    if (logLevel === undefined) throw invalidParams("level must be one of MCP's log levels.");
+    if (logLevel === undefined) throw invalidParams("level must be a log level of MCP, such as info.");
     await sessions.update(session, { logLevel });
     return "{}";
   }
@@ -98,7 +97,8 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
   async function subscribe(admitted: Admitted, session: Session, method: string, uri: string): Promise<string> {
     const { principal } = admitted;
     if ((await features.capabilities(principal)).resources?.subscribe !== true) throw methodNotFound(method);
-    if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed()) throw invalidParams("uri is no URI.");
+    if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed())
+      throw invalidParams("uri is not a valid URI.");
     if (method === "resources/unsubscribe") {
       await sessions.update(session, { unsubscribe: uri });
       return "{}";
@@ -122,7 +122,8 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
         controller: flying.controller,
         relay: createRelay(params, session.logLevel ?? "all", reply),
         inspect: undefined,
-        // What the client said in `initialize` does not matter: nothing is passed on to it.
+        // The upstream's requests to the client are never passed on, so the capabilities from `initialize` do not
+        // matter.
         declares: () => true,
       });
       return legacyResult(result);
@@ -131,7 +132,7 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
     }
   }
 
-  /** The answer to a request; undefined when it was canceled. */
+  /** Returns undefined for a canceled request. */
   async function settle(
     admitted: Admitted,
     session: Session,
@@ -155,9 +156,9 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
   }
 
   async function postBatch(admitted: Admitted, session: Session, batch: readonly JsonValue[]): Promise<void> {
-    if (session.protocolVersion !== BATCH_VERSION) throw badRequest("This revision has no batches.");
+    if (session.protocolVersion !== BATCH_VERSION) throw badRequest("This revision does not support batches.");
     if (batch.length === 0 || batch.length > MAX_BATCH) {
-      throw badRequest(`A batch holds from 1 to ${MAX_BATCH} messages.`);
+      throw badRequest(`A batch must contain 1 to ${MAX_BATCH} messages.`);
     }
     const reply = new Reply(admitted.exchange, admitted.accepted);
     const answers = await Promise.all(
@@ -171,7 +172,7 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
     );
     const settled = answers.filter((each) => each !== undefined);
     const texts = settled.map(({ text }) => text);
-    // A client that tries all again must not repeat what was carried out.
+    // A client that retries the batch must not repeat the requests that succeeded.
     const outage = settled.every((each) => each.outage !== undefined) ? settled[0]?.outage : undefined;
     if (texts.length > 0) reply.finish(`[${texts.join(",")}]`, outage?.httpStatus, outage?.headers);
     else if (batch.some((value) => readMessage(value)?.kind === "request")) reply.abandon();
@@ -211,13 +212,13 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
         principal,
         session,
         wantsTools: true,
-        interest: (now) => ({ resourcesListChanged: true, promptsListChanged: true, resourceUris: urisOf(now) }),
+        filter: (now) => ({ resourcesListChanged: true, promptsListChanged: true, resourceUris: urisOf(now) }),
         lastEventId: singleHeader(exchange, "last-event-id"),
         opening: (eventId) => openingOf(session, eventId),
         mark: undefined,
         closing: undefined,
-        isSpokenTo: () => streams.at(-1) === stream,
-        onOver: () => {
+        isNewest: () => streams.at(-1) === stream,
+        onClosed: () => {
           streams.splice(streams.indexOf(stream), 1);
           if (streams.length === 0) streamsOf.delete(session.id);
         },
@@ -233,7 +234,7 @@ export function createSessionProtocol(serving: Serving): SessionProtocol {
   };
 }
 
-/** From 2025-11-25 on a stream begins with an empty event, so that the client has an id to come back with. */
+/** From 2025-11-25 on, a stream begins with an empty event so that the client can resume from its id. */
 function openingOf({ protocolVersion }: Session, eventId: string): string {
   return protocolVersion >= "2025-11-25" ? `id: ${eventId}\ndata: \n\n` : ": open\n\n";
 }
@@ -249,7 +250,7 @@ function textOr(value: JsonObject[string] | undefined): string {
 }
 
 function notAMessage(): RpcFault {
-  return badRequest("The body is no JSON-RPC 2.0 message of MCP.");
+  return badRequest("The body is not a JSON-RPC 2.0 message of MCP.");
 }
 
 function badRequest(message: string): RpcFault {

@@ -12,36 +12,35 @@ import { toResult, type RpcResult } from "./result.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
 import { createToolPrinter } from "./tool-text.ts";
 
-/** One call of a method, everything about its protocol revision settled. */
+/** A call of a method, independent of the protocol revision. */
 export interface RpcCall {
   readonly principal: Principal;
   /** Undefined in a revision without sessions. */
   readonly session: Session | undefined;
   readonly params: JsonObject;
-  /** Aborted when nobody awaits the answer any more. */
+  /** Aborted when the client cancels or disconnects. */
   readonly controller: AbortController;
   readonly relay: Relay;
-  /** Looks at a tool before it is called. */
+  /** Checks a resolved tool before it is called. */
   readonly inspect: ((callable: CallableTool) => void) | undefined;
-  /** Whether the client says that it can do what an upstream asks of clients; never believed without it saying so. */
+  /** Whether the client declared these capabilities, which an upstream requires. */
   readonly declares: (capabilities: JsonObject) => boolean;
 }
 
-/** Answers calls of one method. What it throws is told by `methodFault`. */
+/** Handles calls of one method. `methodFault` converts its errors. */
 export type RpcMethod = (call: RpcCall) => Promise<RpcResult>;
 
-/** What the methods are made of. */
 export interface MethodDeps {
   readonly tools: ToolUse;
   readonly features: UpstreamFeatures;
 }
 
-/** The methods that both handlers share, by name. */
+/** The methods of both protocol handlers, by name. */
 export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<string, RpcMethod> {
   const printer = createToolPrinter();
 
-  /** A method that exists only where an upstream in view offers what it is about. */
-  const offered =
+  /** A method that exists only if a visible upstream has the feature. */
+  const requireFeature =
     (feature: keyof UpstreamCapabilities, method: string, answer: RpcMethod): RpcMethod =>
     async (call) => {
       const capabilities = await features.capabilities(call.principal);
@@ -60,17 +59,17 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       try {
         return fromCallResult(await tools.call(principal, session, name, args, { controller, relay, inspect }));
       } catch (thrown) {
-        return fromCallResult(askedTooMuch(thrown, call));
+        return fromCallResult(unsupportedCapability(thrown, call));
       }
     },
 
-    "resources/list": offered(
+    "resources/list": requireFeature(
       "resources",
       "resources/list",
       async ({ principal, params, controller: { signal }, relay }) =>
         cacheable(await features.listResources(principal, optionalText(params, "cursor"), { ...relay, signal })),
     ),
-    "resources/templates/list": offered(
+    "resources/templates/list": requireFeature(
       "resources",
       "resources/templates/list",
       async ({ principal, params, controller: { signal }, relay }) =>
@@ -78,7 +77,7 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
           await features.listResourceTemplates(principal, optionalText(params, "cursor"), { ...relay, signal }),
         ),
     ),
-    "resources/read": offered("resources", "resources/read", async (call) => {
+    "resources/read": requireFeature("resources", "resources/read", async (call) => {
       const {
         principal,
         session,
@@ -90,17 +89,24 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       try {
         return cacheable(await features.readResource(principal, uri, { ...relay, signal }));
       } catch (thrown) {
-        throw nameMissing(thrown, uri, session === undefined ? CODES.invalidParams : CODES.resourceNotFound);
+        throw withResourceUri(thrown, uri, session === undefined ? CODES.invalidParams : CODES.resourceNotFound);
       }
     }),
-    "prompts/list": offered("prompts", "prompts/list", async ({ principal, params, controller: { signal }, relay }) =>
-      cacheable(await features.listPrompts(principal, optionalText(params, "cursor"), { ...relay, signal })),
+    "prompts/list": requireFeature(
+      "prompts",
+      "prompts/list",
+      async ({ principal, params, controller: { signal }, relay }) =>
+        cacheable(await features.listPrompts(principal, optionalText(params, "cursor"), { ...relay, signal })),
     ),
-    "prompts/get": offered("prompts", "prompts/get", async ({ principal, params, controller: { signal }, relay }) => {
-      const args = optionalObject(params, "arguments");
-      return toResult(await features.getPrompt(principal, requiredText(params, "name"), args, { ...relay, signal }));
-    }),
-    "completion/complete": offered(
+    "prompts/get": requireFeature(
+      "prompts",
+      "prompts/get",
+      async ({ principal, params, controller: { signal }, relay }) => {
+        const args = optionalObject(params, "arguments");
+        return toResult(await features.getPrompt(principal, requiredText(params, "name"), args, { ...relay, signal }));
+      },
+    ),
+    "completion/complete": requireFeature(
       "completions",
       "completion/complete",
       async ({ principal, params, controller: { signal }, relay }) => {
@@ -112,19 +118,18 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
   return new Map(Object.entries(methods));
 }
 
-/** The refusal of a method that is not served: unknown, or offered by nobody in view. */
+/** The error for an unknown method, or one that no visible upstream supports. */
 export function methodNotFound(method: string): RpcFault {
   return new RpcFault(CODES.methodNotFound, `Method not found: ${method.slice(0, 64)}`, { httpStatus: 404 });
 }
 
-/** A parameter that must be text. Throws RpcFault. */
+/** Throws RpcFault unless the parameter is a string. */
 export function requiredText(params: JsonObject, name: string): string {
   const value = optionalText(params, name);
   if (value === undefined) throw invalidParams(`${name} is required.`);
   return value;
 }
 
-/** A refusal of parameters. */
 export function invalidParams(message: string, data?: JsonValue): RpcFault {
   return new RpcFault(CODES.invalidParams, message, { data });
 }
@@ -151,21 +156,21 @@ function fromCallResult({ content, isError, structuredContent, meta }: CallResul
   return { members: `"content":${JSON.stringify(content)}${data}${mark}`, meta, isCacheable: false };
 }
 
-/** A resource that there is not is named; up to 2025-11-25 the error has a code of its own. */
-function nameMissing(thrown: unknown, uri: string, code: number): unknown {
+/** Adds the URI to the error for a missing resource; up to 2025-11-25 it has its own code. */
+function withResourceUri(thrown: unknown, uri: string, code: number): unknown {
   const isMissing = thrown instanceof DomainError && thrown.kind === "not_found";
   return isMissing ? new RpcFault(code, thrown.message, { data: { uri } }) : thrown;
 }
 
 /**
- * An upstream asked something of its client that we do not pass on. A client that never said it could do that is told so
- * by MCP's own error; one that did is told that we stand between.
+ * Handles an upstream that requires client capabilities, which are not passed on. A client that did not declare them
+ * receives MCP's own error; otherwise the result explains it.
  */
-function askedTooMuch(thrown: unknown, { declares }: RpcCall): CallResult {
+function unsupportedCapability(thrown: unknown, { declares }: RpcCall): CallResult {
   if (!(thrown instanceof RpcError) || thrown.code !== CODES.missingCapability) throw thrown;
   const { data } = thrown;
   const required = isJsonObject(data) && isJsonObject(data.requiredCapabilities) ? data.requiredCapabilities : {};
   if (!declares(required)) throw thrown;
   const names = Object.keys(required).join(", ");
-  return errorResult(`This tool asks its client for ${names}, which is not passed on here. It cannot be used.`);
+  return errorResult(`This tool asks its client for ${names}, which Patchbay does not pass on. It cannot be used.`);
 }

@@ -13,16 +13,15 @@ import type { Admitted, Serving } from "./serving.ts";
 const SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId";
 const MAX_URIS = 1_000;
 
-const HUNG_UP = new Error("The client hung up.");
+const CLIENT_DISCONNECTED = new Error("The client disconnected.");
 
-/** Serves 2026-07-28: every request stands alone. */
-export interface StatelessProtocol {
-  /** Answers one message. Rejects with what is wrong before it was carried out. */
+/** Handles 2026-07-28, which has no sessions. */
+export interface ModernHandler {
+  /** Handles one message. Rejects only before it is processed. */
   post(admitted: Admitted, message: RpcRequest | RpcNotification): Promise<void>;
 }
 
-/** Creates the handler over what both share. */
-export function createStatelessProtocol(serving: Serving): StatelessProtocol {
+export function createModernHandler(serving: Serving): ModernHandler {
   const { methods, features, log } = serving;
   const { name, version } = serving.serverInfo;
   const print = createModernResult({ name, version });
@@ -44,9 +43,9 @@ export function createStatelessProtocol(serving: Serving): StatelessProtocol {
     const { id, params } = request;
     const controller = new AbortController();
     let isAnswered = false;
-    // Hanging up is how a client of this revision cancels.
+    // In this revision clients cancel by closing the connection.
     exchange.onClose(() => {
-      if (!isAnswered) controller.abort(HUNG_UP);
+      if (!isAnswered) controller.abort(CLIENT_DISCONNECTED);
     });
     try {
       const result = await call({
@@ -66,7 +65,7 @@ export function createStatelessProtocol(serving: Serving): StatelessProtocol {
       reply.finish(resultText(id, print(result)));
     } catch (thrown) {
       isAnswered = true;
-      if (controller.signal.reason === HUNG_UP) return;
+      if (controller.signal.reason === CLIENT_DISCONNECTED) return;
       const fault = methodFault(thrown, log);
       reply.finish(errorText(id, fault), fault.httpStatus, fault.headers);
     }
@@ -75,15 +74,16 @@ export function createStatelessProtocol(serving: Serving): StatelessProtocol {
   async function listen(admitted: Admitted, { id, params }: RpcRequest): Promise<void> {
     const { exchange, bearer, principal, accepted } = admitted;
     if (!accepted.events) throw new RpcFault(CODES.server, "Accept must be text/event-stream.", { httpStatus: 406 });
-    if (!isJsonObject(params.notifications)) throw invalidParams("notifications must be an object: what to hear of.");
-    const { honoured, interest, wantsTools } = await honour(admitted, params.notifications);
+    if (!isJsonObject(params.notifications))
+      throw invalidParams("notifications must be an object with the wanted notifications.");
+    const { acceptedFilter, filter, wantsTools } = await acceptFilter(admitted, params.notifications);
     const mark = { [SUBSCRIPTION_KEY]: toJson(id) };
     const acknowledged = notificationText("notifications/subscriptions/acknowledged", {
-      notifications: honoured,
+      notifications: acceptedFilter,
       _meta: mark,
     });
     const closing = resultText(id, print(toResult({ _meta: mark })));
-    if (Object.keys(honoured).length === 0) {
+    if (Object.keys(acceptedFilter).length === 0) {
       const reply = new Reply(exchange, accepted);
       await reply.notify(acknowledged);
       reply.finish(closing);
@@ -95,21 +95,21 @@ export function createStatelessProtocol(serving: Serving): StatelessProtocol {
       principal,
       session: undefined,
       wantsTools,
-      interest: () => interest,
+      filter: () => filter,
       lastEventId: undefined,
       opening: () => `event: message\ndata: ${acknowledged}\n\n`,
       mark,
       closing,
-      isSpokenTo: () => true,
-      onOver: () => {},
+      isNewest: () => true,
+      onClosed: () => {},
     });
   }
 
-  /** What of a filter is served: what the upstreams in view offer, and resources that somebody there knows. */
-  async function honour(
+  /** Accepts the part of a filter that visible upstreams support. */
+  async function acceptFilter(
     { principal }: Admitted,
     filter: JsonObject,
-  ): Promise<{ honoured: JsonObject; interest: NotificationFilter; wantsTools: boolean }> {
+  ): Promise<{ acceptedFilter: JsonObject; filter: NotificationFilter; wantsTools: boolean }> {
     const { prompts, resources } = await features.capabilities(principal);
     const wantsTools = filter.toolsListChanged === true;
     const promptsListChanged = filter.promptsListChanged === true && prompts?.listChanged === true;
@@ -128,8 +128,8 @@ export function createStatelessProtocol(serving: Serving): StatelessProtocol {
     const resourceUris = known.flat();
     return {
       wantsTools,
-      interest: { promptsListChanged, resourcesListChanged, resourceUris: new Set(resourceUris) },
-      honoured: {
+      filter: { promptsListChanged, resourcesListChanged, resourceUris: new Set(resourceUris) },
+      acceptedFilter: {
         ...(wantsTools && { toolsListChanged: true }),
         ...(promptsListChanged && { promptsListChanged }),
         ...(resourcesListChanged && { resourcesListChanged }),
@@ -165,7 +165,6 @@ function readUris(value: JsonValue | undefined): string[] {
   return [...new Set(uris)];
 }
 
-/** An id, which is kept as JSON, as a value again. */
 function toJson(id: string): JsonValue {
   return id.startsWith('"') ? String(JSON.parse(id)) : JSON.rawJSON(id);
 }

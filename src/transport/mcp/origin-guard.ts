@@ -2,12 +2,12 @@ import { isIP } from "node:net";
 import type { HttpExchange } from "../http/exchange.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
 
-/** Refuses what a page of a foreign site could send by DNS rebinding. Throws RpcFault with 403. */
+/** Rejects requests that a foreign site could send by DNS rebinding. Throws RpcFault with 403. */
 export type OriginGuard = (exchange: HttpExchange) => void;
 
 /**
- * Makes the guard. An Origin, where there is one, must be ours or a listed one. The Host must be ours, an address or
- * `localhost`: none of these is a name that somebody else can point at us. Behind a trusted proxy the Host is the proxy's.
+ * An Origin must be the service's own or a configured one. The Host must be the service's own, an IP address or
+ * `localhost`, because an attacker cannot redirect these names. Behind a trusted proxy the Host is not checked.
  */
 export function createOriginGuard(options: {
   readonly publicUrl: string;
@@ -16,7 +16,7 @@ export function createOriginGuard(options: {
 }): OriginGuard {
   const origins = new Set([new URL(options.publicUrl).origin, ...options.corsOrigins]);
   const ownName = new URL(options.publicUrl).hostname;
-  // Few names are asked for, and again and again.
+  // Most requests have the same Host.
   let lastTrusted = "";
 
   function isTrustedHost(host: string | undefined): boolean {
@@ -33,7 +33,7 @@ export function createOriginGuard(options: {
     const { origin } = headers;
     if (origin !== undefined && !origins.has(origin)) throw forbidden("The Origin of the request is not allowed.");
     if (!isTrustedHost(singleValue(headers[":authority"]) ?? headers.host))
-      throw forbidden("The Host of the request is not ours.");
+      throw forbidden("The Host of the request is not allowed.");
   };
 }
 

@@ -6,10 +6,10 @@ import type { HttpExchange } from "../http/exchange.ts";
 import { headerMismatch } from "./rpc-fault.ts";
 import { singleHeader } from "./single-header.ts";
 
-/** Checks that `Mcp-Param-*` headers say what the arguments say, where a tool's schema marks them. Throws RpcFault. */
+/** Checks that `Mcp-Param-*` headers match the arguments that the schema marks. Throws RpcFault. */
 export type ParamHeaderCheck = (exchange: HttpExchange, tool: ToolDefinition, args: JsonObject) => void;
 
-/** Makes the check; a schema is searched for marks once. */
+/** Caches the marked parameters of each schema. */
 export function createParamHeaderCheck(): ParamHeaderCheck {
   const marks = new WeakMap<ToolDefinition, readonly MirroredParameter[]>();
   return (exchange, tool, args) => {
@@ -26,15 +26,15 @@ function checkParameter(exchange: HttpExchange, { header, path }: MirroredParame
   const name = `Mcp-Param-${header}`;
   const value = valueAt(args, path);
   const text = textOf(value);
-  // What has no text has no header either; one that is there all the same says nothing.
+  // A value without a text form has no header.
   if (text === undefined) return;
   const sent = singleHeader(exchange, name.toLowerCase());
   if (sent === undefined) throw headerMismatch(`The header ${name} is required: the arguments carry its value.`);
   const decoded = decodeHeader(sent);
-  if (decoded === undefined) throw headerMismatch(`The header ${name} is no valid Base64 of UTF-8.`);
+  if (decoded === undefined) throw headerMismatch(`The header ${name} is not valid Base64 of UTF-8.`);
   const isSame =
     decoded === text || (typeof value === "number" && /^-?\d+(\.\d+)?$/.test(decoded) && Number(decoded) === value);
-  if (!isSame) throw headerMismatch(`The header ${name} and the arguments disagree.`);
+  if (!isSame) throw headerMismatch(`The header ${name} does not match the arguments.`);
 }
 
 function valueAt(args: JsonObject, path: readonly string[]): JsonValue | undefined {
@@ -54,7 +54,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
 const WRAPPED = /^=\?base64\?(.*)\?=$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** What a mirrored header says: as it is, or out of its Base64 wrapping. Undefined when that is malformed. */
+/** Decodes a header with optional Base64 wrapping. Returns undefined if it is malformed. */
 export function decodeHeader(value: string): string | undefined {
   const wrapped = WRAPPED.exec(value)?.[1];
   if (wrapped === undefined) return value;

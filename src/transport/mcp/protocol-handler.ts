@@ -23,20 +23,19 @@ import { routeNotFound } from "../http/fault.ts";
 import type { PathParameters, Route, RouteHandler } from "../http/router.ts";
 import { createChangeStreams } from "./change-stream.ts";
 import { isModern, namesModern } from "./envelope.ts";
-import { createSessionProtocol } from "./legacy.ts";
+import { createLegacyHandler } from "./legacy.ts";
 import { errorText, idOf, readMessage } from "./message.ts";
 import { createMethods } from "./methods.ts";
-import { createStatelessProtocol } from "./modern.ts";
+import { createModernHandler } from "./modern.ts";
 import { createOriginGuard } from "./origin-guard.ts";
 import { readAccept } from "./reply.ts";
 import { answerResourceMetadata, MCP_SCOPES } from "./resource-metadata.ts";
 import { CODES, requestFault, RpcFault } from "./rpc-fault.ts";
 import type { Admitted } from "./serving.ts";
 
-/** The largest body of one POST, in bytes (DESIGN §8). */
+/** The largest body of a POST, in bytes (DESIGN §8). */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** What MCP serves. */
 export interface McpDomain {
   readonly connections: Pick<ConnectionView, "find">;
   readonly sessions: Sessions;
@@ -48,19 +47,18 @@ export interface McpDomain {
   readonly serverInfo: Peer;
 }
 
-/** What MCP needs of the transport around it. */
 export interface McpDeps extends AdmissionDeps {
   readonly publicUrl: string;
   readonly corsOrigins: readonly string[];
   readonly trustProxy: boolean;
-  /** Bounds the requests that wait for upstreams. */
+  /** Limits requests that wait for upstreams. */
   readonly upstreamLimiter: ConcurrencyLimiter;
-  /** Bounds the requests that open sessions, which take a connection of the database pool. */
+  /** Limits requests that open sessions, which take a connection of the database pool. */
   readonly poolLimiter: ConcurrencyLimiter;
   readonly log: Log;
 }
 
-/** What may be called with any of these scopes; which tools a token reaches is decided tool by tool. */
+/** One of these scopes is required; each tool then checks its own. */
 const REQUIRED_SCOPES = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mgmt.admin"];
 
 /** Creates the routes of MCP: guards, admission and body are the same for both protocol handlers. */
@@ -68,8 +66,8 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
   const { publicUrl, log } = deps;
   const guard = createOriginGuard(deps);
   const serving = { ...domain, methods: createMethods(domain), streams: createChangeStreams(domain), log };
-  const legacy = createSessionProtocol(serving);
-  const modern = createStatelessProtocol(serving);
+  const legacy = createLegacyHandler(serving);
+  const modern = createModernHandler(serving);
   const narrowed = new WeakMap<Principal, Map<number, Principal>>();
 
   function accessTo(connectionId: number | undefined): Access {
@@ -85,7 +83,7 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
     };
   }
 
-  /** The principal as one that sees the address's connection alone. The same object for the same principal. */
+  /** Restricts a principal to one connection. Returns the same object for the same principal. */
   function narrow(principal: Principal, connectionId: number): Principal {
     if (principal.connectionId === connectionId) return principal;
     const known = narrowed.get(principal) ?? new Map<number, Principal>();
@@ -95,7 +93,7 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
     return narrow;
   }
 
-  /** Who acts at the address. Throws `not_found` for a connection that is gone, somebody else's or out of the token's reach. */
+  /** Throws `not_found` for a connection that is deleted, foreign or outside the token's access. */
   async function actorAt(connectionId: number | undefined, principal: Principal): Promise<Principal> {
     if (connectionId === undefined) return principal;
     const isReachable = reaches(principal, connectionId);
@@ -130,7 +128,7 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
       access,
       limiter: method === "POST" ? deps.upstreamLimiter : undefined,
       serve: async (bearer, stopDeadline) => {
-        if (bearer === undefined) throw new Error("the gate let nobody in");
+        if (bearer === undefined) throw new Error("the gate returned no principal");
         const principal = connectionId === undefined ? bearer : await actorAt(connectionId, bearer);
         const accepted = readAccept(exchange.headers.accept);
         const admitted = { exchange, bearer, principal, accepted };
@@ -181,7 +179,7 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
   ].map((route) => ({ ...route, fail, isCrossOrigin: true }));
 }
 
-/** The connection that a path names. Throws for what no connection can be called, where there is nothing. */
+/** Throws a 404 for a malformed connection id. */
 function idIn({ id = "" }: PathParameters): number {
   const connectionId = parseServerId(id);
   if (connectionId === undefined) throw routeNotFound();

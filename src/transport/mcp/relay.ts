@@ -3,40 +3,39 @@ import { isJsonObject, type JsonObject } from "../../json.ts";
 import { notificationText } from "./message.ts";
 import type { Reply } from "./reply.ts";
 
-/** What of its log messages a client wants: those from a level on, all, or none. */
-export type LogWish = McpLogLevel | "all" | "none";
+/** The lowest level of log messages that the client receives. */
+export type LogFilter = McpLogLevel | "all" | "none";
 
 const NOTHING: Relay = {};
 
-/** What goes to the client while its request is under way: progress if it gave a token, log messages as it wishes. */
-export function createRelay(params: JsonObject, logWish: LogWish, reply: Reply): Relay {
+/** Sends progress and log messages to the client during a request, if it requested them. */
+export function createRelay(params: JsonObject, logFilter: LogFilter, reply: Reply): Relay {
   if (!reply.canNotify) return NOTHING;
   const meta = params._meta;
   const progressToken = isJsonObject(meta) ? meta.progressToken : undefined;
   const hasToken = typeof progressToken === "string" || typeof progressToken === "number";
-  if (!hasToken && logWish === "none") return NOTHING;
+  if (!hasToken && logFilter === "none") return NOTHING;
   return {
     ...(hasToken && {
       onProgress: (progress) =>
         reply.notify(notificationText("notifications/progress", { ...progress, progressToken })),
     }),
-    ...(logWish !== "none" && {
+    ...(logFilter !== "none" && {
       onMessage: ({ method, params: message }) => {
-        if (logWish === "all" || isAtLeast(message.level, logWish))
+        if (logFilter === "all" || isAtLeast(message.level, logFilter))
           return reply.notify(notificationText(method, message));
       },
-      logLevel: logWish === "all" ? undefined : logWish,
+      logLevel: logFilter === "all" ? undefined : logFilter,
     }),
   };
 }
 
-/** A level by its word; undefined for what is none. */
 export function readLogLevel(word: unknown): McpLogLevel | undefined {
   return LOG_LEVELS.find((level) => level === word);
 }
 
 function isAtLeast(word: unknown, least: McpLogLevel): boolean {
   const level = readLogLevel(word);
-  // What has no level that we know is not for us to keep back.
+  // Messages of unknown level are sent.
   return level === undefined || LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);
 }

@@ -1,20 +1,19 @@
 import type { HttpExchange, HeaderFields, Outlet } from "../http/exchange.ts";
 import { EVENT_STREAM_HEADERS, JSON_HEADERS } from "../http/answer.ts";
 
-/** A message as an event of a stream. */
 export function eventText(message: string, eventId?: string): string {
   return `event: message\n${eventId === undefined ? "" : `id: ${eventId}\n`}data: ${message}\n\n`;
 }
 
-/** What a client takes for an answer; one that does not say takes both. */
+/** The media types that the client accepts; without an Accept header, both. */
 export interface Accepted {
   readonly json: boolean;
   readonly events: boolean;
 }
 
 /**
- * Reads an Accept header. Quality values do not matter: the client must accept both (MCP, «Sending Messages»). Parameters do not
- * either, and a negotiation by RFC 9110 would reject the `application/json; charset=utf-8` that some clients send.
+ * Reads an Accept header. Quality values are ignored because clients must accept both types (MCP "Sending Messages").
+ * Parameters are ignored because strict matching would reject the `application/json; charset=utf-8` of some clients.
  */
 export function readAccept(header: string | undefined): Accepted {
   if (header === undefined) return { json: true, events: true };
@@ -23,9 +22,7 @@ export function readAccept(header: string | undefined): Accepted {
   return { json: accepts("application/json", "application/*"), events: accepts("text/event-stream", "text/*") };
 }
 
-/**
- * The answer to one POST: JSON in one piece, unless something is to be said before it is complete; then an event stream.
- */
+/** The response to a POST: JSON, or an event stream if a notification precedes the result. */
 export class Reply {
   readonly #exchange: HttpExchange;
   readonly #accepted: Accepted;
@@ -37,19 +34,19 @@ export class Reply {
     this.#accepted = accepted;
   }
 
-  /** Whether notifications can reach the client ahead of the answer. */
+  /** Whether the client accepts notifications before the result. */
   get canNotify(): boolean {
     return this.#accepted.events;
   }
 
-  /** Sends a notification as soon as the client takes it. A client that wants JSON alone misses it. */
+  /** Sends a notification with back-pressure. Does nothing for a client that accepts only JSON. */
   async notify(text: string): Promise<void> {
     if (this.#isOver || !this.#accepted.events) return;
     this.#outlet ??= this.#exchange.open(200, EVENT_STREAM_HEADERS);
     await this.#outlet.write(eventText(text));
   }
 
-  /** Sends the answer. Its status and headers count only while nothing was sent before. */
+  /** Sends the result. Status and headers are ignored if a notification was sent before. */
   finish(text: string, status = 200, headers?: HeaderFields): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -61,7 +58,7 @@ export class Reply {
     }
   }
 
-  /** Ends it with nothing: a request that was cancelled gets no answer. */
+  /** Ends the response of a canceled request without a result. */
   abandon(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -1,9 +1,9 @@
 import type { HttpExchange } from "../http/exchange.ts";
 
-/** The scopes that MCP clients are told of: those of the management API are none of theirs. */
+/** The scopes for MCP clients; those of the management API are not included. */
 export const MCP_SCOPES = ["mcp.read", "mcp.write"] as const;
 
-/** Answers with the metadata of a protected resource (RFC 9728): public, and alike for addresses that nobody has. */
+/** Returns the metadata of a protected resource (RFC 9728). It is public and the same for existing and missing connections. */
 export function answerResourceMetadata(exchange: HttpExchange, publicUrl: string, resourcePath: string): void {
   if (exchange.method !== "GET" && exchange.method !== "HEAD") {
     exchange.respond(405, { allow: "GET, HEAD" }, "");

@@ -1,18 +1,17 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
 
-/** How long a client may keep a list, in milliseconds; whoever listens for changes hears of them before. */
+/** Time to live of lists at the client, in milliseconds. Listeners are notified of changes earlier. */
 const LIST_TTL_MS = 30_000;
 
-/** What a method gave, before the protocol revision of the client decides what goes around it. */
+/** A result before the fields of a protocol revision are added. */
 export interface RpcResult {
-  /** The members of the result as JSON, without braces. Empty when there are none. */
+  /** The members of the result as JSON, without braces; possibly empty. */
   readonly members: string;
   readonly meta: JsonObject | undefined;
-  /** Whether clients may keep it for a while. */
+  /** Whether clients may cache it. */
   readonly isCacheable: boolean;
 }
 
-/** A result from its parts. */
 export function toResult(members: JsonObject, options: { readonly isCacheable?: boolean } = {}): RpcResult {
   const { _meta: meta, ...rest } = members;
   return {
@@ -22,13 +21,13 @@ export function toResult(members: JsonObject, options: { readonly isCacheable?: 
   };
 }
 
-/** The result as clients with sessions read it. */
+/** The result for the revisions with sessions. */
 export function legacyResult({ members, meta }: RpcResult): string {
   if (meta === undefined) return `{${members}}`;
   return `{${members}${members === "" ? "" : ","}"_meta":${JSON.stringify(meta)}}`;
 }
 
-/** Prints results as 2026-07-28 has them: what kind it is, how long it keeps, and who answers. */
+/** Adds the fields that 2026-07-28 requires: result type, time to live and server info. */
 export function createModernResult(serverInfo: JsonObject): (result: RpcResult) => string {
   const own = { "io.modelcontextprotocol/serverInfo": serverInfo };
   const ownText = `"_meta":${JSON.stringify(own)}}`;

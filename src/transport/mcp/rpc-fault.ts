@@ -7,16 +7,16 @@ import { httpStatusOf, toFault } from "../http/fault.ts";
 import type { HeaderFields } from "../http/exchange.ts";
 import type { Log } from "../http/log.ts";
 
-/** JSON-RPC's and MCP's error codes. */
+/** Error codes of JSON-RPC and MCP. */
 export const CODES = {
   parse: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
-  /** Whatever has no code of its own. */
+  /** For errors without their own code. */
   server: -32000,
-  /** What servers of the SDKs answer for a session that is gone; clients know it. */
+  /** The code that the official SDKs use for an ended session. */
   sessionNotFound: -32001,
   resourceNotFound: -32002,
   headerMismatch: -32020,
@@ -24,10 +24,10 @@ export const CODES = {
   unsupportedVersion: -32022,
 } as const;
 
-/** A failure as JSON-RPC over HTTP tells it. */
+/** An error as JSON-RPC over HTTP. */
 export class RpcFault extends Error {
   readonly code: number;
-  /** 200 for what went wrong within a method: the error is the payload then, not a failure of HTTP. */
+  /** 200 for errors within a method, which are not HTTP failures. */
   readonly httpStatus: number;
   readonly data: JsonValue | undefined;
   readonly headers: HeaderFields;
@@ -50,7 +50,6 @@ export class RpcFault extends Error {
   }
 }
 
-/** The refusal of headers that say something else than the body, or nothing. */
 export function headerMismatch(message: string): RpcFault {
   return new RpcFault(CODES.headerMismatch, message, { httpStatus: 400 });
 }
@@ -69,18 +68,18 @@ const CODE_OF_KIND: Readonly<Record<ErrorKind, number>> = {
 };
 
 /**
- * The service's own outage, as opposed to an upstream's: it passes, so it says when to try again. It is a failure of HTTP
- * wherever it happens, so that clients and load balancers that know only HTTP try again.
+ * A temporary outage of the service, not of an upstream. It is always an HTTP failure, so that clients and load
+ * balancers that only know HTTP retry.
  */
 function isOutage(thrown: DomainError): boolean {
   return thrown.kind === "unavailable" && thrown.retryAfterSeconds !== undefined;
 }
 
-/** What a method threw, as an answer within HTTP 200 but for outages. What nobody foresaw is logged here and never told. */
+/** Converts the error of a method to a response with HTTP 200, or 503 for an outage. Unexpected errors are logged and not disclosed. */
 export function methodFault(thrown: unknown, log: Log): RpcFault {
   if (thrown instanceof RpcFault) return thrown;
   if (thrown instanceof RpcError) {
-    // MCP has this error be a failure of HTTP wherever it comes from.
+    // MCP requires an HTTP failure for this code.
     const httpStatus = thrown.code === CODES.missingCapability ? 400 : 200;
     return new RpcFault(thrown.code, thrown.message, { data: thrown.data, httpStatus });
   }
@@ -92,7 +91,7 @@ export function methodFault(thrown: unknown, log: Log): RpcFault {
   return new RpcFault(CODES.internal, thrown instanceof DomainError ? thrown.message : "Internal error.");
 }
 
-/** What was thrown before any method ran, with the HTTP status that says so. */
+/** Converts an error thrown before a method runs, with its HTTP status. */
 export function requestFault(thrown: unknown, log: Log): RpcFault {
   if (thrown instanceof RpcFault) return thrown;
   if (thrown instanceof ConnectError && thrown.code === Code.DeadlineExceeded) {

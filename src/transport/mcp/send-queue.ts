@@ -1,15 +1,15 @@
 import type { Outlet } from "../http/exchange.ts";
 
-/** Notifications that wait at most for a client that reads slowly; nothing piles up beyond. */
+/** Maximum number of notifications waiting for a slow client; further ones are dropped. */
 const MAX_WAITING = 1_000;
 
-/** What goes out on a stream without an end. */
+/** The queue of an event stream. */
 export interface SendQueue {
-  /** Sends an event. While the client is slow, of several under one key the newest alone waits. */
+  /** Sends an event. While the client is slow, only the newest event of each key waits. */
   send(key: string, event: string): void;
 }
 
-/** A queue with back-pressure: notifications say that something is to be looked at again, so one of a kind is enough. */
+/** A queue with back-pressure. Notifications only trigger a new request, so one of each kind is enough. */
 export function createSendQueue(outlet: Outlet): SendQueue {
   const waiting = new Map<string, string>();
   let isBusy = false;

@@ -9,7 +9,7 @@ import type { ChangeStreams } from "./change-stream.ts";
 import type { RpcMethod } from "./methods.ts";
 import type { Accepted } from "./reply.ts";
 
-/** What both protocol handlers are made of. */
+/** The dependencies of both protocol handlers. */
 export interface Serving {
   readonly methods: ReadonlyMap<string, RpcMethod>;
   readonly sessions: Sessions;
@@ -20,12 +20,12 @@ export interface Serving {
   readonly log: Log;
 }
 
-/** A request that came through the gate. */
+/** An authenticated request. */
 export interface Admitted {
   readonly exchange: HttpExchange;
-  /** Who acts as the token says. */
+  /** The principal of the token. */
   readonly bearer: Principal;
-  /** Who acts, narrowed to the one connection of the address where it names one. */
+  /** The principal, restricted to the connection of the address if it names one. */
   readonly principal: Principal;
   readonly accepted: Accepted;
 }

@@ -3,13 +3,12 @@ import type { ToolPage } from "../../runtime/tools/list-tools.ts";
 import type { ListedTool } from "../../runtime/tools/session-tools.ts";
 import type { RpcResult } from "./result.ts";
 
-/** Prints pages of tools. */
 export interface ToolPrinter {
-  /** The result of `tools/list`; the same object for the same page. */
+  /** Returns the result of `tools/list`, the same object for the same page. */
   print(page: ToolPage, isLegacy: boolean): RpcResult;
 }
 
-/** A printer that prints each page once for each handler: a page is the same object until its list changes. */
+/** Prints each page once per protocol handler: a page is the same object until its list changes. */
 export function createToolPrinter(): ToolPrinter {
   const legacy = new WeakMap<ToolPage, RpcResult>();
   const modern = new WeakMap<ToolPage, RpcResult>();
@@ -27,7 +26,7 @@ export function createToolPrinter(): ToolPrinter {
   };
 }
 
-/** A tool as MCP lists it. What an MCP server says of its own tool goes on as it came. */
+/** Converts a tool to its MCP form. Fields from an MCP upstream are passed on unchanged. */
 function toWireTool({ name, definition }: ListedTool, isLegacy: boolean): JsonObject {
   const { description, inputSchema, outputSchema, readOnly, hints = {}, listed } = definition;
   const { destructive, idempotent, openWorld } = hints;
@@ -42,7 +41,7 @@ function toWireTool({ name, definition }: ListedTool, isLegacy: boolean): JsonOb
     name,
     description,
     inputSchema,
-    // Up to 2025-11-25 the result as data must be an object; clients refuse tools that say otherwise.
+    // Up to 2025-11-25 structured results must be objects; clients reject tools with other schemas.
     ...(outputSchema !== undefined && (!isLegacy || outputSchema.type === "object") && { outputSchema }),
   };
 }
