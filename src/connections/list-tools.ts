@@ -12,7 +12,7 @@ export interface ToolQuery extends PageQuery {
 /** Sorted by name. */
 export interface ToolPage {
   readonly tools: readonly ConnectionTool[];
-  /** The count of all pages, after filtering. */
+  /** The number of tools on all pages, after filtering. */
   readonly totalCount: number;
   /** Undefined if no page was requested and all tools fit. */
   readonly page: { readonly limit: number; readonly offset: number; readonly hasMore: boolean } | undefined;

@@ -177,13 +177,13 @@ describe("a revocation whose transaction commits late", () => {
   });
 });
 
-describe("a replica whose listener", () => {
-  test("is terminated rejects a token that is revoked at that time", async () => {
+describe("a replica", () => {
+  test("rejects a token that is revoked while its listener is terminated", async () => {
     await Promise.all([terminateListeners(), installation.clients.revoke(client.clientId)]);
     for (const replica of replicas) await until(() => refused(replica));
   });
 
-  test("is terminated repeatedly still rejects each revoked token", async () => {
+  test("rejects each revoked token while its listener is terminated repeatedly", async () => {
     for (let round = 0; round < 5; round += 1) {
       const each = await installation.clients.create(account, "mgmt.read");
       const text = await installation.token(each);
@@ -194,7 +194,7 @@ describe("a replica whose listener", () => {
     }
   });
 
-  test("silently receives nothing rejects revoked tokens and accepts others", async () => {
+  test("rejects revoked tokens and accepts others while its listener silently receives nothing", async () => {
     const wire = await startWire(installation.databaseUrl);
     const listener = createListener({ url: wire.url, log: pino({ level: "silent" }) });
     const replica = await installation.startReplica(listener);
@@ -215,7 +215,7 @@ describe("a replica whose listener", () => {
     wire.close();
   });
 
-  test("never connects reads revocations from the database", async () => {
+  test("reads revocations from the database if its listener never connects", async () => {
     const wire = await startWire(installation.databaseUrl);
     wire.swallow();
     const listener = createListener({ url: wire.url, log: pino({ level: "silent" }) });

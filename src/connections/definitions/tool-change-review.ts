@@ -31,7 +31,7 @@ export interface ListedToolChanges {
   readonly past: readonly ToolChange[];
   /** A page of changes that wait for approval, by name. */
   readonly pending: readonly PendingToolChange[];
-  /** The count of all pages. */
+  /** The number of pending changes on all pages. */
   readonly pendingCount: number;
   readonly hasMore: boolean;
   /** The digest of all pending changes, regardless of the filters. */
