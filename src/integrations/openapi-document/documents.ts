@@ -23,12 +23,7 @@ export interface OpenApiDocumentsDeps {
 /** Loads the documents of connections; connections share them by text and URL. */
 export interface Documents {
   /** Loads the document that a configuration names. A trial stores nothing. Throws DocumentFailure. */
-  of(
-    accountId: string,
-    configuration: JsonObject,
-    signal: AbortSignal,
-    isTrial: boolean,
-  ): Promise<LoadedDocument>;
+  of(accountId: string, configuration: JsonObject, signal: AbortSignal, isTrial: boolean): Promise<LoadedDocument>;
   /** Converts and stores an inline document and returns its digest. Throws DocumentFailure `unusable`. */
   adopt(accountId: string, text: string): Promise<string>;
   /**
@@ -98,7 +93,7 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
     const running = fetching.get(key);
     if (running !== undefined) return running;
     // An independent signal: the first caller may abort while others wait.
-    const started = load(url, isTrial)
+    const started = load(accountId, url, isTrial)
       .catch((error: unknown) => {
         if (error instanceof DocumentFailure) failures.set(url, error);
         throw error;
