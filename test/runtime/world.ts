@@ -43,7 +43,7 @@ import { createPinStore } from "../../src/storage/stores/tools/accepted-definiti
 import { createToolNames } from "../../src/storage/stores/tools/tool-name.ts";
 import { createTestDatabase } from "../support/database.ts";
 
-/** A call that reached the third party. */
+/** A call that reached the upstream. */
 export interface ReceivedCall {
   readonly connectionId: number;
   readonly tool: string;
@@ -51,21 +51,21 @@ export interface ReceivedCall {
   readonly signal: AbortSignal;
 }
 
-/** A third party whose answers a test decides. Its tools are named in each connection's configuration. */
+/** An upstream whose responses a test controls. The configuration of each connection names its tools. */
 export interface ThirdParty {
   readonly integration: Integration;
   readonly received: ReceivedCall[];
-  /** What it answers; a test may replace it. */
+  /** The response; a test may replace it. */
   answer: (call: ReceivedCall) => Promise<CallResult>;
-  /** What a verification of a key sees; a test may replace it. */
+  /** The result of verifying a key; a test may replace it. */
   verification: Verification;
-  /** How it defines a tool; a test may replace it. */
+  /** Defines a tool by name; a test may replace it. */
   define: (name: string) => ToolDefinition;
-  /** Tells every replica that the tools behind a connection are others. */
+  /** Announces to every replica that the tools of a connection changed. */
   tellOfTools(connectionId: number): void;
 }
 
-/** A tool as the third party defines it; names that begin with `get` only read. */
+/** Returns a tool definition; names that begin with `get` are read-only. */
 export function toolNamed(name: string): ToolDefinition {
   return {
     name,
@@ -116,7 +116,7 @@ function createThirdParty(): ThirdParty {
   return party;
 }
 
-/** A principal of the account; unbound and with every `mcp` scope unless it says otherwise. */
+/** Returns a principal of the account, by default unbound and with both `mcp` scopes. */
 export function principal(
   accountId: string,
   changes: Partial<Omit<Principal, "scopes">> & { scopes?: Scope[] } = {},
@@ -137,12 +137,12 @@ export function principal(
   };
 }
 
-/** The service without its faces, on a database of its own, with one third party. */
+/** Starts the service without protocol handlers, on its own database and with one upstream. */
 export async function createWorld(
   options: {
     idleSeconds?: number;
     timeoutMs?: number;
-    /** Calls in flight of one connection, and of one account. */
+    /** Limits of calls in flight per connection and per account. */
     maxInFlight?: number;
     maxOfAccount?: number;
     now?: () => number;
@@ -241,7 +241,7 @@ export async function createWorld(
     party,
     createReplica,
     settingsStore,
-    /** Connections whose key was refused in a call. */
+    /** Connections whose upstream rejected the key in a call. */
     refusedKeys,
 
     async createAccount(): Promise<string> {
@@ -251,12 +251,12 @@ export async function createWorld(
       return id;
     },
 
-    /** A verified connection that offers the named tools, known to the first replica. */
+    /** Creates a verified connection with the named tools and waits until the first replica has it. */
     connect(accountId: string, tools: readonly string[], more: JsonObject = {}): Promise<Connection> {
       return this.connectTo("acme", accountId, { tools: [...tools], ...more });
     },
 
-    /** A verified connection to any of the integrations, known to the first replica. */
+    /** Like `connect`, for any of the integrations. */
     async connectTo(serverType: string, accountId: string, configuration: JsonObject): Promise<Connection> {
       const created = await store.create(
         {
@@ -283,7 +283,7 @@ export async function createWorld(
       return connection;
     },
 
-    /** Changes a connection and waits until the first replica knows. */
+    /** Changes a connection and waits until the first replica has read it. */
     async change(before: Connection, changes: Partial<Connection>): Promise<Connection> {
       const after = await store.save(before, { ...before, ...changes }, {}, { actor: OPERATOR, fields: [] });
       if (after === undefined) throw new Error("the connection changed meanwhile");
@@ -298,7 +298,7 @@ export async function createWorld(
       return sessionId;
     },
 
-    /** The names on all pages. */
+    /** Returns the tool names on all pages. */
     async names(who: Principal, sessionId: string): Promise<string[]> {
       const listed: string[] = [];
       let cursor: string | undefined;
@@ -310,7 +310,7 @@ export async function createWorld(
       return listed;
     },
 
-    /** The text of what a call answered. */
+    /** Returns the text of a call's result. */
     async call(who: Principal, sessionId: string, name: string, args: JsonObject = {}): Promise<string> {
       return textOf(await replica.runtime.callTool(who, sessionId, name, args, {}));
     },
@@ -325,13 +325,13 @@ export async function createWorld(
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
-/** The text of a result's first block, with a mark when it is an error. */
+/** Returns the text of the first block of a result, with a prefix for errors. */
 export function textOf({ content, isError }: CallResult): string {
   const text = content[0]?.text;
   return `${isError ? "error: " : ""}${typeof text === "string" ? text : JSON.stringify(content)}`;
 }
 
-/** Waits until something holds, at most five seconds. */
+/** Waits up to five seconds until the condition is true. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 500; tries += 1) {
     if (await holds()) return;

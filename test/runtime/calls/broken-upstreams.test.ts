@@ -12,14 +12,14 @@ import { CONTRACT, LIMITS } from "../../integrations/openapi/upstream.ts";
 import { createSubject as createContractSubject } from "../../integrations/openapi/subject.ts";
 import { createWorld, eventually, principal, textOf, type World } from "../world.ts";
 
-/** How an upstream breaks, and what the caller reads: of a vendor's API, and of an MCP server. */
+/** A failure of an upstream, with the error of an HTTP API and of an MCP server. */
 interface Breakage {
   readonly name: string;
   readonly behave: (response: ServerResponse) => void;
   readonly says: Readonly<Record<Face, RegExp>>;
-  /** Whether the call would never end by itself. */
+  /** Whether the call would never end. */
   readonly isEndless?: true;
-  /** Whether the caller is given it as it is: an API may answer with a page. */
+  /** The kind of upstream for which the response is a valid result. */
   readonly isAnswer?: Face;
 }
 
@@ -147,14 +147,14 @@ afterAll(async () => {
 
 const callTool = (name: string): Promise<CallResult> => world.runtime.callTool(me, session, name, {}, {});
 
-/** Waits until the session sees the connection's tool, whichever name it goes by. */
+/** Waits until the session lists the connection's tool, bare or qualified. */
 async function isListed({ id }: Connection, tool: string): Promise<void> {
   await eventually(async () =>
     (await world.names(me, session)).some((name) => [tool, `${tool}__${id}`].includes(name)),
   );
 }
 
-/** Calls through every connection that is well; all of them must be answered. */
+/** Calls a tool of each working connection. */
 async function callTheOthers(): Promise<void> {
   for (const connection of well) {
     const name = connection.serverType === "mcp" ? "work" : "get_thing";
@@ -198,7 +198,7 @@ describe.each(FACES)("a broken upstream of a %s connection", (face) => {
       const outcomes = rows.map(({ outcome }) => outcome);
       if (breakage.isAnswer === face) expect(outcomes).toEqual(["ok"]);
       else expect(outcomes).toContain("upstream_error");
-      // One that was told to wait is not asked again before.
+      // A rate-limited connection refuses further calls without sending them.
       expect(["ok", "upstream_error", "refused"]).toEqual(expect.arrayContaining(outcomes));
       if (breakage.name !== "says 429 with Retry-After") expect(outcomes).toHaveLength(1);
     },

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A connection that keeps what is said for some days, and somebody who may call and read it. */
+/** Creates a connection that stores contents for some days, and a principal that may call and read it. */
 async function keeping(days: number): Promise<{ connection: Connection; who: ReturnType<typeof principal> }> {
   const account = await world.createAccount();
   const connection = await world.change(await world.connect(account, ["echo"]), { keepContentsDays: days });
@@ -99,7 +99,7 @@ describe("stored call contents", () => {
     );
     expect(rows.length).toBeGreaterThan(1);
     for (const { row } of rows) expect(row).not.toContain("canary");
-    // Moved to another call it does not open.
+    // The contents cannot be decrypted for another call.
     await world.pool.query(
       "update call_contents set sealed = (select sealed from call_contents where call_id = $1) where call_id = $2",
       [calls[1]?.id, calls[0]?.id],
@@ -203,7 +203,7 @@ describe("stored call contents", () => {
     await say(who, CANARY, other);
     await other.contents.flush();
     expect((await readLast(who, connection)).contents.args).toEqual({ text: CANARY });
-    // It takes the call while it believes that contents are kept, and writes it after the owner's word.
+    // This replica has not read the change, so it writes the contents after they were disabled.
     await say(who, "too late", other);
     await world.change(await current(connection), { keepContentsDays: 0 });
     await other.contents.flush();

@@ -37,7 +37,7 @@ async function rowsOf(connectionId: number): Promise<Record<string, unknown>[]> 
   return rows;
 }
 
-/** The real store behind a switch that takes the database away, with a count of its writes. */
+/** A real store that can be switched off and counts its writes. */
 function createSwitchedStore() {
   const real = createCallRecordStore(world.pool);
   const state = { isDown: false, writes: 0 };

@@ -26,7 +26,7 @@ async function setUp(tools: readonly string[] = ["echo"]) {
   return { account, connection, me, session: await world.open(me) };
 }
 
-/** The outcomes in the history of a connection, oldest first. */
+/** Returns the recorded outcomes of a connection, oldest first. */
 async function outcomes(connectionId: number): Promise<string[]> {
   await world.history.flush();
   const { rows } = await world.pool.query<{ outcome: string }>(
@@ -73,7 +73,7 @@ describe("a tool call", () => {
   it("sends no database query when repeated", async () => {
     const { me, session } = await setUp();
     const queries = vi.spyOn(world.pool, "query");
-    // The first list of tools is announced to all replicas, which read it once more.
+    // The first tool list is announced to all replicas, which read it again.
     await eventually(async () => {
       queries.mockClear();
       for (let calls = 0; calls < 50; calls += 1) await world.call(me, session, "echo");

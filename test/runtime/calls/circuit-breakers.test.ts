@@ -18,7 +18,7 @@ beforeEach(() => {
   circuitBreakers = createCircuitBreakers({ now: () => clock });
 });
 
-/** One call that is let through and ends so. */
+/** Admits one call and reports its end. */
 function call(ending: CallEnding, key = KEY): Admission["kind"] {
   const admission = circuitBreakers.admit(key);
   if (admission.kind !== "open") circuitBreakers.ended(key, admission, ending);

@@ -36,7 +36,7 @@ function connection(id: number, name = "Acme", serverType = "mcp"): Connection {
   };
 }
 
-/** The names of what a query finds, best first. */
+/** Returns the names of the matching tools, best first. */
 async function find(query: string, tools: readonly ToolDefinition[], page = { limit: 100, offset: 0 }) {
   const here = connection(1);
   const { items } = await createToolRanking().rank(

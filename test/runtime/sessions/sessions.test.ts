@@ -6,7 +6,7 @@ import { createPersonalAccessTokenStore } from "../../../src/storage/stores/iden
 import { createWorld, principal, type World } from "../world.ts";
 
 const HAS_ENDED = { kind: "not_found", message: "Session not found or has ended. Open a new one with initialize." };
-/** What a replica may still serve after an end elsewhere, in milliseconds. */
+/** The longest time that another replica may use an ended session, in milliseconds. */
 const SECOND = 1_000;
 
 let world: World;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A clock that a test moves ahead; what measures time in this process reads it. */
+/** Replaces the clocks of this process by one that the test advances. */
 function startClock(): { pass(ms: number): void } {
   const now = performance.now.bind(performance);
   let passed = 0;
@@ -130,7 +130,7 @@ describe("an MCP session", () => {
     const clock = startClock();
     const me = principal(await world.createAccount());
     const session = await world.open(me);
-    // Old enough to be read again, young enough to serve.
+    // Old enough for a background read, but not stale.
     clock.pass(600);
     void world.sessions.require(me, session);
     await world.sessions.end(me, session);

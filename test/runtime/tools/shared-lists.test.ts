@@ -5,7 +5,7 @@ import { createWorld, principal, toolNamed, type World } from "../world.ts";
 
 const TOOLS = [toolNamed("get_thing")];
 
-/** Connections share their tools, as those to one document do; each use asks for the list anew. */
+/** Connections share one tool list, which is loaded at each use. */
 const shared: Integration = {
   serverType: "shared",
   title: "Shared",

@@ -25,7 +25,7 @@ async function decide(accountId: string, toolSearch: boolean): Promise<void> {
   await eventually(async () => (await world.settings.of(accountId)).toolSearch === toolSearch);
 }
 
-/** An account that wants the search, with many tools on one connection. */
+/** Creates an account with tool search enabled and many tools on one connection. */
 async function searching(tools: readonly string[] = MANY) {
   const account = await world.createAccount();
   const connection = await world.connect(account, tools);
@@ -154,7 +154,7 @@ describe("find_tools", () => {
     expect(names).toEqual([`cook_vegetable_7__${connection.id}`, `cook_vegetable_7__${second.id}`]);
     await world.change(connection, { agentEnabled: false });
     await world.connect(account, MANY.slice(20));
-    // The session knew the bare name as the first connection's.
+    // The session knows the bare name as a tool of the first connection.
     const [again] = (await find(me, session, { query: "cook vegetable 7", limit: 1 })).tools;
     expect(again?.name).toBe(`cook_vegetable_7__${second.id}`);
   });

@@ -32,7 +32,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** What a scripted server offers; a test may change it at any time. */
+/** The items of a scripted server; a test may change them at any time. */
 interface Offering {
   capabilities: JsonObject;
   resources: string[];
@@ -44,7 +44,7 @@ interface Server extends ScriptedUpstream {
   readonly offering: Offering;
 }
 
-/** A server that answers every read, prompt and completion with what it was asked. */
+/** Starts a server that returns the parameters of each request. */
 async function startServer(offering: Partial<Offering>, script: Partial<Record<string, Script>> = {}): Promise<Server> {
   const offered: Offering = {
     capabilities: { resources: { subscribe: true }, prompts: {}, completions: {} },
@@ -79,7 +79,7 @@ async function startServer(offering: Partial<Offering>, script: Partial<Record<s
   return { ...server, offering: offered };
 }
 
-/** The features over real connections of a new account to these servers. */
+/** Creates connections of a new account to these servers. */
 async function over(urls: readonly string[], options: { freshMs?: number } = {}) {
   const log = pino({ level: "silent" });
   const dispatcher = createGuardedDispatcher({ allow: urls.map((url) => new URL(url).host) });
@@ -265,9 +265,9 @@ describe("feature lists", () => {
       await startServer({ resources: ["a://1"] }),
     ];
     const { features, who } = await over([slow.url, quick.url]);
-    // The slow one has its patience from the first question on; capabilities have the least.
+    // The wait for the slow server starts with the first request; capabilities wait least.
     expect(await features.capabilities(who)).toMatchObject({ resources: { subscribe: true, listChanged: true } });
-    // The connections themselves may just be read again; the one that hangs would keep it a promise for good.
+    // Waits until the connections are read again.
     await vi.waitFor(() => {
       expect(features.capabilities(who)).not.toBeInstanceOf(Promise);
     }, 5_000);
@@ -418,7 +418,7 @@ describe("a change follower", () => {
       const target = await world.view.target(connection);
       const trigger = (name: string) => integration.callTool(target, toolNamed(name), {}, patient());
       await eventually(async () => {
-        // The stream opens in its own time; what changes before is not told.
+        // The stream opens asynchronously; changes before that are not reported.
         await trigger("test_trigger_prompt_change");
         return heard.includes("notifications/prompts/list_changed");
       });

@@ -68,7 +68,7 @@ test.each([
 ])('a token for the audience "%s" at %s returns %i', async (audience, path, status) => {
   const here = (text: string): string => text.replace("{id}", world.id);
   const token = await world.accounts.forge(world.account, { aud: world.service.url + here(audience) });
-  // 400: it came in, and a session is missing.
+  // 400 means that the token was accepted and the session id is missing.
   expect((await world.wire(here(path), token).send({ body: PING })).status).toBe(status);
 });
 

@@ -21,9 +21,9 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** Whatever reads connections meanwhile is given up by the server: the database is up and does not serve. */
+/** Every read of connections times out, although the database accepts connections. */
 async function whileConnectionsAreLocked<Result>(work: () => Promise<Result>): Promise<Result> {
-  // Drops what is remembered of the account.
+  // Drops the cached connections of the account.
   await world.owner.call("UpdateConnection", { server_id: world.id, description: String(Math.random()) });
   await locker.query("begin; lock table connection in access exclusive mode");
   try {

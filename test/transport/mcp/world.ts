@@ -6,7 +6,7 @@ import { createOwner, type Owner } from "../../support/owner.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { startUpstream, type Upstream } from "../../support/upstream.ts";
 
-/** The service with one account, whose one connection leads to a stand-in. */
+/** The service with one account and one connection to a mock upstream. */
 export interface McpWorld {
   readonly service: Service;
   readonly upstream: Upstream;
@@ -16,12 +16,12 @@ export interface McpWorld {
   readonly token: string;
   /** The connection's id in decimal. */
   readonly id: string;
-  /** A client at an address, by default `/mcp` and with the account's token. */
+  /** Returns a client of an address, by default `/mcp` with the account's token. */
   wire(path?: string, token?: string): Wire;
   close(): Promise<void>;
 }
 
-/** Starts it. `hosts` are further upstreams that it may reach. */
+/** `hosts` are further upstreams that the service may reach. */
 export async function createMcpWorld(
   env: Readonly<Record<string, string>> = {},
   hosts: readonly string[] = [],
