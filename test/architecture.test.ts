@@ -45,6 +45,27 @@ test("every export of the client package has a documentation comment", () => {
   expect(found).toEqual([]);
 });
 
+test("no two exports in src share a name", () => {
+  const homes = new Map<string, string[]>();
+  for (const [file, text] of texts) {
+    const { statements } = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+    const names = new Set(statements.filter((each) => isExported(each)).flatMap((each) => declaredNames(each)));
+    for (const name of names) homes.set(name, [...(homes.get(name) ?? []), file]);
+  }
+  const shared = [...homes].filter(([, places]) => places.length > 1);
+  expect(shared.map(([name, places]) => `${name}: ${places.join(", ")}`)).toEqual([]);
+});
+
+function declaredNames(statement: ts.Statement): readonly string[] {
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.map(({ name }) => name.getText());
+  return "name" in statement && isIdentifier(statement.name) ? [statement.name.text] : [];
+}
+
+function isIdentifier(name: unknown): name is ts.Identifier {
+  return typeof name === "object" && name !== null && "escapedText" in name;
+}
+
 /** Whether a statement is exported. The body behind overloads is not: its overloads carry the comment. */
 function isExported(statement: ts.Statement): boolean {
   if (!ts.canHaveModifiers(statement)) return false;

@@ -20,7 +20,7 @@ import { createSealer, type Sealer } from "../storage/sealing.ts";
 import { createAccountStore } from "../storage/stores/identity/account.ts";
 import { createAuditRecorder } from "../storage/stores/identity/audit-event.ts";
 import { createClientStore } from "../storage/stores/identity/client.ts";
-import { createGrantStore } from "../storage/stores/identity/grant.ts";
+import { createOAuthGrantStore } from "../storage/stores/identity/grant.ts";
 import { createPersonalAccessTokenStore } from "../storage/stores/identity/personal-access-token.ts";
 import { createSigningKeyStore } from "../storage/stores/identity/signing-key.ts";
 
@@ -42,7 +42,7 @@ export interface Foundation {
   readonly clients: OAuthClients;
   readonly personalAccessTokenStore: ReturnType<typeof createPersonalAccessTokenStore>;
   readonly personalAccessTokens: PersonalAccessTokens;
-  readonly grantStore: ReturnType<typeof createGrantStore>;
+  readonly grantStore: ReturnType<typeof createOAuthGrantStore>;
   readonly grants: Grants;
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
     const accountStore = createAccountStore(database.orm);
     const clientStore = createClientStore(database);
     const personalAccessTokenStore = createPersonalAccessTokenStore(database);
-    const grantStore = createGrantStore(database);
+    const grantStore = createOAuthGrantStore(database);
     return {
       database,
       migrations,

@@ -10,7 +10,7 @@ import { refreshTokens } from "../integrations/oauth/refresh-tokens.ts";
 import { createRenewalSlots } from "../integrations/oauth/renewal-slots.ts";
 import type { Jobs } from "../storage/jobs.ts";
 import { runnerOf } from "../storage/stores/run-statement.ts";
-import { createGrantStore } from "../storage/stores/connections/connection-grant.ts";
+import { createUpstreamGrantStore } from "../storage/stores/connections/connection-grant.ts";
 import {
   createEndedGrants,
   type EnqueueRevocation,
@@ -39,7 +39,7 @@ export function composeGrantedTokens(
   connections: Pick<ConnectionStore, "requireAuthorization">,
 ): UpstreamTokens {
   const own = database.openPool({ poolSize: RENEWALS.total, statementMs: RENEWAL_STATEMENT_MS });
-  const store = createGrantStore({ reads: database.reads, pool: own, sealer });
+  const store = createUpstreamGrantStore({ reads: database.reads, pool: own, sealer });
   const clients = createUpstreamClientStore({ orm: database.orm, sealer });
   const slots = createRenewalSlots(RENEWALS);
   return {

@@ -47,7 +47,7 @@ const connection = createRoute({
   getParentRoute: () => root,
   path: "/connections/$id",
   validateSearch: (search): { readonly tab?: string } => textIn(search, "tab"),
-  component: lazyRouteComponent(() => import("./pages/connection/connection-page.tsx"), "ConnectionPage"),
+  component: lazyRouteComponent(() => import("./pages/connection/connection-page.tsx"), "ConnectionDetailsPage"),
 });
 
 const agents = createRoute({

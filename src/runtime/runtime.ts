@@ -2,7 +2,7 @@ import type { Principal } from "../identity/principal.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
 import { withLinkedController } from "./calls/deadline.ts";
-import type { ToolPage } from "./tools/list-tools.ts";
+import type { SessionToolPage } from "./tools/list-tools.ts";
 import { RpcError } from "../integrations/rpc-error.ts";
 import { negotiateProtocolVersion, parseClientInfo, type Peer } from "./sessions/session.ts";
 import type { Sessions } from "./sessions/sessions.ts";
@@ -27,7 +27,11 @@ export interface Runtime {
   /** Opens a session. Throws `invalid` when `clientInfo` exceeds its limits. */
   initialize(principal: Principal, introduction: Introduction): Promise<OpenedSession>;
   /** Returns a page of the tools that the principal may use, sorted by name. */
-  listTools(principal: Principal, sessionId: string | null | undefined, cursor: string | undefined): Promise<ToolPage>;
+  listTools(
+    principal: Principal,
+    sessionId: string | null | undefined,
+    cursor: string | undefined,
+  ): Promise<SessionToolPage>;
   /**
    * Calls a tool. Failures of the tool or its upstream are results with `isError`; an unknown tool throws `not_found`.
    */

@@ -5,7 +5,7 @@ import type { AuthorizationTerms } from "../../src/integrations/authorization.ts
 import type { StoredTokens } from "../../src/integrations/oauth/grant.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { createSealer } from "../../src/storage/sealing.ts";
-import { createGrantStore } from "../../src/storage/stores/connections/connection-grant.ts";
+import { createUpstreamGrantStore } from "../../src/storage/stores/connections/connection-grant.ts";
 import { sealGrant } from "../../src/storage/stores/connections/sealed-grant.ts";
 import { createUpstreamClientStore } from "../../src/storage/stores/integrations/upstream-client.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -65,7 +65,7 @@ beforeEach(async () => {
   );
 });
 
-const storeOn = ({ pool }: Database) => createGrantStore({ reads: pool, pool, sealer });
+const storeOn = ({ pool }: Database) => createUpstreamGrantStore({ reads: pool, pool, sealer });
 
 describe("a grant", () => {
   test("is found only by its own account", async () => {

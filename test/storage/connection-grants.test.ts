@@ -13,7 +13,7 @@ import { createSealer } from "../../src/storage/sealing.ts";
 import { createAccountStore } from "../../src/storage/stores/identity/account.ts";
 import { createAdministrationStore } from "../../src/storage/stores/identity/administration.ts";
 import { createConnectionStore } from "../../src/storage/stores/connections/connection.ts";
-import { createGrantStore } from "../../src/storage/stores/connections/connection-grant.ts";
+import { createUpstreamGrantStore } from "../../src/storage/stores/connections/connection-grant.ts";
 import {
   createConnectionGrants,
   createEndedGrants,
@@ -121,7 +121,7 @@ const enqueueRevocation = async (_client: unknown, accountId: string, id: number
 };
 
 const inForce = (id: number) =>
-  createGrantStore({ reads: database.pool, pool: database.pool, sealer }).find("acc_a", id);
+  createUpstreamGrantStore({ reads: database.pool, pool: database.pool, sealer }).find("acc_a", id);
 
 describe("the tokens of an owner's login", () => {
   test("increment the key version, schedule a verification and are audited", async () => {
@@ -184,7 +184,7 @@ describe("the tokens of an owner's login", () => {
     const asked = new Promise<void>((resolve) => {
       isAsked = resolve;
     });
-    const renewing = createGrantStore({ reads: database.pool, pool: database.pool, sealer }).renew(
+    const renewing = createUpstreamGrantStore({ reads: database.pool, pool: database.pool, sealer }).renew(
       "acc_a",
       connection.id,
       1,

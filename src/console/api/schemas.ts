@@ -9,4 +9,4 @@ export type Sent<Name extends keyof Schemas> = {
 };
 
 /** A scope. */
-export type Scope = Schemas["CreateOAuthClientRequest"]["scopes"][number];
+export type ConsoleScope = Schemas["CreateOAuthClientRequest"]["scopes"][number];

@@ -1,7 +1,7 @@
 import { ApiError, toApiError } from "./api-error.ts";
 
 /** Who is logged in to the console. */
-export interface Session {
+export interface ConsoleSession {
   readonly email: string;
   readonly isAdmin: boolean;
 }
@@ -9,7 +9,7 @@ export interface Session {
 /** The login of this browser: a cookie that pages cannot read, and short-lived access tokens got with it. */
 export interface BrowserSession {
   /** Who is logged in; leads to the login page when nobody is. */
-  read(): Promise<Session>;
+  read(): Promise<ConsoleSession>;
   /** An access token that still holds for a while; leads to the login page when the session has ended. */
   accessToken(): Promise<string>;
   /** Drops the access token, so that the next one is fresh. */

@@ -1,5 +1,5 @@
 import { Checkbox, Stack } from "@mantine/core";
-import type { Scope } from "../api/schemas.ts";
+import type { ConsoleScope } from "../api/schemas.ts";
 
 /** What each scope allows, in words. */
 export const SCOPES_IN_WORDS: Readonly<Record<string, string>> = {
@@ -22,10 +22,10 @@ export function ScopesInput({
   isAdmin,
 }: {
   readonly value: readonly string[];
-  readonly onChange: (scopes: Scope[]) => void;
+  readonly onChange: (scopes: ConsoleScope[]) => void;
   readonly isAdmin: boolean;
 }) {
-  const isScope = (text: string): text is Scope => text in SCOPES_IN_WORDS;
+  const isScope = (text: string): text is ConsoleScope => text in SCOPES_IN_WORDS;
   const offered = Object.entries(SCOPES_IN_WORDS).filter(([scope]) => isAdmin || scope !== "mgmt.admin");
   return (
     <Checkbox.Group

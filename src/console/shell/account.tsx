@@ -4,7 +4,7 @@ import { useApi } from "../api/context.ts";
 import { useSession } from "./use-session.ts";
 
 /** Who is logged in, and the way out. */
-export function Account() {
+export function AccountMenu() {
   const { session } = useApi();
   const { data } = useSession();
   return (

@@ -2,7 +2,7 @@ import { AppShell, Burger, Group, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Outlet, useLocation, useRouter } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { Account } from "./account.tsx";
+import { AccountMenu } from "./account.tsx";
 import { ArrivalContext, createArrival } from "./arrival.ts";
 import { Navigation } from "./navigation.tsx";
 import { SchemeToggle } from "./scheme-toggle.tsx";
@@ -50,7 +50,7 @@ export function Shell() {
           </Group>
           <Group gap="xs" wrap="nowrap">
             <SchemeToggle />
-            <Account />
+            <AccountMenu />
           </Group>
         </Group>
       </AppShell.Header>

@@ -4,11 +4,11 @@ import type { Relay } from "../../integrations/relay.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ToolCaller } from "./call-tool.ts";
-import { createToolPages, type ToolPage } from "../tools/list-tools.ts";
+import { createToolPages, type SessionToolPage } from "../tools/list-tools.ts";
 import { foundResult, type ToolSearchMode } from "../tools/tool-search-mode.ts";
 import { FIND_TOOLS, isMetaToolName, META_TOOLS } from "../tools/meta-tools.ts";
 import { ambiguousResult, resolveTool, UnknownTool, unknownTool } from "../tools/resolve-tool.ts";
-import type { Session } from "../sessions/session.ts";
+import type { McpSession } from "../sessions/session.ts";
 import {
   createSessionTools,
   isBare,
@@ -38,13 +38,13 @@ export interface UseOptions {
  */
 export interface ToolUse {
   /** Returns a page of the tools that the principal may use, sorted by name. Throws `invalid` for an unknown cursor. */
-  list(principal: Principal, session: Session | undefined, cursor: string | undefined): Promise<ToolPage>;
+  list(principal: Principal, session: McpSession | undefined, cursor: string | undefined): Promise<SessionToolPage>;
   /** Returns all tools that `list` would return, without claiming names. Returns the same array until something changes. */
-  all(principal: Principal, session: Session | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
+  all(principal: Principal, session: McpSession | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
   /** Calls a tool. Failures of the tool or its upstream are results with `isError`; an unknown tool throws `not_found`. */
   call(
     principal: Principal,
-    session: Session | undefined,
+    session: McpSession | undefined,
     name: string,
     args: JsonObject,
     options: UseOptions,
@@ -68,7 +68,12 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
    * Stores the name and the connection of a call in the session. Returns false when the connection was deleted or
    * another connection has the name.
    */
-  async function remember(session: Session, callable: CallableTool, bare: boolean, isSent: boolean): Promise<boolean> {
+  async function remember(
+    session: McpSession,
+    callable: CallableTool,
+    bare: boolean,
+    isSent: boolean,
+  ): Promise<boolean> {
     const { tool, connection } = callable;
     // A bound session has only one connection and ends with it.
     if (session.connectionId !== undefined) return true;
@@ -85,7 +90,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
   /** Returns the visible tools, or `find_tools` and `call_tool` instead of a long list. */
   function listed(
     principal: Principal,
-    session: Session | undefined,
+    session: McpSession | undefined,
     view: ToolView,
   ): readonly ListedTool[] | Promise<readonly ListedTool[]> {
     const { tools } = sessionTools.listing(session ?? NO_NAME_OWNERS, view);
@@ -96,7 +101,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
 
   /** Claims the bare names of found tools. Returns the name owners after that. */
   async function rememberFound(
-    session: Session | undefined,
+    session: McpSession | undefined,
     view: ToolView,
     found: readonly CallableTool[],
   ): Promise<NameOwners> {
@@ -108,7 +113,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     return (await sessions.claim(session, { bareNameOwners, calledConnectionId: undefined })) ?? session;
   }
 
-  async function find(session: Session | undefined, view: ToolView, args: JsonObject): Promise<CallResult> {
+  async function find(session: McpSession | undefined, view: ToolView, args: JsonObject): Promise<CallResult> {
     const wish = toolSearchMode.readFindTools(args);
     if (wish.kind === "refused") return wish.result;
     const { tools } = sessionTools.listing(session ?? NO_NAME_OWNERS, view);
@@ -125,7 +130,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
   /** Calls the tool that the arguments name. An unknown name is a result that the model can correct. */
   async function callInner(
     principal: Principal,
-    session: Session | undefined,
+    session: McpSession | undefined,
     args: JsonObject,
     options: UseOptions,
   ): Promise<CallResult> {

@@ -20,7 +20,7 @@ const MAX_OFFSET = 10_000;
  */
 const LIST_WAIT_MS = 2_000;
 
-export interface ToolQuery {
+export interface ToolSearchQuery {
   readonly q: string;
   readonly serverId?: string | undefined;
   readonly limit?: number | undefined;
@@ -39,7 +39,7 @@ export interface FoundTool {
  */
 export type ToolSearch = (
   principal: Principal,
-  query: ToolQuery,
+  query: ToolSearchQuery,
 ) => Promise<RankedPage<FoundTool> & { readonly limit: number; readonly offset: number; readonly hasMore: boolean }>;
 
 export interface ToolSearchDeps {

@@ -2,7 +2,7 @@ import type { WarnLog } from "../../log.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { StreamSlots } from "../../connections/watch/stream-slots.ts";
-import type { Session } from "./session.ts";
+import type { McpSession } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** How often open streams are checked, in milliseconds. */
@@ -16,7 +16,7 @@ export interface OpenStream {
   /** The principal, restricted to the connection of the stream. */
   readonly principal: Principal;
   /** Undefined in a protocol without sessions. */
-  readonly session: Session | undefined;
+  readonly session: McpSession | undefined;
   /** Prevents intermediaries from closing the idle connection. */
   readonly sendHeartbeat: () => void;
   readonly end: () => void;
@@ -24,7 +24,7 @@ export interface OpenStream {
 
 export interface RegisteredStream {
   /** The session as of the last check. */
-  session(): Session | undefined;
+  session(): McpSession | undefined;
   /** Call it when the stream is closed, by either side. */
   unregister(): void;
 }
@@ -49,7 +49,7 @@ export interface OpenStreamsDeps {
 
 interface Entry {
   readonly stream: OpenStream;
-  session: Session | undefined;
+  session: McpSession | undefined;
 }
 
 /**
@@ -70,7 +70,7 @@ export function createOpenStreams(deps: OpenStreamsDeps): OpenStreams {
   async function sweep(): Promise<void> {
     const checked = [...open];
     const sessions = checked.flatMap(({ session }) => (session === undefined ? [] : [session]));
-    const present = sessions.length === 0 ? new Map<string, Session>() : await deps.sessions.findAll(sessions);
+    const present = sessions.length === 0 ? new Map<string, McpSession>() : await deps.sessions.findAll(sessions);
     for (const entry of checked) {
       const { session, stream } = entry;
       const now = session && present.get(session.id);

@@ -1,13 +1,13 @@
 import type { McpLogLevel } from "../../integrations/relay.ts";
-import type { Session } from "./session.ts";
+import type { McpSession } from "./session.ts";
 
 export type NewSession = Pick<
-  Session,
+  McpSession,
   "accountId" | "id" | "clientId" | "connectionId" | "grantId" | "protocolVersion" | "clientInfo"
 >;
 
 export interface StoredSession {
-  readonly session: Session;
+  readonly session: McpSession;
   /** Time since the last stored use, in milliseconds. */
   readonly idleMs: number;
 }
@@ -36,13 +36,13 @@ export interface SessionStore {
    * session of the same client ends; returns `full` when all belong to other clients. Returns undefined when the
    * account is deleted or disabled.
    */
-  open(session: NewSession, limit: number, idleSeconds: number): Promise<Session | "full" | undefined>;
+  open(session: NewSession, limit: number, idleSeconds: number): Promise<McpSession | "full" | undefined>;
   /** Finds a session used within the last `idleSeconds`. Returns `known` itself if it is unchanged. */
   find(
     accountId: string,
     id: string,
     idleSeconds: number,
-    known: Session | undefined,
+    known: McpSession | undefined,
   ): Promise<StoredSession | undefined>;
   /** Stores that the session is in use now. */
   touch(accountId: string, id: string): Promise<void>;
@@ -50,11 +50,11 @@ export interface SessionStore {
    * Stores a claim. The first claim of a name wins, across replicas. Returns undefined when the session has ended or
    * the connection was deleted.
    */
-  claim(accountId: string, id: string, claim: SessionClaim): Promise<Session | undefined>;
+  claim(accountId: string, id: string, claim: SessionClaim): Promise<McpSession | undefined>;
   /** Stores settings of the client. Returns undefined when the session has ended. */
-  update(accountId: string, id: string, change: SessionChange): Promise<Session | undefined>;
+  update(accountId: string, id: string, change: SessionChange): Promise<McpSession | undefined>;
   /** Returns those sessions that have not ended, by id. An unchanged session is returned as the same object. */
-  findAll(sessions: readonly Session[]): Promise<ReadonlyMap<string, Session>>;
+  findAll(sessions: readonly McpSession[]): Promise<ReadonlyMap<string, McpSession>>;
   /** Ends a session. Returns false when there was none. */
   end(accountId: string, id: string): Promise<boolean>;
   /** Ends up to `limit` sessions of all accounts that were unused for `idleSeconds`. Returns how many. */

@@ -22,7 +22,7 @@ export interface Peer {
 }
 
 /** The state that the service keeps for a client between calls. */
-export interface Session {
+export interface McpSession {
   readonly accountId: string;
   /** Secret: whoever knows it and has a token of the same client can use the session. */
   readonly id: string;
@@ -78,7 +78,7 @@ export class SessionNotFound extends DomainError {
 }
 
 /** Whether a session has the account, client, binding and grant of the principal. */
-export function belongsTo(session: Session, principal: Principal): boolean {
+export function belongsTo(session: McpSession, principal: Principal): boolean {
   return (
     session.accountId === principal.accountId &&
     session.clientId === principal.clientId &&

@@ -11,7 +11,7 @@ import {
   SessionNotFound,
   touchIntervalMs,
   type Peer,
-  type Session,
+  type McpSession,
 } from "./session.ts";
 import type { SessionClaim, SessionStore, SessionChange } from "./session-store.ts";
 
@@ -30,20 +30,20 @@ const SWEEP_BATCH = 500;
 /** Sessions of all principals, cached for up to a second. */
 export interface Sessions {
   /** Throws `exhausted` when the account is at its limit and all its sessions belong to other clients. */
-  open(principal: Principal, protocolVersion: string, clientInfo: Peer): Promise<Session>;
+  open(principal: Principal, protocolVersion: string, clientInfo: Peer): Promise<McpSession>;
   /**
    * Returns the principal's session. Throws `invalid` without an id and `not_found` for an unknown, ended or foreign
    * session.
    */
-  require(principal: Principal, id: string | null | undefined): Session | Promise<Session>;
+  require(principal: Principal, id: string | null | undefined): McpSession | Promise<McpSession>;
   /**
    * Stores a claim. Returns undefined when the connection was deleted. Throws `not_found` when the session has ended.
    */
-  claim(session: Session, claim: SessionClaim): Promise<Session | undefined>;
+  claim(session: McpSession, claim: SessionClaim): Promise<McpSession | undefined>;
   /** Stores settings of the client. Throws `not_found` when the session has ended. */
-  update(session: Session, change: SessionChange): Promise<Session>;
+  update(session: McpSession, change: SessionChange): Promise<McpSession>;
   /** Returns those sessions that have not ended, by id, as stored now. All of them count as used. */
-  findAll(sessions: readonly Session[]): Promise<ReadonlyMap<string, Session>>;
+  findAll(sessions: readonly McpSession[]): Promise<ReadonlyMap<string, McpSession>>;
   /** Ends the principal's session. Throws like `require`. */
   end(principal: Principal, id: string | null | undefined): Promise<void>;
   /** Drops the cached sessions of an account, because some of them may have ended. */
@@ -53,7 +53,7 @@ export interface Sessions {
 }
 
 interface Entry {
-  readonly session: Session;
+  readonly session: McpSession;
   /** When the read of this copy began, in monotonic milliseconds. */
   readonly readAt: number;
   /** When the last use was last stored, in monotonic milliseconds. */
@@ -84,7 +84,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     return entry;
   }
 
-  function remember(session: Session): void {
+  function remember(session: McpSession): void {
     const now = performance.now();
     entries.set(session.id, { session, readAt: now, usedAt: now, rereading: false });
   }
@@ -105,7 +105,7 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     });
   }
 
-  function use(entry: Entry, principal: Principal, now: number): Session {
+  function use(entry: Entry, principal: Principal, now: number): McpSession {
     const { session } = entry;
     if (!belongsTo(session, principal)) throw new SessionNotFound();
     noteUse(entry, now);
@@ -120,13 +120,13 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
     return session;
   }
 
-  async function readAndUse(principal: Principal, id: string): Promise<Session> {
+  async function readAndUse(principal: Principal, id: string): Promise<McpSession> {
     const entry = await read(principal.accountId, id, entries.get(id));
     if (entry === undefined) throw new SessionNotFound();
     return use(entry, principal, performance.now());
   }
 
-  function require(principal: Principal, header: string | null | undefined): Session | Promise<Session> {
+  function require(principal: Principal, header: string | null | undefined): McpSession | Promise<McpSession> {
     const id = parseSessionId(header);
     const now = performance.now();
     const entry = fresh(principal.accountId, id, now);

@@ -1,7 +1,7 @@
 import { indexAfterCursor, PAGE_SIZE, pageFrom } from "./pages.ts";
 import type { ListedTool } from "./session-tools.ts";
 
-export interface ToolPage {
+export interface SessionToolPage {
   readonly tools: readonly ListedTool[];
   readonly nextCursor: string | undefined;
 }
@@ -11,15 +11,15 @@ export interface ToolPages {
    * Returns the page after the cursor, or the first page. Returns the same object for the same list. Throws `invalid`
    * for an unknown cursor.
    */
-  page(tools: readonly ListedTool[], cursor: string | undefined): ToolPage;
+  page(tools: readonly ListedTool[], cursor: string | undefined): SessionToolPage;
 }
 
 export function createToolPages(): ToolPages {
-  const cached = new WeakMap<readonly ListedTool[], Map<number, ToolPage>>();
+  const cached = new WeakMap<readonly ListedTool[], Map<number, SessionToolPage>>();
   return {
     page(tools, cursor) {
       const start = indexAfterCursor(tools, nameOf, cursor);
-      const pages = cached.get(tools) ?? new Map<number, ToolPage>();
+      const pages = cached.get(tools) ?? new Map<number, SessionToolPage>();
       cached.set(tools, pages);
       const known = pages.get(start);
       if (known !== undefined) return known;

@@ -1,10 +1,10 @@
 import type { ToolDefinition } from "../../integrations/tool.ts";
-import type { Session } from "../sessions/session.ts";
+import type { McpSession } from "../sessions/session.ts";
 import { looksQualified } from "./tool-name.ts";
 import type { CallableTool, ToolView } from "./tools-in-view.ts";
 
 /** The part of a session that tool names depend on. */
-export type NameOwners = Pick<Session, "bareNameOwners">;
+export type NameOwners = Pick<McpSession, "bareNameOwners">;
 
 export interface ListedTool {
   readonly name: string;

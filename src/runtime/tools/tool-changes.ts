@@ -5,7 +5,7 @@ import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { SettingsFeed } from "../../connections/settings/settings-view.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import { printInKeyOrder } from "../../json.ts";
-import type { Session } from "../sessions/session.ts";
+import type { McpSession } from "../sessions/session.ts";
 import type { ListedTool } from "./session-tools.ts";
 
 /** How long changes are collected before lists are compared, in milliseconds. */
@@ -16,7 +16,7 @@ const CHECK_EVERY_MS = 30_000;
 export interface Watcher {
   readonly principal: Principal;
   /** Returns the current session; undefined in a protocol without sessions. */
-  readonly session: () => Session | undefined;
+  readonly session: () => McpSession | undefined;
   /** Receives the digest of the new list. Must not throw. */
   readonly onChange: (digest: string) => void;
 }
@@ -24,7 +24,7 @@ export interface Watcher {
 /** Detects changes of the tools that a principal sees, on every replica. */
 export interface ToolChanges {
   /** Returns a text that changes when the visible tools change. */
-  digest(principal: Principal, session: Session | undefined): Promise<string>;
+  digest(principal: Principal, session: McpSession | undefined): Promise<string>;
   /** Calls `watcher.onChange` when the tools differ from `digest`. Returns a function that stops watching. */
   watch(watcher: Watcher, digest: string): () => void;
   close(): void;
@@ -33,7 +33,7 @@ export interface ToolChanges {
 /** Compares digests after each change in the account, so that a watcher is notified only if its own list differs. */
 export function createToolChanges(deps: {
   readonly tools: {
-    all(principal: Principal, session: Session | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
+    all(principal: Principal, session: McpSession | undefined): readonly ListedTool[] | Promise<readonly ListedTool[]>;
   };
   readonly feed: ChangeFeed;
   /** The setting `tool_search` changes what is listed. */
@@ -55,7 +55,7 @@ export function createToolChanges(deps: {
     return known;
   }
 
-  async function digest(principal: Principal, session: Session | undefined): Promise<string> {
+  async function digest(principal: Principal, session: McpSession | undefined): Promise<string> {
     const listed = await deps.tools.all(principal, session);
     let known = digests.get(listed);
     if (known === undefined) {

@@ -5,12 +5,12 @@ import type { Log } from "./log.ts";
 import { allowedMethods, createRouter, handlerOf, type PublicRoute, type Route, type RouteMatch } from "./router.ts";
 
 /** What is decided of a request before its handler: returns true when it is answered. Throws what the route answers as its failure. */
-export type Admission = (exchange: HttpExchange, route: Route) => boolean;
+export type RouteAdmission = (exchange: HttpExchange, route: Route) => boolean;
 
 /** Makes the handler of every request: finds the route, admits, calls, and answers what was thrown. Never throws. */
 export function serveRoutes(
   routes: readonly Route[],
-  admit: Admission = () => false,
+  admit: RouteAdmission = () => false,
 ): (exchange: HttpExchange) => void {
   const router = createRouter(routes);
 

@@ -2,7 +2,7 @@ import type { Principal } from "../../identity/principal.ts";
 import type { Notification } from "../../integrations/relay.ts";
 import type { JsonObject } from "../../json.ts";
 import type { RegisteredStream, OpenStreams } from "../../runtime/sessions/open-streams.ts";
-import type { Session } from "../../runtime/sessions/session.ts";
+import type { McpSession } from "../../runtime/sessions/session.ts";
 import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
 import type { NotificationFilter, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { HttpExchange } from "../http/exchange.ts";
@@ -16,10 +16,10 @@ export interface ChangeStreamRequest {
   readonly exchange: HttpExchange;
   readonly bearer: Principal;
   readonly principal: Principal;
-  readonly session: Session | undefined;
+  readonly session: McpSession | undefined;
   readonly wantsTools: boolean;
   /** Called for every notification, because the subscriptions of a session change. */
-  readonly filter: (session: Session | undefined) => NotificationFilter;
+  readonly filter: (session: McpSession | undefined) => NotificationFilter;
   /** The id of the last event that the client received on an earlier stream. */
   readonly lastEventId: string | undefined;
   /** Returns the first event. `eventId` identifies the tools that the client is assumed to know. */

@@ -6,7 +6,7 @@ import {
   parseClientInfo,
   SESSION_PROTOCOL_VERSIONS,
   SessionNotFound,
-  type Session,
+  type McpSession,
 } from "../../runtime/sessions/session.ts";
 import { errorText, idOf, isId, readMessage, resultText, type RpcMessage, type RpcRequest } from "./message.ts";
 import { invalidParams, methodNotFound, requiredText } from "./methods.ts";
@@ -58,7 +58,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     }
   }
 
-  async function requireSession({ exchange, principal }: Admitted): Promise<Session> {
+  async function requireSession({ exchange, principal }: Admitted): Promise<McpSession> {
     const version = singleHeader(exchange, "mcp-protocol-version");
     if (version !== undefined && !SESSION_PROTOCOL_VERSIONS.some((known) => known === version)) {
       const known = SESSION_PROTOCOL_VERSIONS.join(", ");
@@ -69,7 +69,12 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     return sessions.require(principal, id);
   }
 
-  function answer(admitted: Admitted, session: Session, request: RpcRequest, reply: Reply): string | Promise<string> {
+  function answer(
+    admitted: Admitted,
+    session: McpSession,
+    request: RpcRequest,
+    reply: Reply,
+  ): string | Promise<string> {
     const { method, params } = request;
     switch (method) {
       case "ping":
@@ -86,7 +91,11 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     }
   }
 
-  async function setLogLevel({ principal }: Admitted, session: Session, level: JsonValue | undefined): Promise<string> {
+  async function setLogLevel(
+    { principal }: Admitted,
+    session: McpSession,
+    level: JsonValue | undefined,
+  ): Promise<string> {
     if ((await features.capabilities(principal)).logging === undefined) throw methodNotFound("logging/setLevel");
     const logLevel = readLogLevel(level);
     if (logLevel === undefined) throw invalidParams("level must be a log level of MCP, such as info.");
@@ -94,7 +103,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     return "{}";
   }
 
-  async function subscribe(admitted: Admitted, session: Session, method: string, uri: string): Promise<string> {
+  async function subscribe(admitted: Admitted, session: McpSession, method: string, uri: string): Promise<string> {
     const { principal } = admitted;
     if ((await features.capabilities(principal)).resources?.subscribe !== true) throw methodNotFound(method);
     if (uri.length > MAX_URI_LENGTH || uri.includes("\0") || !uri.isWellFormed())
@@ -109,7 +118,12 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     return "{}";
   }
 
-  async function callMethod(admitted: Admitted, session: Session, request: RpcRequest, reply: Reply): Promise<string> {
+  async function callMethod(
+    admitted: Admitted,
+    session: McpSession,
+    request: RpcRequest,
+    reply: Reply,
+  ): Promise<string> {
     const { id, method, params } = request;
     const call = methods.get(method);
     if (call === undefined) throw methodNotFound(method);
@@ -135,7 +149,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
   /** Returns undefined for a canceled request. */
   async function settle(
     admitted: Admitted,
-    session: Session,
+    session: McpSession,
     request: RpcRequest,
     reply: Reply,
   ): Promise<Settled | undefined> {
@@ -149,13 +163,13 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     }
   }
 
-  function take(session: Session, message: RpcMessage): void {
+  function take(session: McpSession, message: RpcMessage): void {
     if (message.kind !== "notification" || message.method !== "notifications/cancelled") return;
     const { requestId } = message.params;
     if (isId(requestId)) activeRequests.cancel(session.id, JSON.stringify(requestId));
   }
 
-  async function postBatch(admitted: Admitted, session: Session, batch: readonly JsonValue[]): Promise<void> {
+  async function postBatch(admitted: Admitted, session: McpSession, batch: readonly JsonValue[]): Promise<void> {
     if (session.protocolVersion !== BATCH_VERSION) throw badRequest("This revision does not support batches.");
     if (batch.length === 0 || batch.length > MAX_BATCH) {
       throw badRequest(`A batch must contain 1 to ${MAX_BATCH} messages.`);
@@ -235,13 +249,13 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
 }
 
 /** From 2025-11-25 on, a stream begins with an empty event so that the client can resume from its id. */
-function openingOf({ protocolVersion }: Session, eventId: string): string {
+function openingOf({ protocolVersion }: McpSession, eventId: string): string {
   return protocolVersion >= "2025-11-25" ? `id: ${eventId}\ndata: \n\n` : ": open\n\n";
 }
 
 const NO_URIS: ReadonlySet<string> = new Set();
 
-function urisOf(session: Session | undefined): ReadonlySet<string> {
+function urisOf(session: McpSession | undefined): ReadonlySet<string> {
   return session?.resourceUris ?? NO_URIS;
 }
 

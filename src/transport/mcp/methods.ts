@@ -4,7 +4,7 @@ import type { Relay } from "../../integrations/relay.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
-import type { Session } from "../../runtime/sessions/session.ts";
+import type { McpSession } from "../../runtime/sessions/session.ts";
 import type { ToolUse } from "../../runtime/calls/tool-use.ts";
 import type { CallableTool } from "../../runtime/tools/tools-in-view.ts";
 import type { UpstreamCapabilities, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
@@ -16,7 +16,7 @@ import { createToolPrinter } from "./tool-text.ts";
 export interface RpcCall {
   readonly principal: Principal;
   /** Undefined in a revision without sessions. */
-  readonly session: Session | undefined;
+  readonly session: McpSession | undefined;
   readonly params: JsonObject;
   /** Aborted when the client cancels or disconnects. */
   readonly controller: AbortController;

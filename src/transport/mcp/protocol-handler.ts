@@ -18,7 +18,7 @@ import type { ConcurrencyLimiter } from "../gate/concurrency-limiter.ts";
 import type { Log } from "../http/log.ts";
 import { createFailWithDetail, JSON_HEADERS } from "../http/answer.ts";
 import { MAX_JSON_DEPTH, readJsonBytes } from "../http/read-body.ts";
-import { endpointPath, METADATA_PATH, metadataUrl } from "./address.ts";
+import { endpointPath, MCP_METADATA_PATH, metadataUrl } from "./address.ts";
 import { routeNotFound } from "../http/fault.ts";
 import type { PathParameters, Route, RouteHandler } from "../http/router.ts";
 import { createChangeStreams } from "./change-stream.ts";
@@ -173,9 +173,9 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
   return [
     { path: endpointPath(undefined), methods: (exchange: HttpExchange) => serve(exchange, accessToAll, undefined) },
     { path: one, methods: serveConnection },
-    { path: METADATA_PATH, methods: metadataOf(() => "") },
-    { path: METADATA_PATH + endpointPath(undefined), methods: metadataOf(() => endpointPath(undefined)) },
-    { path: METADATA_PATH + one, methods: metadataOf((parameters) => endpointPath(idIn(parameters))) },
+    { path: MCP_METADATA_PATH, methods: metadataOf(() => "") },
+    { path: MCP_METADATA_PATH + endpointPath(undefined), methods: metadataOf(() => endpointPath(undefined)) },
+    { path: MCP_METADATA_PATH + one, methods: metadataOf((parameters) => endpointPath(idIn(parameters))) },
   ].map((route) => ({ ...route, fail, isCrossOrigin: true }));
 }
 

@@ -1,17 +1,17 @@
 import type { JsonObject } from "../../json.ts";
-import type { ToolPage } from "../../runtime/tools/list-tools.ts";
+import type { SessionToolPage } from "../../runtime/tools/list-tools.ts";
 import type { ListedTool } from "../../runtime/tools/session-tools.ts";
 import type { RpcResult } from "./result.ts";
 
 export interface ToolPrinter {
   /** Returns the result of `tools/list`, the same object for the same page. */
-  print(page: ToolPage, isLegacy: boolean): RpcResult;
+  print(page: SessionToolPage, isLegacy: boolean): RpcResult;
 }
 
 /** Prints each page once per protocol handler: a page is the same object until its list changes. */
 export function createToolPrinter(): ToolPrinter {
-  const legacy = new WeakMap<ToolPage, RpcResult>();
-  const modern = new WeakMap<ToolPage, RpcResult>();
+  const legacy = new WeakMap<SessionToolPage, RpcResult>();
+  const modern = new WeakMap<SessionToolPage, RpcResult>();
   return {
     print(page, isLegacy) {
       const printed = isLegacy ? legacy : modern;

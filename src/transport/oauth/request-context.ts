@@ -5,7 +5,7 @@ import type { KnownClient } from "./client-directory.ts";
 import type { Scope } from "../../identity/scopes.ts";
 
 /** A token request that may be granted as it stands. */
-export interface TokenRequest {
+export interface OAuthTokenRequest {
   readonly scopes: readonly Scope[];
   /** The `aud` of the token. */
   readonly audience: string;
@@ -55,7 +55,7 @@ export interface TokenContext {
   readonly kind: "token";
   readonly client: { readonly metadata: AllClientMetadata; readonly own: KnownClient["own"] };
   /** Of client credentials; a code and a refresh token carry their own. */
-  readonly request: TokenRequest | undefined;
+  readonly request: OAuthTokenRequest | undefined;
   /** The grant of the code or refresh token, once it is found. */
   grant: TokenGrant | undefined;
 }

@@ -11,7 +11,7 @@ import { createRenewalSlots } from "../../../src/integrations/oauth/renewal-slot
 import type { CallResult, ToolDefinition } from "../../../src/integrations/tool.ts";
 import { openDatabase, type Database } from "../../../src/storage/database.ts";
 import { createSealer } from "../../../src/storage/sealing.ts";
-import { createGrantStore } from "../../../src/storage/stores/connections/connection-grant.ts";
+import { createUpstreamGrantStore } from "../../../src/storage/stores/connections/connection-grant.ts";
 import { sealGrant } from "../../../src/storage/stores/connections/sealed-grant.ts";
 import { until } from "../../support/until.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
@@ -70,7 +70,7 @@ async function authorized(lifetimeSeconds = 3_600): Promise<Authorized> {
   let passedMs = 0;
   const replicas = databases.map(({ pool, reads }) =>
     createGrantedTokens({
-      store: createGrantStore({ reads, pool, sealer }),
+      store: createUpstreamGrantStore({ reads, pool, sealer }),
       refresh: (of, refreshToken, until) => refreshTokens(of, refreshToken, dispatcher, until),
       requireAuthorization: (_target, need) => Promise.resolve(needs.push(need)),
       slots: createRenewalSlots({ total: 4, perServer: 3 }),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSessionId, type Session } from "../../../src/runtime/sessions/session.ts";
+import { createSessionId, type McpSession } from "../../../src/runtime/sessions/session.ts";
 import type { SessionStore } from "../../../src/runtime/sessions/session-store.ts";
 import { createSessionStore } from "../../../src/storage/stores/sessions/session.ts";
 import { createWorld, type World } from "../world.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-async function open(): Promise<Session> {
+async function open(): Promise<McpSession> {
   const session = await store.open(
     {
       accountId: await world.createAccount(),

@@ -33,7 +33,7 @@ import { rewrapSecrets } from "../../../src/storage/rewrap.ts";
 import { createSealer, type Sealer } from "../../../src/storage/sealing.ts";
 import { createAccountStore } from "../../../src/storage/stores/identity/account.ts";
 import { createClientStore } from "../../../src/storage/stores/identity/client.ts";
-import { createGrantStore } from "../../../src/storage/stores/identity/grant.ts";
+import { createOAuthGrantStore } from "../../../src/storage/stores/identity/grant.ts";
 import { createLoginSessionStore } from "../../../src/storage/stores/identity/login-session.ts";
 import { createPayloadStore } from "../../../src/storage/stores/identity/oidc-payload.ts";
 import { createOwnConnections } from "../../../src/storage/stores/identity/own-connections.ts";
@@ -116,7 +116,7 @@ export async function startInstallation({
     },
   });
   const issuer = `http://127.0.0.1:${(await server.listen()).port}`;
-  const grantStore = createGrantStore(database);
+  const grantStore = createOAuthGrantStore(database);
   const listener = createListener({ url: testDatabase.url, log });
   const revocations = createRevocations({ store: createRevocationStore(database.pool), listener });
   await Promise.all([revocations.start(), keys.follow(listener)]);

@@ -6,8 +6,8 @@ import { PageSkeleton } from "../../parts/skeletons.tsx";
 import { useSession } from "../../shell/use-session.ts";
 import { AccountsTable } from "./accounts-table.tsx";
 import { AuditTable } from "./audit-table.tsx";
-import { SigningKeys } from "./signing-keys.tsx";
-import { SystemStatus } from "./system-status.tsx";
+import { SigningKeysPanel } from "./signing-keys.tsx";
+import { SystemStatusPanel } from "./system-status.tsx";
 
 /** For administrators: accounts, the audit log, signing keys and how the system stands. The open tab is in the address. */
 export function AdminPage() {
@@ -39,10 +39,10 @@ export function AdminPage() {
           <AuditTable />
         </Tabs.Panel>
         <Tabs.Panel value="keys">
-          <SigningKeys />
+          <SigningKeysPanel />
         </Tabs.Panel>
         <Tabs.Panel value="system">
-          <SystemStatus />
+          <SystemStatusPanel />
         </Tabs.Panel>
       </Tabs>
     </>

@@ -3,10 +3,10 @@ import type { paths } from "../../../../gen/openapi/patchbay.ts";
 type Query = NonNullable<paths["/api/v1/admin/audit-events"]["get"]["parameters"]["query"]>;
 
 /** What the audit log tells of, as the contract has it. */
-export type AuditAction = NonNullable<Query["action"]>;
+export type ListedAuditAction = NonNullable<Query["action"]>;
 
 /** Each of them once: one that is missing here does not compile. */
-const EACH: Readonly<Record<AuditAction, true>> = {
+const EACH: Readonly<Record<ListedAuditAction, true>> = {
   "account.create": true,
   "account.disable": true,
   "account.enable": true,
@@ -39,4 +39,4 @@ const EACH: Readonly<Record<AuditAction, true>> = {
 };
 
 /** All actions, to choose from. */
-export const AUDIT_ACTIONS = Object.keys(EACH).filter((word): word is AuditAction => word in EACH);
+export const LISTED_AUDIT_ACTIONS = Object.keys(EACH).filter((word): word is ListedAuditAction => word in EACH);

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 import type { Schemas } from "../../api/schemas.ts";
-import { type AuditAction, AUDIT_ACTIONS } from "./audit-actions.ts";
+import { type ListedAuditAction, LISTED_AUDIT_ACTIONS } from "./audit-actions.ts";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { inWords } from "../../parts/in-words.ts";
 import { Moment } from "../../parts/moment.tsx";
@@ -19,7 +19,7 @@ function whoOf(event: Schemas["AuditEvent"]): string {
 /** Who did what to which object, from where, in all accounts, newest first. */
 export function AuditTable() {
   const { client } = useApi();
-  const [action, setAction] = useState<AuditAction | undefined>();
+  const [action, setAction] = useState<ListedAuditAction | undefined>();
   const [actor, setActor] = useState("");
   const [filter] = useDebouncedValue({ action, actor: actor.trim() }, 250);
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
@@ -49,10 +49,10 @@ export function AuditTable() {
           placeholder="Action, such as session.login"
           searchable
           clearable
-          data={AUDIT_ACTIONS}
+          data={LISTED_AUDIT_ACTIONS}
           value={action ?? null}
           onChange={(word) => {
-            setAction(AUDIT_ACTIONS.find((known) => known === word));
+            setAction(LISTED_AUDIT_ACTIONS.find((known) => known === word));
           }}
           w={{ base: "100%", xs: 260 }}
         />

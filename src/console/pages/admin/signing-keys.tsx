@@ -19,7 +19,7 @@ const STATES = {
 const PURPOSES = { access_token: "Access tokens", personal_access_token: "Personal access tokens" } as const;
 
 /** The keys that sign tokens, and their rotation. */
-export function SigningKeys() {
+export function SigningKeysPanel() {
   const { client } = useApi();
   const queries = useQueryClient();
   const { data, error, refetch } = useQuery({

@@ -20,7 +20,7 @@ function Figure({ label, value }: { readonly label: string; readonly value: stri
 }
 
 /** How the installation stands. */
-export function SystemStatus() {
+export function SystemStatusPanel() {
   const { client } = useApi();
   const { data, error, refetch } = useQuery({
     queryKey: ["system"],

@@ -4,9 +4,9 @@ import type { Schemas } from "../../api/schemas.ts";
 type Integration = Schemas["Integration"];
 
 /** How calls authenticate to a third party. */
-export type AuthMethod = Integration["auth_methods"][number];
+export type ConsoleAuthMethod = Integration["auth_methods"][number];
 
-const METHODS: Readonly<Record<AuthMethod, { readonly label: string; readonly description: string }>> = {
+const METHODS: Readonly<Record<ConsoleAuthMethod, { readonly label: string; readonly description: string }>> = {
   none: { label: "Not at all", description: "For a server that asks nobody who they are." },
   api_key: { label: "With a key", description: "You paste a key or a token that it gave you." },
   oauth2: { label: "I log in there", description: "You log in at the third party and allow it. No key to copy." },
@@ -18,9 +18,9 @@ export function AuthMethodInput({
   value,
   onChange,
 }: {
-  readonly offered: readonly AuthMethod[];
-  readonly value: AuthMethod | undefined;
-  readonly onChange: (method: AuthMethod | undefined) => void;
+  readonly offered: readonly ConsoleAuthMethod[];
+  readonly value: ConsoleAuthMethod | undefined;
+  readonly onChange: (method: ConsoleAuthMethod | undefined) => void;
 }) {
   if (offered.length < 2) return undefined;
   return (
@@ -45,14 +45,14 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** Whether a property of the configuration is of use with a method: keys are for keys, `oauth_…` is for who logs in. */
-function isOfUse(name: string, method: AuthMethod, credential: string | undefined): boolean {
+function isOfUse(name: string, method: ConsoleAuthMethod, credential: string | undefined): boolean {
   return name === credential ? method === "api_key" : method === "oauth2" || !name.startsWith("oauth_");
 }
 
 /** The schema of a configuration without what a method has no use for. */
 export function schemaFor(
   { configuration_schema: schema, credential_property: credential, auth_methods: offered }: Integration,
-  method: AuthMethod | undefined,
+  method: ConsoleAuthMethod | undefined,
 ): Readonly<Record<string, unknown>> {
   const { properties, required } = schema;
   if (method === undefined || offered.length < 2 || !isObject(properties)) return schema;

@@ -4,7 +4,7 @@ import type { Schemas } from "../../api/schemas.ts";
 import { accessInWords } from "../../parts/connection-badges.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { LazySchemaForm } from "../../parts/schema-form/lazy-schema-form.tsx";
-import { type AuthMethod, AuthMethodInput, schemaFor } from "./auth-method.tsx";
+import { type ConsoleAuthMethod, AuthMethodInput, schemaFor } from "./auth-method.tsx";
 import { TrialReport } from "./trial-report.tsx";
 import { useConnect, useTrial } from "./use-connect.ts";
 
@@ -29,7 +29,7 @@ export function Configure({
   const [name, setName] = useState(integration.title);
   const [access, setAccess] = useState<Access>("read");
   const [configuration, setConfiguration] = useState<Readonly<Record<string, unknown>>>({});
-  const [method, setMethod] = useState<AuthMethod | undefined>(integration.auth_methods[0]);
+  const [method, setMethod] = useState<ConsoleAuthMethod | undefined>(integration.auth_methods[0]);
   const trial = useTrial(integration.server_type);
   const connect = useConnect();
 

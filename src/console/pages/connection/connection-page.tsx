@@ -22,7 +22,7 @@ function isGone(error: unknown): boolean {
 }
 
 /** One connection: its tools, how far agents may go, its key, and its end. The open tab is in the address. */
-export function ConnectionPage() {
+export function ConnectionDetailsPage() {
   const { id } = useParams({ from: "/connections/$id" });
   const { tab } = useSearch({ from: "/connections/$id" });
   const navigate = useNavigate({ from: "/connections/$id" });

@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import type { Scope } from "../../api/schemas.ts";
+import type { ConsoleScope } from "../../api/schemas.ts";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { ScopesInput } from "../../parts/scopes.tsx";
 import { useSession } from "../../shell/use-session.ts";
@@ -8,7 +8,7 @@ import { useSession } from "../../shell/use-session.ts";
 /** What every credential has. */
 export interface NamedScopes {
   readonly name: string;
-  readonly scopes: Scope[];
+  readonly scopes: ConsoleScope[];
 }
 
 /** The dialog in which a credential is made. Its content goes with it when it is closed, and so does what it showed. */
@@ -44,7 +44,7 @@ export function CredentialForm({
   /** What is made, as in “Make the token”. */
   readonly noun: string;
   readonly nameHint: string;
-  readonly firstScope: Scope;
+  readonly firstScope: ConsoleScope;
   readonly making: { readonly isPending: boolean; readonly error: unknown };
   /** What is shown in place of the form; undefined until it is made. */
   readonly made: ReactNode;
@@ -53,7 +53,7 @@ export function CredentialForm({
   readonly children: ReactNode;
 }) {
   const [name, setName] = useState("");
-  const [scopes, setScopes] = useState<readonly Scope[]>([firstScope]);
+  const [scopes, setScopes] = useState<readonly ConsoleScope[]>([firstScope]);
   const { data: session } = useSession();
   if (made !== undefined) {
     return (

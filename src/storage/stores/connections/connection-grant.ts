@@ -37,7 +37,7 @@ interface Renewed {
 }
 
 /** Grants in PostgreSQL. A renewal holds the row's lock from before the third party is asked until the answer is committed. */
-export function createGrantStore({ reads, pool, sealer }: GrantStoreDeps): UpstreamGrantStore {
+export function createUpstreamGrantStore({ reads, pool, sealer }: GrantStoreDeps): UpstreamGrantStore {
   async function select(
     find: typeof findConnectionGrant,
     runner: StatementRunner,

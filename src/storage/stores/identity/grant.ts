@@ -36,7 +36,7 @@ const MAX_GRANTS = 1_000;
 const NEWEST_FIRST = { orderBy: { createdAt: "desc", id: "asc" } } as const;
 
 /** Grants in PostgreSQL. */
-export function createGrantStore({ orm, pool }: Pick<Database, "orm" | "pool">): OAuthGrantStore {
+export function createOAuthGrantStore({ orm, pool }: Pick<Database, "orm" | "pool">): OAuthGrantStore {
   return {
     insert: (grant, actor) =>
       inTransaction(orm, async (em) => {

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { LOG_LEVELS } from "../../../integrations/relay.ts";
-import type { Peer, Session } from "../../../runtime/sessions/session.ts";
+import type { Peer, McpSession } from "../../../runtime/sessions/session.ts";
 import type { SessionStore } from "../../../runtime/sessions/session-store.ts";
 import { transaction } from "../../transaction.ts";
 import { runStatement } from "../run-statement.ts";
@@ -207,7 +207,7 @@ export function createSessionStore(pool: pg.Pool): SessionStore {
   };
 }
 
-function toSession(row: SessionRow): Session {
+function toSession(row: SessionRow): McpSession {
   return {
     accountId: row.account_id,
     id: row.id,

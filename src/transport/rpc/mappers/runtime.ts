@@ -12,7 +12,7 @@ import {
 } from "../../../../gen/proto/patchbay/v1/runtime_service_pb.ts";
 import type { CallResult } from "../../../integrations/tool.ts";
 import type { Introduction, OpenedSession } from "../../../runtime/runtime.ts";
-import type { ToolPage } from "../../../runtime/tools/list-tools.ts";
+import type { SessionToolPage } from "../../../runtime/tools/list-tools.ts";
 import { roundNumbers } from "../../../json.ts";
 import type { ListedTool } from "../../../runtime/tools/session-tools.ts";
 import { toWireAnnotations } from "./tool.ts";
@@ -37,8 +37,8 @@ export function toWireOpenedSession(opened: OpenedSession): InitializeResponse {
  *
  * Over RPC a message's exact numbers are rounded in place, so a page with such numbers is mapped for every answer.
  */
-export function createToolListMapper(): (page: ToolPage) => ListToolsResponse {
-  const mapped = new WeakMap<ToolPage, ListToolsResponse>();
+export function createToolListMapper(): (page: SessionToolPage) => ListToolsResponse {
+  const mapped = new WeakMap<SessionToolPage, ListToolsResponse>();
   return (page) => {
     const known = mapped.get(page);
     if (known !== undefined) return known;
@@ -53,7 +53,7 @@ function isRound({ definition }: ListedTool): boolean {
   return roundNumbers(inputSchema) === inputSchema && roundNumbers(outputSchema) === outputSchema;
 }
 
-function toWireToolList({ tools, nextCursor }: ToolPage): ListToolsResponse {
+function toWireToolList({ tools, nextCursor }: SessionToolPage): ListToolsResponse {
   return create(ListToolsResponseSchema, {
     tools: tools.map(toWireRuntimeTool),
     ...(nextCursor === undefined ? {} : { nextCursor }),

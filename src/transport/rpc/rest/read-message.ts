@@ -137,12 +137,12 @@ function kindOf(field: DescField): string {
 
 /** A name that the contract does not know, echoed as far as it is fit to print. */
 export function unknownField(name: string): Error {
-  const shown = printable(name);
+  const shown = printableValue(name);
   return invalid(shown, `${shown} is not a known field.`);
 }
 
 /** At most 64 printable characters of what a caller sent, for an error that echoes it. */
-export function printable(text: string): string {
+export function printableValue(text: string): string {
   return text
     .toWellFormed()
     .replaceAll(/[^\P{C}]/gu, "?")

@@ -1,7 +1,7 @@
 import { ScalarType, type DescField } from "@bufbuild/protobuf";
 import { DomainError, invalid } from "../../../domain-error.ts";
 import { setField } from "../message-fields.ts";
-import { INT32_RANGE, outOfRange, printable, protoReader } from "./read-message.ts";
+import { INT32_RANGE, outOfRange, printableValue, protoReader } from "./read-message.ts";
 
 /** Fills the fields of a message that REST takes from the query. Throws DomainError `invalid` naming the parameter. */
 export type QueryReader = (query: string, message: object) => void;
@@ -23,7 +23,7 @@ export function createQueryReader(fields: readonly DescField[]): QueryReader {
       const text = decode(equals < 0 ? "" : pair.slice(equals + 1));
       const parameter = known.get(name);
       if (parameter === undefined) {
-        throw invalid(printable(name), `${printable(name)} is not a known query parameter.`);
+        throw invalid(printableValue(name), `${printableValue(name)} is not a known query parameter.`);
       }
       if (seen.has(name)) throw invalid(name, `${name} must be given once.`);
       seen.add(name);
