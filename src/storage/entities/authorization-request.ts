@@ -1,5 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { connectionReference } from "./owner.ts";
+import { connectionReference } from "./connection-reference.ts";
 
 /** An authorization of a connection that is under way; its terms and PKCE verifier are sealed in one value. */
 export const AuthorizationRequestEntity = defineEntity({

@@ -2,7 +2,8 @@ import { defineEntity, p } from "@mikro-orm/core";
 import type { GrantType } from "../../identity/clients/oauth-client.ts";
 import type { Scope } from "../../identity/scopes.ts";
 import type { JsonObject } from "../../json.ts";
-import { connectionReference, owner } from "./owner.ts";
+import { owner } from "./owner.ts";
+import { connectionReference } from "./connection-reference.ts";
 
 /** An OAuth client, of a person or of one connection. */
 export const OauthClientEntity = defineEntity({

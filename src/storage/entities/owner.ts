@@ -1,6 +1,5 @@
 import { p } from "@mikro-orm/core";
 import { AccountEntity } from "./account.ts";
-import { ConnectionEntity } from "./connection.ts";
 
 /** The account that a row belongs to and is deleted with; first in the row's key. */
 export function owner(foreignKeyName: string) {
@@ -12,21 +11,4 @@ export function owner(foreignKeyName: string) {
     .fieldName("account_id")
     .foreignKeyName(foreignKeyName)
     .deleteRule("cascade");
-}
-
-/** The foreign key to the connection that a row is deleted with; its columns are properties of their own. */
-export function connectionReference(foreignKeyName: string) {
-  return (
-    p
-      .manyToOne(ConnectionEntity)
-      .mapToPk()
-      // Hidden from the types, which would take it for a column beside the properties that hold the key.
-      .$type<never>()
-      .nullable()
-      .joinColumns("account_id", "connection_id")
-      .ownColumns()
-      .foreignKeyName(foreignKeyName)
-      .updateRule("no action")
-      .deleteRule("cascade")
-  );
 }

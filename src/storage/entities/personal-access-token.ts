@@ -1,6 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import type { Scope } from "../../identity/scopes.ts";
-import { connectionReference, owner } from "./owner.ts";
+import { owner } from "./owner.ts";
+import { connectionReference } from "./connection-reference.ts";
 
 /** A personal access token; the token itself is not kept. */
 export const PersonalAccessTokenEntity = defineEntity({

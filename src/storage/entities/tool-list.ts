@@ -1,5 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { connectionReference } from "./owner.ts";
+import { connectionReference } from "./connection-reference.ts";
 import type { ToolDefinition } from "../../integrations/tool.ts";
 
 /** What an upstream last answered when asked for its tools. */

@@ -1,5 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { connectionReference } from "./owner.ts";
+import { connectionReference } from "./connection-reference.ts";
 
 /** When a connection's key is verified next. */
 export const VerificationEntity = defineEntity({
