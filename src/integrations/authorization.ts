@@ -90,6 +90,6 @@ export interface AuthorizationNeed {
   readonly wantedScope?: string | undefined;
 }
 
-export const NOT_YET_AUTHORIZED = "Its owner has not authorised it yet.";
+export const NOT_YET_AUTHORIZED = "Its owner has not authorized it yet.";
 
-export const CHANGED_SINCE_AUTHORIZED = "Its configuration changed: its owner has to authorise it again.";
+export const CHANGED_SINCE_AUTHORIZED = "Its configuration changed: its owner has to authorize it again.";

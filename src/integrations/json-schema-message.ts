@@ -22,7 +22,7 @@ export function describeErrors(errors: readonly ErrorObject[]): string {
     if (sentences.size === MAX_FAULTS) break;
   }
   const text = [...sentences].join(" ");
-  return sentences.size > 1 ? `One of these must be mended: ${text}` : text;
+  return sentences.size > 1 ? `Correct one of these: ${text}` : text;
 }
 
 function depth({ instancePath }: ErrorObject): number {

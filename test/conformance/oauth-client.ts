@@ -48,7 +48,7 @@ const target: Target = {
 };
 
 /** Acts as the owner's browser. The suite's login page redirects back immediately. */
-async function authorise(scope: string | undefined): Promise<() => Promise<IssuedTokens>> {
+async function authorize(scope: string | undefined): Promise<() => Promise<IssuedTokens>> {
   const terms = await authorization.terms(target, scope, signal);
   const random = (): string => randomBytes(32).toString("base64url");
   const proof = { redirectUri: PUBLIC_URL + terms.callbackPath, state: random(), codeVerifier: random() };
@@ -60,13 +60,13 @@ async function authorise(scope: string | undefined): Promise<() => Promise<Issue
 
 let issued: IssuedTokens | undefined;
 let wanted: string | undefined;
-let refresh = await authorise(undefined);
+let refresh = await authorize(undefined);
 const tokens: GrantedTokens = {
   current: () => issued?.accessToken ?? "",
   renewed: async () => {
     // If the tokens cannot be renewed, the owner authorizes the connection again.
     issued = await refresh().catch(async () => {
-      refresh = await authorise(undefined);
+      refresh = await authorize(undefined);
       return issued;
     });
     return issued?.accessToken ?? "";
@@ -92,7 +92,7 @@ async function work(): Promise<void> {
 
 await work().catch((error: unknown) => console.error(String(error)));
 if (wanted !== undefined) {
-  refresh = await authorise(wanted);
+  refresh = await authorize(wanted);
   await work();
 }
 integration.close();

@@ -56,7 +56,7 @@ test("an owner authorizes a connection in the browser, and an agent then calls i
     const details = await detailsOf(id);
     return details["status"] === "needs_authorization" && details;
   });
-  expect(waiting).toMatchObject({ auth_method: "oauth2", status_reason: expect.stringMatching(/authorise|log in/) });
+  expect(waiting).toMatchObject({ auth_method: "oauth2", status_reason: expect.stringMatching(/authorize|log in/) });
 
   const { data } = await call("POST", `/${id}/authorization`);
   const page = await browser.newPage();
@@ -72,7 +72,7 @@ test("an owner authorizes a connection in the browser, and an agent then calls i
   expect(new URL(page.url()).origin).toBe(upstream.vendor.origin);
   await page.getByLabel("Name").fill("Grace");
   await page.getByRole("button", { name: "Allow" }).click();
-  await page.getByRole("heading", { name: "“Acme” is authorised" }).waitFor();
+  await page.getByRole("heading", { name: "“Acme” is authorized" }).waitFor();
   expect(await findAccessibilityFaults(page)).toEqual([]);
   await page.getByRole("link", { name: "Go to the connection" }).click();
   await page.waitForURL(`${service.url}/connections/${id}`);

@@ -49,7 +49,7 @@ afterEach(() => {
 });
 
 /** A connection that the person authorized and whose tools are listed. */
-async function authorised(): Promise<string> {
+async function authorized(): Promise<string> {
   const created = await owner.call("CreateConnection", {
     server_type: "mcp",
     auth_method: "oauth2",
@@ -62,7 +62,7 @@ async function authorised(): Promise<string> {
   return id;
 }
 
-async function authoriseAgain(id: string): Promise<void> {
+async function authorizeAgain(id: string): Promise<void> {
   const { data } = await owner.call("AuthorizeConnection", { server_id: id });
   const { authorization_url: address } = data as JsonObject;
   await followAuthorization(person.browser, upstream.vendor, String(address));
@@ -98,7 +98,7 @@ async function statusBecomes(id: string, status: string): Promise<JsonObject> {
 
 describe("a connection whose owner logged in at the vendor", () => {
   test("works on every replica, and refreshes the token once for 50 calls at the time of expiry", async () => {
-    const id = await authorised();
+    const id = await authorized();
     const sessions = [await owner.open(), await elsewhere.open()] as const;
     expect(await call(owner, sessions[0], id, "whoami")).toEqual({ isError: false, text: "Vera" });
     expect(await call(elsewhere, sessions[1], id, "whoami")).toEqual({ isError: false, text: "Vera" });
@@ -116,14 +116,14 @@ describe("a connection whose owner logged in at the vendor", () => {
   });
 
   test("needs authorization after the vendor revoked it, and works again after a new one", async () => {
-    const id = await authorised();
+    const id = await authorized();
     const session = await owner.open();
     const watch = watchRest(there.url, owner.token, id);
     expect(await call(owner, session, id, "whoami")).toEqual({ isError: false, text: "Vera" });
     upstream.vendor.endGrants();
     const refused = await call(owner, session, id, "whoami");
     expect(refused.isError).toBe(true);
-    expect(refused.text).toMatch(/authorise the connection again/i);
+    expect(refused.text).toMatch(/authorize the connection again/i);
     await watch.event(
       (event) => JSON.stringify(event).includes('"api_key_verification_status":"failed"'),
       "the failed verification",
@@ -131,7 +131,7 @@ describe("a connection whose owner logged in at the vendor", () => {
     watch.close();
     await statusBecomes(id, "needs_authorization");
     const names = await owner.toolNames(id);
-    await authoriseAgain(id);
+    await authorizeAgain(id);
     await owner.waitFor(id, "verified");
     expect(await connection(id)).toMatchObject({ status: "active" });
     expect(await owner.toolNames(id)).toEqual(names);
@@ -139,7 +139,7 @@ describe("a connection whose owner logged in at the vendor", () => {
   });
 
   test("keeps its authorization while the token endpoint is down, and reports the problem", async () => {
-    const id = await authorised();
+    const id = await authorized();
     const session = await owner.open();
     upstream.vendor.expireTokens();
     upstream.vendor.answerToken = (_request, response) => {
@@ -158,7 +158,7 @@ describe("a connection whose owner logged in at the vendor", () => {
   });
 
   test("asks the owner for a scope that a call lacked, and keeps working meanwhile", async () => {
-    const id = await authorised();
+    const id = await authorized();
     const session = await owner.open();
     const refused = await call(owner, session, id, "administer");
     expect(refused.isError).toBe(true);
@@ -166,7 +166,7 @@ describe("a connection whose owner logged in at the vendor", () => {
     const found = await statusBecomes(id, "needs_authorization");
     expect(found["status_reason"]).toMatch(/tools\.admin/);
     expect(await call(owner, session, id, "whoami")).toEqual({ isError: false, text: "Vera" });
-    await authoriseAgain(id);
+    await authorizeAgain(id);
     expect(upstream.vendor.authorizations.at(-1)?.get("scope")?.split(" ")).toEqual(
       expect.arrayContaining(["tools.read", "tools.admin"]),
     );
@@ -179,24 +179,24 @@ describe("a connection whose owner logged in at the vendor", () => {
     const id = await owner.create({ server_type: "mcp", configuration: { url: upstream.url } });
     const found = await statusBecomes(id, "needs_authorization");
     expect(found).toMatchObject({ auth_method: "oauth2" });
-    expect(found["status_reason"]).toMatch(/asks for a login: authorise the connection/);
-    await authoriseAgain(id);
+    expect(found["status_reason"]).toMatch(/asks for a login: authorize the connection/);
+    await authorizeAgain(id);
     await owner.waitFor(id, "verified");
     expect(await call(owner, await owner.open(), id, "whoami")).toEqual({ isError: false, text: "Vera" });
   });
 
   test("needs authorization when its token expires without a refresh token", async () => {
     upstream.vendor.givesRefreshTokens = false;
-    const id = await authorised();
+    const id = await authorized();
     const session = await owner.open();
     expect(await call(owner, session, id, "whoami")).toEqual({ isError: false, text: "Vera" });
     upstream.vendor.expireTokens();
-    expect((await call(owner, session, id, "whoami")).text).toMatch(/authorise the connection again/i);
+    expect((await call(owner, session, id, "whoami")).text).toMatch(/authorize the connection again/i);
     await statusBecomes(id, "needs_authorization");
   });
 
   test("has its tokens revoked at the vendor when it is deleted", async () => {
-    const id = await authorised();
+    const id = await authorized();
     const session = await owner.open();
     await call(owner, session, id, "whoami");
     const before = upstream.vendor.revocations.length;
@@ -214,9 +214,9 @@ describe("a connection whose owner logged in at the vendor", () => {
 
   test.each([
     ["recovers where the vendor lets a refresh token be used again", false],
-    ["says that it must be authorised again where the vendor does not", true],
+    ["says that it must be authorized again where the vendor does not", true],
   ])("whose replica is killed between the vendor's response and the commit %s", async (_, rotates) => {
-    const id = await authorised();
+    const id = await authorized();
     upstream.vendor.rotates = rotates;
     const session = await elsewhere.open();
     await call(elsewhere, session, id, "whoami");
@@ -241,7 +241,7 @@ describe("a connection whose owner logged in at the vendor", () => {
     const first = await call(owner, again, id, "whoami");
     expect(first).toMatchObject(rotates ? { isError: true } : { isError: false, text: "Vera" });
     expect(await connection(id)).toMatchObject({ status: rotates ? "needs_authorization" : "active" });
-    if (rotates) expect(first.text).toMatch(/authorise the connection again/i);
+    if (rotates) expect(first.text).toMatch(/authorize the connection again/i);
     await there.start();
     expect((await call(elsewhere, await elsewhere.open(), id, "whoami")).isError).toBe(rotates);
   });
@@ -252,7 +252,7 @@ test("no token appears in logs, responses, the audit log or in plain text in the
   expect(secrets.length).toBeGreaterThan(10);
   const answers: unknown[] = [];
   for (const operation of ["ListConnections", "ListIntegrations", "ListCalls", "ListAuditEvents"])
-    answers.push(await owner.call(operation, operation === "ListCalls" ? { server_id: await authorised() } : {}));
+    answers.push(await owner.call(operation, operation === "ListCalls" ? { server_id: await authorized() } : {}));
   const tables = await accounts.query(
     "select table_schema || '.' || quote_ident(table_name) as name from information_schema.tables where table_schema in ('public', 'pgboss') and table_type = 'BASE TABLE'",
   );

@@ -85,7 +85,7 @@ test("the operator's client authorizes a connection without a login, until a key
   expect(refused).toMatchObject({
     status: 400,
     message:
-      "Connections of type acme need no login: with auth_method oauth2 a client of this installation authorises them.",
+      "Connections of type acme need no login: with auth_method oauth2 a client of this installation authorizes them.",
   });
 
   await owner.call("UpdateConnection", { server_id: id, api_key: "the-key" });

@@ -64,14 +64,14 @@ test("an owner connects GitHub by logging in, and its tools are called on the ow
   expect(created).toMatchObject({ status: "needs_authorization" });
   const browser = createFormBrowser(service.url);
   await browser.logIn("ada@example.com", String(person["password"]));
-  const authorise = async (address: unknown): Promise<void> => {
+  const authorize = async (address: unknown): Promise<void> => {
     const { pathname } = new URL(String(address));
     const [form] = formsOf((await browser.get(pathname)).text).filter(({ action }) => action === pathname);
     const { location } = await browser.post(pathname, form?.fields ?? {});
     const back = new URL(await vendor.logIn(location ?? "", { name: "Ada" }));
-    expect((await browser.get(back.pathname + back.search)).text).toContain("is authorised");
+    expect((await browser.get(back.pathname + back.search)).text).toContain("is authorized");
   };
-  await authorise(created["authorization_url"]);
+  await authorize(created["authorization_url"]);
 
   const id = String(created["server_id"]);
   await owner.waitFor(id, "verified");
@@ -85,7 +85,7 @@ test("an owner connects GitHub by logging in, and its tools are called on the ow
   expect(shown["connection"]).toMatchObject({ status: "needs_authorization", auth_method: "oauth2" });
 
   const again = await owner.call("AuthorizeConnection", { server_id: id });
-  await authorise((again["data"] as JsonObject)["authorization_url"]);
+  await authorize((again["data"] as JsonObject)["authorization_url"]);
   await owner.waitFor(id, "verified");
   vendor.expireTokens();
   const refreshes = vendor.refreshes();

@@ -24,7 +24,7 @@ const REQUEST: JsonObject = {
   },
 };
 
-describe("a message says what to mend", () => {
+describe("a message says what to correct", () => {
   const good = { start: "2026-01-31", days: 1 };
   it.each<[string, unknown, string]>([
     ["every missing property", {}, 'The required properties "start", "days" are missing.'],
@@ -44,29 +44,29 @@ describe("a message says what to mend", () => {
     expect(await complaint(REQUEST, value)).toContain(message);
   });
 
-  it("and nothing when the value fits", async () => {
+  it("returns nothing when the value is valid", async () => {
     expect(await complaint(REQUEST, good)).toBeUndefined();
   });
 });
 
-it("a message never quotes the value that was refused", async () => {
+it("a message never quotes the rejected value", async () => {
   expect(await complaint(REQUEST, { start: "2026-01-31", days: 1, token: "s3cret" })).toBe(
     'Property "token" must NOT have fewer than 8 characters.',
   );
 });
 
-describe("a schema of a stranger cannot hold the process", () => {
-  it("a catastrophic pattern answers", async () => {
+describe("an untrusted schema cannot block the process", () => {
+  it("checks a catastrophic pattern in linear time", async () => {
     const schema = { type: "object", properties: { text: { type: "string", pattern: "^(a+)+$" } } };
     expect(await complaint(schema, { text: `${"a".repeat(50_000)}!` })).toContain("must match the pattern");
   });
 
-  it("a pattern that RE2 does not know is left to the upstream", async () => {
+  it("leaves a pattern that RE2 does not support to the upstream", async () => {
     const schema = { type: "object", properties: { text: { type: "string", pattern: "^(?=x)x\\1$" } } };
     expect(await complaint(schema, { text: "anything" })).toBeUndefined();
   });
 
-  it("references that double thirty times are given up", async () => {
+  it("rejects references that double thirty times", async () => {
     const definitions: JsonObject = { d30: { type: "object" } };
     for (let level = 0; level < 30; level += 1) {
       const next = { $ref: `#/definitions/d${level + 1}` };
@@ -76,7 +76,7 @@ describe("a schema of a stranger cannot hold the process", () => {
     await expect(complaint(schema, {})).rejects.toThrow("too expensive to check");
   });
 
-  it("uniqueItems over twenty thousand objects answers, and sees equal objects with keys in another order", async () => {
+  it("checks uniqueItems over twenty thousand objects, ignoring the order of keys", async () => {
     const items = Array.from({ length: 20_000 }, (_, index): JsonObject => ({ a: index, b: 0 }));
     expect(await complaint({ type: "object", properties: REQUEST.properties ?? {} }, { tags: items })).toBeUndefined();
     expect(
@@ -104,12 +104,12 @@ it("a schema of 2020-12 is checked by its own rules", async () => {
   expect(await complaint(schema, { pair: [1] })).toBe('Property "pair[0]" must be a string, not a number.');
 });
 
-it("schemas with one $id do not meet", async () => {
+it("schemas with the same $id do not conflict", async () => {
   expect(await complaint({ $id: "a", type: "object", required: ["x"] }, {})).toContain('"x"');
   expect(await complaint({ $id: "a", type: "object", required: ["y"] }, {})).toContain('"y"');
 });
 
-it("what every object inherits is not taken for a property of the value", async () => {
+it("inherited members are not properties of the value", async () => {
   const schema = { type: "object", properties: { constructor: { type: "number" } }, required: ["toString"] };
   expect(await complaint({ ...schema, required: [] }, {})).toBeUndefined();
   expect(await complaint(schema, {})).toContain('"toString"');

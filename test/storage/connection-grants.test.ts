@@ -73,7 +73,7 @@ async function waiting(): Promise<Connection> {
       configuration: { url: "https://mcp.vendor.example/mcp" },
       secrets: {},
       hasCredential: false,
-      statusReason: "Its owner has not authorised it yet.",
+      statusReason: "Its owner has not authorized it yet.",
       acceptToolChanges: "manual",
       authMethod: "oauth2",
       needsAuthorization: true,

@@ -32,7 +32,7 @@ export const MCP_CONFIGURATION_SCHEMA: JsonObject = {
       minLength: 1,
       maxLength: 2048,
       description:
-        "For a server whose owner logs in: the id of a client that was registered there by hand. Leave it out where clients register themselves; authorising then says which redirect address to register if they do not.",
+        "For a server whose owner logs in: the id of a client that was registered there by hand. Leave it out where clients register themselves; authorizing then says which redirect address to register if they do not.",
     },
     oauth_client_secret: {
       type: "string",

@@ -161,7 +161,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
         return (await supportsLogin(target, signal))
           ? {
               outcome: "needs_authorization",
-              reason: `The MCP server at ${label} asks for a login: authorise the connection.`,
+              reason: `The MCP server at ${label} asks for a login: authorize the connection.`,
             }
           : { outcome: "failed", reason: error.message };
       }

@@ -135,7 +135,7 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
   async function renewGrant({ terms, tokens }: UpstreamGrant): Promise<Renewal> {
     const { refreshToken, scope } = tokens;
     if (refreshToken === undefined) {
-      const reason = `${terms.title} lets an authorization be used for a limited time only, and that is over: authorise the connection again.`;
+      const reason = `${terms.title} limits how long an authorization is valid, and this one has expired: authorize the connection again.`;
       return { kind: "lost", reason };
     }
     const requestedAtMs = now();
@@ -205,8 +205,8 @@ export function createGrantedTokens(deps: GrantedTokensDeps): GrantedTokens {
     const running = state.running === undefined ? undefined : await orAborted(state.running, signal);
     if (running !== undefined && running.token !== refused) return running;
     if (now() - state.refusedAtMs < REFUSED_PAUSE_MS) {
-      const title = state.cached?.title ?? "The third party";
-      throw new TokenFailure("refused", `${title} refuses even the tokens that it has just given.`);
+      const title = state.cached?.title ?? "The vendor";
+      throw new TokenFailure("refused", `${title} rejects the tokens that it has just issued.`);
     }
     const cached = await orAborted(obtainOnce(target, state, refused), signal);
     state.refusedAtMs = now();

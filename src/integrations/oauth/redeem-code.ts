@@ -12,9 +12,9 @@ import { requestTokens, type TokenEndpointRequest, tokenEndpointRequest } from "
 
 /** Remedies for authorization error codes (RFC 6749 §4.1.2.1). */
 const MEANINGS: Readonly<Record<string, string>> = {
-  access_denied: "It was refused there: authorise the connection again, and allow it.",
+  access_denied: "The login was denied: authorize the connection again, and allow it.",
   invalid_scope: "The scopes that were asked for are not given there: ask for others with oauth_scope.",
-  unauthorized_client: "Our client may not ask for authorization there: those who run it can allow it.",
+  unauthorized_client: "Our client may not request authorization there: the server's operator can allow it.",
   temporarily_unavailable: "It is overloaded: try again in a few minutes.",
   server_error: "The fault is on its side: try again later.",
 };
@@ -58,7 +58,7 @@ function checkedAnswer(
     if (answer.getAll("code").length !== 1)
       throw new TokenFailure(
         "other",
-        `The authorization server of ${title} at ${host} sent you back without one code: authorise the connection again.`,
+        `The authorization server of ${title} at ${host} sent you back without one code: authorize the connection again.`,
       );
     return answer;
   } catch (error) {
@@ -66,7 +66,9 @@ function checkedAnswer(
     if (error instanceof AuthorizationResponseError) {
       const description = error.error_description === undefined ? "" : `: ${error.error_description}`;
       const said = clip(`${error.error}${description}`).replace(/(?<![.\s])[.\s]+$/, "");
-      const meaning = MEANINGS[error.error] ?? "Authorise the connection again; if it stays so, tell those who run it.";
+      const meaning =
+        MEANINGS[error.error] ??
+        "Authorize the connection again; if it fails again, report it to the server's operator.";
       throw new TokenFailure(
         "refused",
         `The authorization server of ${title} at ${host} answered ${said}. ${meaning}`,
@@ -75,8 +77,8 @@ function checkedAnswer(
     }
     throw new TokenFailure(
       "other",
-      `The answer does not come from where the connection was to be authorised (${host}), so nothing was sent there. ` +
-        "Authorise the connection again.",
+      `The answer does not come from where the connection was to be authorized (${host}), so nothing was sent there. ` +
+        "Authorize the connection again.",
       { cause: error },
     );
   }

@@ -45,7 +45,7 @@ function readResource(document: JsonObject, url: URL, address: URL): ResourceMet
   if (!covers(resource, url))
     throw new TokenFailure(
       "other",
-      `${at} describes another resource than ${url.origin}${url.pathname}, so nobody was asked to authorise it. Check the url of the connection.`,
+      `${at} describes another resource than ${url.origin}${url.pathname}, so nobody was asked to authorize it. Check the url of the connection.`,
     );
   return { resource, authorizationServers: stringsOf(servers) ?? [], scopes: stringsOf(scopes) };
 }

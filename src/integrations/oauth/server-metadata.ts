@@ -41,7 +41,7 @@ export async function describeServer(
   }
   throw new TokenFailure(
     "other",
-    `The authorization server ${issuer} says nothing of itself (${absences.join("; ")}). It must publish its metadata (RFC 8414), ` +
+    `The authorization server ${issuer} has no metadata (${absences.join("; ")}). It must publish its metadata (RFC 8414), ` +
       "or its MCP server be used with an api_token.",
   );
 }
@@ -83,7 +83,7 @@ function issuerUrl(issuer: string, { checkDestination }: OutboundAccess): URL {
   if (url?.search !== "" || refused !== undefined) {
     const reason =
       url === null || refused === undefined ? "That is no issuer (RFC 8414)." : destinationRefusal(refused, url.host);
-    throw new TokenFailure("other", `The connection is authorised at ${issuer.slice(0, 300)}, it says. ${reason}`);
+    throw new TokenFailure("other", `The connection is authorized at ${issuer.slice(0, 300)}, it says. ${reason}`);
   }
   return url;
 }
@@ -119,7 +119,7 @@ function readServer(document: JsonObject, issuer: string, address: URL, access: 
   if (stringsOf(document["code_challenge_methods_supported"])?.includes("S256") !== true)
     throw fault(
       "does not promise PKCE with S256 (code_challenge_methods_supported), without which a code could be redeemed by others. " +
-        "MCP asks for it: tell those who run it.",
+        "MCP requires it: report this to the server's operator.",
     );
   return {
     server: {

@@ -67,7 +67,7 @@ export function unusableAnswer(requester: TokenRequester, error: unknown): Token
   if (error instanceof TokenFailure) return error;
   const endpoint = endpointOf(requester);
   if (!(error instanceof NoAnswer))
-    return new TokenFailure("other", `${endpoint} answered with what is no bearer token (RFC 6749).`, {
+    return new TokenFailure("other", `${endpoint} answered without a bearer token (RFC 6749).`, {
       cause: error,
     });
   const { failure } = error;

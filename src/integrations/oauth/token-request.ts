@@ -106,21 +106,21 @@ function meaningOf(code: string, { source }: UpstreamClient): RefusalMeaning {
       kind,
       advice:
         source === "configured"
-          ? "The configured client id or secret is wrong, expired or revoked there: correct it, then authorise the connection again."
-          : "Our client is not known there (any longer): authorise the connection again.",
+          ? "The configured client id or secret is wrong, expired or revoked there: correct it, then authorize the connection again."
+          : "Our client is not known there (any longer): authorize the connection again.",
     };
   if (code === "unauthorized_client")
-    return { kind, advice: "The client may not use this grant there: allow it, then authorise the connection again." };
+    return { kind, advice: "The client may not use this grant there: allow it, then authorize the connection again." };
   if (kind === "ended")
     return {
       kind,
-      advice: "The authorization was revoked, has expired or was used already: authorise the connection again.",
+      advice: "The authorization was revoked, has expired or was used already: authorize the connection again.",
     };
   if (code === "invalid_scope")
     return { kind, advice: "The scopes that are asked for are not given there: ask for others with oauth_scope." };
   if (code === "invalid_target")
     return { kind, advice: "It gives no tokens for this address: check the url of the connection." };
-  return { kind, advice: "Try again; if it stays so, tell those who run it." };
+  return { kind, advice: "Try again; if it fails again, report it to the server's operator." };
 }
 
 function isRefusal(text: string): boolean {

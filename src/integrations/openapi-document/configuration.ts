@@ -62,7 +62,7 @@ export const OPENAPI_CONFIGURATION_SCHEMA: JsonObject = {
       maxLength: 512,
       title: "Client id",
       description:
-        "For OAuth 2 client credentials: the client's id, with api_token as its secret. Tokens are then got and renewed at the document's token URL.",
+        "For OAuth 2 client credentials: the client's id, with api_token as its secret. Tokens are requested from the document's token URL.",
     },
     token_url: {
       type: "string",

@@ -75,7 +75,7 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
     touched.set(key, true);
     store.touch(digest, url).catch((error: unknown) => {
       touched.delete(key);
-      log.warn({ err: error }, "the use of a document could not be noted");
+      log.warn({ err: error }, "could not record the use of a document");
     });
   }
 
@@ -157,7 +157,7 @@ export function createDocuments(deps: OpenApiDocumentsDeps): Documents {
       await onChanged?.(url);
     } catch (error) {
       // The previous document stays in use.
-      log.warn({ err: error, url: withoutQuery(url) }, "an OpenAPI document could not be refreshed; it is tried again");
+      log.warn({ err: error, url: withoutQuery(url) }, "could not refresh an OpenAPI document; will retry");
       await store.saveSource(source, jittered(RETRY_SECONDS));
     }
   }

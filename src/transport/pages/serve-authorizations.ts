@@ -76,7 +76,7 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
         signal,
       );
       const page = messagePage({
-        title: `“${name}” is authorised`,
+        title: `“${name}” is authorized`,
         message: "It is being checked now; its tools are there in a moment.",
         link: { path: `/connections/${id}`, text: "Go to the connection" },
       });
@@ -143,12 +143,12 @@ function statusOf({ kind }: TokenFailure): number {
 function sendFailure(exchange: HttpExchange, thrown: unknown): void {
   const error = isTimeout(thrown) ? tooSlow(thrown) : thrown;
   if (error instanceof TokenFailure) {
-    answerPage(exchange, statusOf(error), failurePage("The connection is not authorised", error.message));
+    answerPage(exchange, statusOf(error), failurePage("The connection is not authorized", error.message));
     return;
   }
   if (!(error instanceof DomainError) || !["not_found", "conflict", "invalid"].includes(error.kind)) throw error;
   const { kind, message } = error;
-  const title = kind === "not_found" ? "This address is no longer good" : "The connection is not authorised";
+  const title = kind === "not_found" ? "This address is no longer good" : "The connection is not authorized";
   answerPage(exchange, httpStatusOf(toFault(error)), failurePage(title, message));
 }
 

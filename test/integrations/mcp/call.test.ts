@@ -4,7 +4,7 @@ import { parseJson, printJson, type JsonObject } from "../../../src/json.ts";
 import { json, result, stream, wellBehaved, type Script } from "./scripted-upstream.ts";
 import { call, patient, target, textOf, tool, upstream } from "./support.ts";
 
-describe("a result is relayed as it came", () => {
+describe("a result is relayed unchanged", () => {
   it("with content of every kind, known or not, and data", async () => {
     const content = [
       { type: "text", text: "a", annotations: { audience: ["user"], priority: 0.5 }, _meta: { k: 1 } },
@@ -39,7 +39,7 @@ describe("a result is relayed as it came", () => {
     expect(subject.server.of("tools/call")[0]?.text).toContain('"arguments":{"n":98765432109876543210}');
   });
 
-  it("and data without content becomes text too, since a result has at least one block", async () => {
+  it("with structured content alone also as text, since a result needs a block", async () => {
     const subject = await upstream({ "tools/call": result({ structuredContent: { a: 1 } }) });
     expect(await call(subject)).toEqual({
       content: [{ type: "text", text: '{"a":1}' }],
@@ -51,7 +51,7 @@ describe("a result is relayed as it came", () => {
 });
 
 describe("a stream", () => {
-  it("may carry notifications, pings and other requests before the answer: all of them are answered", async () => {
+  it("may contain notifications, pings and other requests before the answer, and all requests get a response", async () => {
     const subject = await upstream({
       "tools/call": ({ message }, response) => {
         const { send } = stream(response);
@@ -75,7 +75,7 @@ describe("a stream", () => {
     });
   });
 
-  it("outside any request is open before the first call, so that what is asked there is answered at once", async () => {
+  it("outside any request is open before the first call, so that requests on it are answered", async () => {
     let ask = (_message: JsonObject): void => undefined;
     let answer = (_result: JsonObject): void => undefined;
     const error: Script = (received, response) => {
@@ -109,7 +109,7 @@ describe("a stream", () => {
     expect(subject.server.of("GET")).toHaveLength(1);
   });
 
-  it("outside any request that a server does not have costs a call nothing, not even its session", async () => {
+  it("that a server does not support outside requests does not affect calls or the session", async () => {
     const notFound: Script = (_request, response) => void response.writeHead(404).end("Cannot GET /mcp");
     const subject = await upstream({ GET: notFound });
     const there = target(subject.server.url);
@@ -128,7 +128,7 @@ describe("a stream", () => {
     expect(textOf(await call(subject))).toBe("now");
   });
 
-  it("that ends early is resumed where it ended, and the call is not sent again", async () => {
+  it("that ends early is resumed without repeating the call", async () => {
     let id: unknown;
     const subject = await upstream({
       "tools/call": ({ message }, response) => {
@@ -149,9 +149,9 @@ describe("a stream", () => {
   });
 });
 
-describe("a call that may have been carried out is not sent again", () => {
+describe("a call that may have been executed is not repeated", () => {
   const reset: Script = (_request, response) => void response.socket?.resetAndDestroy();
-  it("when the connection breaks; the result says so", async () => {
+  it("when the connection breaks, and the result says so", async () => {
     const subject = await upstream({ "tools/call": reset });
     const answer = await call(subject);
     expect(answer.isError).toBe(true);
@@ -159,7 +159,7 @@ describe("a call that may have been carried out is not sent again", () => {
     expect(subject.server.of("tools/call")).toHaveLength(1);
   });
 
-  it("when the rest of its stream cannot be had, even because the session is lost meanwhile", async () => {
+  it("when its stream cannot be resumed, even because the session is lost", async () => {
     const subject = await upstream({
       "tools/call": (_request, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -172,7 +172,7 @@ describe("a call that may have been carried out is not sent again", () => {
     expect(subject.server.of("initialize")).toHaveLength(1);
   });
 
-  it("but a tool that only reads is asked once more", async () => {
+  it("unless the tool only reads", async () => {
     let breaks = 1;
     const subject = await upstream({
       "tools/call": (request, response) => (breaks-- > 0 ? reset : wellBehaved)(request, response),
@@ -188,8 +188,8 @@ describe("a call that may have been carried out is not sent again", () => {
   });
 });
 
-describe("a caller who leaves", () => {
-  it("ends the request in flight, and the upstream is told", async () => {
+describe("an aborting caller", () => {
+  it("cancels the running request upstream", async () => {
     let hungUp: Promise<unknown> | undefined;
     const subject = await upstream({
       "tools/call": (_request, response) => {
@@ -214,7 +214,7 @@ describe("a caller who leaves", () => {
     });
   });
 
-  it("does not take the handshake away from those who wait for it too", async () => {
+  it("does not cancel the handshake for other callers", async () => {
     let answer: (() => void) | undefined;
     const subject = await upstream({
       initialize: (request, response) => (answer = () => wellBehaved(request, response)),

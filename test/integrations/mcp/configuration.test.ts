@@ -12,7 +12,7 @@ function subject() {
 const check = (configuration: JsonObject) =>
   subject().checkConfiguration?.({ url: "https://mcp.example.com/mcp", ...configuration });
 
-describe("a configuration is refused, with the property's name,", () => {
+describe("a configuration is rejected with the property's name", () => {
   it.each<[string, JsonObject, string]>([
     ["with a private address", { url: "https://10.0.0.1/mcp" }, "url"],
     ["with plain http", { url: "http://mcp.example.com/mcp" }, "url"],
@@ -52,7 +52,7 @@ describe("a configuration is refused, with the property's name,", () => {
     expect(() => check(configuration)).toThrow(expect.objectContaining({ kind: "invalid", field }) as Error);
   });
 
-  it("and never with the secret's value", () => {
+  it("and without the secret's value", () => {
     for (const configuration of [{ api_token: "canary\n" }, { headers: { "X-A": "canary\n" } }]) {
       expect(() => check(configuration)).toThrow(
         expect.objectContaining({ message: expect.not.stringContaining("canary") as string }) as Error,
@@ -61,13 +61,13 @@ describe("a configuration is refused, with the property's name,", () => {
   });
 });
 
-it("a good configuration passes", () => {
+it("accepts a valid configuration", () => {
   expect(() =>
     check({ api_token: "abc.DEF-123_~+/=", headers: { "X-Tenant": "one two", "User-Agent": "mine" } }),
   ).not.toThrow();
 });
 
-it("the schema takes url, api_token, headers and what a login needs alone, and bounds the headers", () => {
+it("the schema allows only url, api_token, headers and login properties, and limits the headers", () => {
   const { configurationSchema } = subject();
   const validate = new Ajv({ formats: { uri: true } }).compile(configurationSchema);
   const url = "https://mcp.example.com/mcp";
@@ -83,7 +83,7 @@ it("the schema takes url, api_token, headers and what a login needs alone, and b
   );
 });
 
-it("its secrets are marked so that no answer carries them", () => {
+it("secrets are marked writeOnly", () => {
   const { configurationSchema, secretProperties, credentialProperty } = subject();
   const properties = configurationSchema.properties as Record<string, JsonObject>;
   const writeOnly = Object.keys(properties).filter((name) => properties[name]?.writeOnly === true);

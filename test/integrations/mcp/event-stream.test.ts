@@ -29,11 +29,11 @@ describe("an event stream", () => {
     expect(read(text).data).toEqual(expected);
   });
 
-  it("remembers the last id, and one with NUL is none", () => {
+  it("keeps the last id and ignores one with NUL", () => {
     expect(read("id: 1\ndata: a\n\nid: 2\n\nid: 3\0\n\n").id).toBe("2");
   });
 
-  it("is the same however it is cut into pieces", () => {
+  it("parses the same for any chunk boundaries", () => {
     const piece = fc.constantFrom("data: ü🌍", "data:x", ": c", "id: 7", "\n", "\r\n", "\r", "\n\n", "event: message");
     fc.assert(
       fc.property(fc.array(piece), fc.array(fc.integer({ min: 0, max: 5 })), (pieces, sizes) => {
@@ -44,7 +44,7 @@ describe("an event stream", () => {
     );
   });
 
-  it("of one line in very many pieces is read in time that grows with its length alone", () => {
+  it("parses one line in many chunks in linear time", () => {
     const reader = createEventStreamReader();
     const piece = Buffer.from("x".repeat(8));
     reader.read(Buffer.from("data: "));

@@ -41,7 +41,7 @@ describe("the reference MCP server as an upstream", () => {
     expect(textOf(sum)).toContain("42");
   });
 
-  it("relays an image, resource links and structured content as they came", async () => {
+  it("relays images, resource links and structured content unchanged", async () => {
     const connection = target(server.url);
     const { integration } = subject;
     const image = await integration.callTool(connection, tool("get-tiny-image"), {}, patient());
@@ -61,13 +61,13 @@ describe("the reference MCP server as an upstream", () => {
     expect(structured.structuredContent).toMatchObject({ temperature: expect.any(Number) as number });
   });
 
-  it("says what is wrong with arguments, as a result", async () => {
+  it("reports invalid arguments as a result", async () => {
     const result = await subject.integration.callTool(target(server.url), tool("get-sum"), { a: "x" }, patient());
     expect(result.isError).toBe(true);
     expect(textOf(result)).toMatch(/invalid/i);
   });
 
-  it("goes on after the upstream has forgotten the session", async () => {
+  it("works after the upstream has lost the session", async () => {
     const connection = target(server.url);
     const call = (message: string) => subject.integration.callTool(connection, tool("echo"), { message }, patient());
     expect(textOf(await call("before"))).toBe("Echo: before");

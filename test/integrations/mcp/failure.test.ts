@@ -128,7 +128,7 @@ describe("a failing upstream becomes a result that says what to do", () => {
     expect((await call(subject)).upstreamFault).toBe(fault);
   });
 
-  it("429 with a time is left alone until then, and calls are answered at once", async () => {
+  it("a 429 with a stated wait pauses the connection and rejects calls immediately", async () => {
     const subject = await upstream({ "tools/call": status(429, "", { "retry-after": "60" }) });
     const connection = target(subject.server.url);
     const ask = () => subject.integration.callTool(connection, tool("work"), {}, patient());
@@ -147,13 +147,13 @@ describe("a failing upstream becomes a result that says what to do", () => {
     expect(textOf(await call(subject))).toMatch(/asks for credentials.*api_key/);
   });
 
-  it("404 from a server without sessions is a wrong address, not a lost session", async () => {
+  it("404 from a server without sessions means a wrong address, not a lost session", async () => {
     const subject = await upstream({ initialize: status(404) });
     expect(textOf(await call(subject))).toMatch(/no MCP endpoint at this address \(HTTP 404\)/);
     expect(subject.server.of("initialize")).toHaveLength(1);
   });
 
-  it("an unreachable host and a name that does not exist", async () => {
+  it("names an unreachable host and an unknown host name", async () => {
     const gone = await startScriptedUpstream({});
     gone.close();
     const subject = createSubject([gone.url], undefined, (_name, _options, callback) =>
@@ -165,7 +165,7 @@ describe("a failing upstream becomes a result that says what to do", () => {
     await subject.close();
   });
 
-  it("a host that the guard refuses, with what the operator can do", async () => {
+  it("names a host that the guard rejects, with the operator's remedy", async () => {
     const subject = createSubject([]);
     const answer = await subject.integration.callTool(
       target("https://169.254.169.254/mcp"),
@@ -179,7 +179,7 @@ describe("a failing upstream becomes a result that says what to do", () => {
     await subject.close();
   });
 
-  it("a revision that nobody knows", async () => {
+  it("names an unknown protocol revision", async () => {
     const subject = await upstream({
       initialize: ({ message }, response) =>
         json(response, { jsonrpc: "2.0", id: message.id, result: { protocolVersion: "1999-01-01" } }),
@@ -189,7 +189,7 @@ describe("a failing upstream becomes a result that says what to do", () => {
 });
 
 describe("a secret", () => {
-  it("that the upstream repeats in an error is struck out, in the result and in the log", async () => {
+  it("repeated in an upstream error is redacted in the result and the log", async () => {
     const subject = await upstream({
       "tools/call": ({ message, headers }, response) =>
         json(response, {
@@ -204,7 +204,7 @@ describe("a secret", () => {
   });
 });
 
-it("memory stays bounded while an upstream floods", async () => {
+it("memory stays bounded while an upstream sends endless data", async () => {
   const subject = await upstream({ "tools/call": flood }, { timeoutMs: 10_000 });
   const before = process.memoryUsage().arrayBuffers;
   await Promise.all(Array.from({ length: 4 }, () => call(subject)));

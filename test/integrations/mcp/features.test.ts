@@ -31,8 +31,8 @@ async function sdkServer(era: UpstreamRevision) {
   return { ...subject, connection: target(server.url), features: featuresOf(subject) };
 }
 
-describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => {
-  it("is surveyed: capabilities, resources, templates, prompts", async () => {
+describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era) => {
+  it("lists capabilities, resources, templates and prompts", async () => {
     const { features, connection } = await sdkServer(era);
     const offer = await features.listFeatures(connection, patient());
     expect(offer.capabilities).toEqual({
@@ -49,7 +49,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => 
     expect(offer.bytes).toBeGreaterThan(100);
   });
 
-  it("is read, prompted and asked for completions, and nothing of its revision remains", async () => {
+  it("answers reads, prompts and completions without fields of its revision", async () => {
     const { features, connection } = await sdkServer(era);
     const ask = async (question: FeatureRequest): Promise<JsonObject> => {
       const answer = await features.request(connection, question, patient());
@@ -70,7 +70,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => 
     expect(completion).toMatchObject({ completion: { values: ["paris", "park", "party"] } });
   });
 
-  it("says in its own words and code what it does not know", async () => {
+  it("passes on its own error message and code", async () => {
     const { features, connection } = await sdkServer(era);
     const unknown = await features.request(connection, { method: "resources/read", uri: "test://nowhere" }, patient());
     expect(unknown).toMatchObject({ kind: "error", code: -32602, data: { uri: "test://nowhere" } });
@@ -82,7 +82,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => 
     });
   });
 
-  it("is heard on the way of a call: progress if asked for, log messages from the wanted level on", async () => {
+  it("relays progress if requested, and log messages from the wanted level", async () => {
     const { integration, connection } = await sdkServer(era);
     const progress: JsonObject[] = [];
     const messages: Notification[] = [];
@@ -102,8 +102,8 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era", (era) => 
   });
 });
 
-describe("the offer of a server", () => {
-  it("is read page by page, and what clients could not bear is left out", async () => {
+describe("the feature listing of a server", () => {
+  it("is read page by page without items that clients would reject", async () => {
     const pages: Record<string, JsonObject> = {
       "": {
         resources: [
@@ -132,7 +132,7 @@ describe("the offer of a server", () => {
     expect(offer.capabilities).toMatchObject({ resources: true, subscribe: false, prompts: false });
   });
 
-  it("is not asked for where it declares none", async () => {
+  it("is not requested when it declares none", async () => {
     const subject = await upstream({ initialize: declaring({ tools: {} }) });
     const offer = await featuresOf(subject).listFeatures(target(subject.server.url), patient());
     expect(offer).toMatchObject({ resources: [], resourceTemplates: [], prompts: [], bytes: 0 });
@@ -140,7 +140,7 @@ describe("the offer of a server", () => {
     expect(subject.server.of("prompts/list")).toHaveLength(0);
   });
 
-  it("cannot be had of a server that is down: the sentence names the host", async () => {
+  it("is unavailable while the server is down, naming the host", async () => {
     const subject = await upstream({ initialize: status(500) });
     const { host } = new URL(subject.server.url);
     await expect(featuresOf(subject).listFeatures(target(subject.server.url), patient())).rejects.toMatchObject({
@@ -150,10 +150,10 @@ describe("the offer of a server", () => {
   });
 });
 
-describe("a question", () => {
+describe("a feature request", () => {
   const read: FeatureRequest = { method: "resources/read", uri: "a://1" };
 
-  it("is asked once more when the upstream has forgotten the session", async () => {
+  it("is repeated when the upstream has lost the session", async () => {
     let reads = 0;
     const subject = await upstream({
       "resources/read": (request, response) => {
@@ -167,7 +167,7 @@ describe("a question", () => {
     expect(subject.server.of("initialize")).toHaveLength(2);
   });
 
-  it("that is answered with a wish for input gets a clear error", async () => {
+  it("that the upstream answers with input_required gets a clear error", async () => {
     const subject = await upstream({ "prompts/get": result({ resultType: "input_required", inputRequests: {} }) });
     const question: FeatureRequest = { method: "prompts/get", name: "p", args: {} };
     expect(await featuresOf(subject).request(target(subject.server.url), question, patient())).toMatchObject({
@@ -177,7 +177,7 @@ describe("a question", () => {
     });
   });
 
-  it("never brings the connection's key back, not even in an error's data", async () => {
+  it("never returns the connection's key, not even in an error's data", async () => {
     const error = { code: -32000, message: "no key-123456", data: { sent: ["Bearer key-123456"] } };
     const subject = await upstream({
       "resources/read": ({ message }, response) => json(response, { jsonrpc: "2.0", id: message.id, error }),
@@ -188,7 +188,7 @@ describe("a question", () => {
     expect(JSON.stringify(answer)).not.toContain("key-123456");
   });
 
-  it("that nobody awaits any more is cancelled upstream", async () => {
+  it("is canceled upstream when its caller aborts", async () => {
     const subject = await upstream({ "resources/read": () => undefined });
     const controller = new AbortController();
     const asked = featuresOf(subject).request(target(subject.server.url), read, { signal: controller.signal });
@@ -200,8 +200,8 @@ describe("a question", () => {
   });
 });
 
-describe("what is heard on the way", () => {
-  it("is heard one after another, and the answer only after all of it, however slow the hearer", async () => {
+describe("notifications during a request", () => {
+  it("arrive in order and before the answer, however slow the listener", async () => {
     const subject = await upstream({
       "tools/call": ({ message }, response) => {
         const { send } = stream(response);
@@ -225,7 +225,7 @@ describe("what is heard on the way", () => {
     expect(events).toEqual(["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]);
   });
 
-  it("is what belongs to the call: progress of other requests is not", async () => {
+  it("exclude the progress of other requests", async () => {
     const subject = await upstream({
       "tools/call": ({ message }, response) => {
         const { send } = stream(response);
@@ -240,7 +240,7 @@ describe("what is heard on the way", () => {
     expect(heard).toEqual([]);
   });
 
-  it("tells which of its lists an upstream says has changed", async () => {
+  it("name the list that has changed", async () => {
     const subject = await upstream({
       "tools/call": ({ message }, response) => {
         const { send } = stream(response);
@@ -256,7 +256,7 @@ describe("what is heard on the way", () => {
     expect(news).toEqual([[connection.connectionId, { kind: "list_changed", list: "prompts" }]]);
   });
 
-  it("asks for a log level once, and again only when somebody wants to hear more", async () => {
+  it("set the log level once, and again only for a lower level", async () => {
     const subject = await upstream({ initialize: declaring({ logging: {} }), "logging/setLevel": result({}) });
     const connection = target(subject.server.url);
     const at = (logLevel: "debug" | "info" | "error") =>
@@ -276,7 +276,7 @@ describe("what is heard on the way", () => {
 });
 
 describe("watching resources", () => {
-  it("subscribes in a session of its own, hears what changes, and ends the session when stopped", async () => {
+  it("subscribes in a separate session, reports changes, and closes the session when stopped", async () => {
     const subject = await upstream({
       initialize: declaring({ resources: { subscribe: true } }),
       "resources/subscribe": result({}),

@@ -40,7 +40,7 @@ describe("what the upstream receives", () => {
     },
   );
 
-  it("is a new handshake with the new key once the key has changed, and the end of the old session", async () => {
+  it("is a new handshake after a key change, and a DELETE of the old session", async () => {
     const subject = await upstream({});
     const before = target(subject.server.url, { api_token: "old" });
     await subject.integration.callTool(before, tool("work"), {}, patient());
@@ -84,7 +84,7 @@ describe("a lost session", () => {
         json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32001, message: "Session not found" } }),
     ],
   ];
-  it.each(lost)("(%s) is opened anew, invisibly, and the call sent once more", async (_form, loss) => {
+  it.each(lost)("(%s) is reopened and the call repeated", async (_form, loss) => {
     let losses = 1;
     const subject = await upstream({
       "tools/call": (request, response) => {
@@ -97,7 +97,7 @@ describe("a lost session", () => {
     expect(subject.server.of("tools/call")).toHaveLength(2);
   });
 
-  it("is opened anew once, not for ever", async () => {
+  it("is reopened only once", async () => {
     const subject = await upstream({ "tools/call": status(404) });
     const answer = await call(subject);
     expect(answer.isError).toBe(true);
@@ -105,7 +105,7 @@ describe("a lost session", () => {
     expect(subject.server.of("tools/call")).toHaveLength(2);
   });
 
-  it("of many concurrent calls is opened anew by one of them", async () => {
+  it("is reopened once for many concurrent calls", async () => {
     const ended = new Set<unknown>();
     let sessions = 0;
     const subject = await upstream({
@@ -127,7 +127,7 @@ describe("a lost session", () => {
   });
 });
 
-it("a call in flight is not sent again once its connection is forgotten", async () => {
+it("a running call is not repeated after its connection is forgotten", async () => {
   let answer: (() => void) | undefined;
   const subject = await upstream({
     "tools/call": (request, response) => (answer = () => status(404)(request, response)),
@@ -142,7 +142,7 @@ it("a call in flight is not sent again once its connection is forgotten", async 
   expect(subject.server.of("initialize")).toHaveLength(1);
 });
 
-it("an idle session is ended, and the next call opens another", async () => {
+it("an idle session is closed, and the next call opens another", async () => {
   const subject = await upstream({}, { sessionIdleMs: 50 });
   const connection = target(subject.server.url);
   const work = () => subject.integration.callTool(connection, tool("work"), {}, patient());
@@ -152,7 +152,7 @@ it("an idle session is ended, and the next call opens another", async () => {
   expect(subject.server.of("initialize")).toHaveLength(2);
 });
 
-it("all sessions are ended with the process", async () => {
+it("all sessions are closed on shutdown", async () => {
   const subject = await upstream({});
   await Promise.all([call(subject), call(subject), call(subject)]);
   subject.integration.close();

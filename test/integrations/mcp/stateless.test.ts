@@ -42,7 +42,7 @@ async function modernUpstream(tools: JsonObject[] = []) {
   return { server, ...subject };
 }
 
-describe("a server of the 2026-07-28 revision alone", () => {
+describe("a server that supports only the 2026-07-28 revision", () => {
   it("is verified, listed and called, without sessions and cancellations", async () => {
     const subject = await modernUpstream([{ name: "work", inputSchema: { type: "object" } }]);
     const connection = target(subject.server.url);
@@ -53,7 +53,7 @@ describe("a server of the 2026-07-28 revision alone", () => {
     expect(subject.server.of("notifications/initialized")).toHaveLength(0);
   });
 
-  it("gets marked arguments as headers, encoded where a header cannot carry them", async () => {
+  it("receives marked arguments as headers, encoded where necessary", async () => {
     const subject = await modernUpstream();
     const inputSchema: JsonObject = {
       type: "object",
@@ -75,7 +75,7 @@ describe("a server of the 2026-07-28 revision alone", () => {
     expect(headers).not.toHaveProperty("mcp-param-absent");
   });
 
-  it("is not offered with tools whose marks break the revision's rules", async () => {
+  it("loses tools whose marks break the revision's rules", async () => {
     const mark = (name: string, properties: JsonObject): JsonObject => ({
       name,
       inputSchema: { type: "object", properties },
@@ -91,7 +91,7 @@ describe("a server of the 2026-07-28 revision alone", () => {
     expect(tools.map(({ name }) => name)).toEqual(["fine"]);
   });
 
-  it("that asks a person for input gets no further, and the result says so", async () => {
+  it("returns an error result when it asks a person for input", async () => {
     const server = await startScriptedUpstream({
       "tools/call": ({ message }, response) =>
         json(response, { jsonrpc: "2.0", id: message.id, result: { resultType: "input_required", inputRequests: {} } }),

@@ -11,7 +11,7 @@ const offering = (...tools: unknown[]): Partial<Record<string, Script>> => ({
 });
 
 describe("the tools of a server", () => {
-  it("come from all pages, in order, and of two with one name the first counts", async () => {
+  it("come from all pages in order, and the first of two with the same name wins", async () => {
     const pages: Record<string, JsonObject> = {
       first: { tools: [{ name: "a", description: "first" }, { name: "b" }], nextCursor: "2" },
       "2": { tools: [{ name: "a", description: "second" }, { name: "c" }], nextCursor: "3" },
@@ -28,7 +28,7 @@ describe("the tools of a server", () => {
     expect(tools[0]?.description).toBe("first");
   });
 
-  it("may come as a stream", async () => {
+  it("may arrive as a stream", async () => {
     const subject = await upstream({
       "tools/list": ({ message }, response) => {
         stream(response).send({ jsonrpc: "2.0", id: message.id, result: { tools: [{ name: "a" }] } });
@@ -53,7 +53,7 @@ describe("the tools of a server", () => {
     expect(tools).toHaveLength(5);
   });
 
-  it("are others when anything that agents see is another, and the same whatever else is", async () => {
+  it("get a new digest exactly when a field that agents see changes", async () => {
     const base = { name: "a", description: "d", inputSchema: { type: "object", properties: { b: {}, c: {} } } };
     const digest = async (tool: JsonObject): Promise<string | undefined> =>
       (await list(await upstream(offering(tool))))[0]?.digest;
@@ -73,7 +73,7 @@ describe("the tools of a server", () => {
       expect(await digest({ ...base, ...change })).not.toBe(before);
   });
 
-  it("say what else they do where their hints are words of truth", async () => {
+  it("carry the hints whose values are booleans", async () => {
     const annotations = { destructiveHint: false, idempotentHint: true, openWorldHint: "yes" };
     const subject = await upstream(offering({ name: "says", annotations }, { name: "silent" }));
     const [says, silent] = await list(subject);
@@ -117,7 +117,7 @@ describe("the tools of a server", () => {
     }
   });
 
-  it("whose names cannot be used are left out, and the log says why", async () => {
+  it("with unusable names are skipped and logged with the reason", async () => {
     const subject = await upstream(
       offering(
         ...["", " padded ", "a\u0000b", "line\nbreak", "\ud800", "rtl\u202e", "x".repeat(129), 7, null].map((name) => ({
@@ -134,7 +134,7 @@ describe("the tools of a server", () => {
     expect(subject.logged()).toContain("its name cannot be used");
   });
 
-  it("are none for a server that knows no tools", async () => {
+  it("are an empty list for a server without tools", async () => {
     const subject = await upstream({
       "tools/list": ({ message }, response) =>
         json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "Method not found" } }),
@@ -142,7 +142,7 @@ describe("the tools of a server", () => {
     expect(await list(subject)).toEqual([]);
   });
 
-  it("end where a server repeats its cursor, or never ends", async () => {
+  it("stop when a server repeats its cursor or never ends", async () => {
     const circle = await upstream({ "tools/list": result({ tools: [{ name: "a" }], nextCursor: "again" }) });
     expect(await list(circle)).toHaveLength(1);
     expect(circle.server.of("tools/list")).toHaveLength(2);
@@ -158,10 +158,10 @@ describe("the tools of a server", () => {
       },
     });
     expect(await list(endless)).toHaveLength(5_000);
-    expect(endless.logged()).toContain("cut short");
+    expect(endless.logged()).toContain("truncated");
   });
 
-  it("cannot be had while the server fails: unavailable, with the cause", async () => {
+  it("are unavailable while the server fails, with the cause", async () => {
     for (const [script, said] of [
       [status(500), /HTTP 500/],
       [result({ tools: "none" }), /without a list of tools/],
@@ -179,14 +179,14 @@ describe("verification", () => {
   const verify = (subject: Subject, configuration: JsonObject = {}) =>
     subject.integration.verify(target(subject.server.url, configuration), patient());
 
-  it("is a real listing, in a session of its own that is ended", async () => {
+  it("lists tools in a separate session and closes it", async () => {
     const subject = await upstream({});
     expect(await verify(subject, { api_token: "key-1" })).toEqual({ outcome: "verified" });
     expect(subject.server.of("tools/list")).toHaveLength(1);
     await subject.server.until("DELETE");
   });
 
-  it("reads the first page alone", async () => {
+  it("reads only the first page", async () => {
     const subject = await upstream({ "tools/list": result({ tools: [], nextCursor: "2" }) });
     expect(await verify(subject)).toEqual({ outcome: "verified" });
     expect(subject.server.of("tools/list")).toHaveLength(1);
@@ -216,7 +216,7 @@ describe("verification", () => {
     });
   });
 
-  it("does not lean on a session that was opened with an earlier key", async () => {
+  it("does not reuse a session opened with an earlier key", async () => {
     const subject = await upstream({
       initialize: (request, response) =>
         (request.headers.authorization === "Bearer good" ? wellBehaved : status(401))(request, response),

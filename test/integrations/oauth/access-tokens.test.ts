@@ -36,7 +36,7 @@ function target(connectionId = 1, keyVersion = 1): Target {
 const current = (connectionId?: number, keyVersion?: number) =>
   tokens.current(target(connectionId, keyVersion), source, never);
 
-describe("a token that was got", () => {
+describe("a cached token", () => {
   it.each<[number | undefined, number]>([
     [3_600, 3_540],
     [10, 9],
@@ -59,7 +59,7 @@ describe("a token that was got", () => {
     ]);
   });
 
-  it("is got once for all who ask at once, and for all who were refused at once", async () => {
+  it("is requested once for concurrent callers, and once for concurrent rejections", async () => {
     expect(new Set(await Promise.all(Array.from({ length: 10 }, () => current())))).toEqual(new Set(["token 1"]));
     const renewed = Array.from({ length: 10 }, () => tokens.renewed(target(), source, "token 1", never));
     expect(new Set(await Promise.all(renewed))).toEqual(new Set(["token 2"]));
@@ -68,15 +68,15 @@ describe("a token that was got", () => {
     expect(asked).toBe(2);
   });
 
-  it("is forgotten with its connection", async () => {
+  it("is dropped with its connection", async () => {
     await current();
     tokens.forget(1);
     expect(await current()).toBe("token 2");
   });
 });
 
-describe("while a token is being got", () => {
-  it("one who goes away does not take it from the others", async () => {
+describe("while a token is requested", () => {
+  it("an aborting caller does not cancel the request for others", async () => {
     const gate = Promise.withResolvers<undefined>();
     const slow: AccessTokenSource = { key: "slow", obtain: () => gate.promise.then(() => source.obtain(never)) };
     const leaving = new AbortController();
@@ -88,7 +88,7 @@ describe("while a token is being got", () => {
     expect(await second).toBe("token 1");
   });
 
-  it("a failure reaches all who wait and is not kept", async () => {
+  it("a failure reaches all waiting callers and is not cached", async () => {
     let fails = true;
     const moody: AccessTokenSource = {
       key: "moody",

@@ -63,7 +63,7 @@ function subjectWith(credential?: Record<string, string>, secret = CLIENT_SECRET
 }
 
 describe("an integration by OAuth 2 client credentials", () => {
-  it("gets one token for however many calls, by HTTP Basic as RFC 6749 encodes it, and sends it as bearer", async () => {
+  it("requests one token for all calls, with HTTP Basic as RFC 6749 encodes it, and sends it as bearer", async () => {
     const results = await Promise.all(Array.from({ length: 20 }, () => subject.call("list")));
     expect(results.every(({ isError }) => !isError)).toBe(true);
     expect((await subject.call("create")).isError).toBe(false);
@@ -92,7 +92,7 @@ describe("an integration by OAuth 2 client credentials", () => {
     await scoped.close();
   });
 
-  it.each(["list", "create"])("a token that is refused is replaced and the call made once more: %s", async (tool) => {
+  it.each(["list", "create"])("replaces a rejected token and repeats the call once: %s", async (tool) => {
     await subject.call("list");
     server.revokeAll();
     const results = await Promise.all(Array.from({ length: 5 }, () => subject.call(tool)));
@@ -101,7 +101,7 @@ describe("an integration by OAuth 2 client credentials", () => {
     expect(server.refused).toBe(5);
   });
 
-  it("a new token that is refused too is a refused key, after one renewal", async () => {
+  it("reports a rejected key when the renewed token is rejected too", async () => {
     server.answerToken = (response) => json(response, 200, { access_token: "nobody-knows-it", token_type: "bearer" });
     const result = await subject.call("list");
     expect(result).toMatchObject({ isError: true, upstreamFault: "refused_key" });
@@ -114,7 +114,7 @@ describe("an integration by OAuth 2 client credentials", () => {
     expect(server.served.map(({ path }) => path)).toEqual(["/me"]);
   });
 
-  it("neither the secret nor the token comes back, however it is echoed", async () => {
+  it("redacts the secret and the token from echoed answers", async () => {
     const result = await subject.call("list");
     const token = server.served[0]?.token ?? "";
     expect(token.length).toBeGreaterThan(20);
@@ -130,8 +130,8 @@ describe("an integration by OAuth 2 client credentials", () => {
   });
 });
 
-describe("a token that cannot be had is a result that says what to do", () => {
-  it("a wrong secret, which also fails the verification", async () => {
+describe("a failed token request returns a result that says what to do", () => {
+  it("for a wrong secret, which also fails the verification", async () => {
     const wrong = subjectWith({}, "wrong-secret-0123456789");
     const result = await wrong.call("list");
     const port = new URL(server.url).port;
@@ -151,10 +151,10 @@ describe("a token that cannot be had is a result that says what to do", () => {
     ["too many requests", 429, {}, { "retry-after": "7" }, "busy", /try again in 7 seconds/],
     ["a broken server", 500, { error: "server_error" }, {}, "down", /fault is on its side/],
     ["a redirect", 302, {}, { location: "http://169.254.169.254/" }, "other", /Redirects are not followed/],
-    ["no token", 200, { token_type: "bearer" }, {}, "other", /no bearer token/],
-    ["another kind of token", 200, { access_token: "x", token_type: "mac" }, {}, "other", /no bearer token/],
-    ["a token with a line break", 200, { access_token: "a\r\nb", token_type: "bearer" }, {}, "other", /no bearer/],
-    ["no object", 200, [], {}, "other", /no bearer token/],
+    ["no token", 200, { token_type: "bearer" }, {}, "other", /without a bearer token/],
+    ["another kind of token", 200, { access_token: "x", token_type: "mac" }, {}, "other", /without a bearer token/],
+    ["a token with a line break", 200, { access_token: "a\r\nb", token_type: "bearer" }, {}, "other", /without a bearer/],
+    ["no object", 200, [], {}, "other", /without a bearer token/],
     ["a flood", 200, { access_token: "x".repeat(300_000), token_type: "bearer" }, {}, "other", /more than a token/],
   ])("%s", async (_title, status, body, headers, fault, said) => {
     server.answerToken = (response) => json(response, status, body, headers);
@@ -166,7 +166,7 @@ describe("a token that cannot be had is a result that says what to do", () => {
     expect(outcome).toBe(fault === "refused_key" ? "failed" : "retry");
   });
 
-  it("nobody there", async () => {
+  it("for an unreachable server", async () => {
     server.answerToken = (response) => void response.socket?.resetAndDestroy();
     const result = await subject.call("list");
     expect(result).toMatchObject({ isError: true, upstreamFault: "down" });
@@ -174,7 +174,7 @@ describe("a token that cannot be had is a result that says what to do", () => {
   });
 });
 
-describe("a contract that gets tokens", () => {
+describe("a contract with client credentials", () => {
   it.each<[string, string, RegExp]>([
     ["over http", "http://acme.example.com/oauth/token", /needs an https server for its tokens/],
     ["at an address that anybody may name", "https://{client_id}.example.com/token", /"destination" must name it/],
@@ -184,7 +184,7 @@ describe("a contract that gets tokens", () => {
     expect(() => readContract(text)).toThrow(said);
   });
 
-  it("without a client credentials flow is refused", () => {
+  it("without a client credentials flow is rejected", () => {
     expect(() => readContract(contract().replace("clientCredentials:", "implicit:"))).toThrow(
       /client credentials flow/,
     );

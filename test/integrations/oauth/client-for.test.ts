@@ -17,7 +17,7 @@ import { createSealer } from "../../../src/storage/sealing.ts";
 import { createUpstreamClientStore } from "../../../src/storage/stores/integrations/upstream-client.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import {
-  authorise,
+  authorize,
   authorizationFor,
   failureOf,
   KNOWN,
@@ -63,7 +63,7 @@ function describe({ upstream: { vendor } }: Subject, changes: JsonObject): void 
   vendor.documents.set(OAUTH, { ...vendor.metadata, ...changes });
 }
 
-test("a configured client goes before every other way, and nothing is registered", async () => {
+test("prefers a configured client and registers nothing", async () => {
   const subject = await startSubject();
   expect((await terms(subject, KNOWN)).client).toEqual(STATIC_CLIENT);
   expect((await terms(subject, { oauth_client_id: "public" })).client).toEqual({
@@ -77,7 +77,7 @@ test("a configured client goes before every other way, and nothing is registered
   expect(subject.upstream.vendor.registrations).toEqual([]);
 });
 
-test("a server that has only dynamic registration gets one registration, which every later connection uses", async () => {
+test("registers once where only dynamic registration exists, and reuses the client", async () => {
   const subject = await startSubject();
   const first = await terms(subject);
   expect(first.client).toMatchObject({ clientSecret: undefined, authentication: "none", source: "registered" });
@@ -89,7 +89,7 @@ test("a server that has only dynamic registration gets one registration, which e
   ]);
 });
 
-test("a registration for the address that all issuers shared is not used any more, and goes when it has expired", async () => {
+test("ignores a registration for the redirect URI once shared by all issuers, and deletes it when expired", async () => {
   const subject = await startSubject();
   const { issuer } = subject.upstream.vendor;
   const old = { ...STATIC_CLIENT, source: "registered" } as const;
@@ -102,7 +102,7 @@ test("a registration for the address that all issuers shared is not used any mor
   expect(rows).toHaveLength(1);
 });
 
-test("connections that register at once end with one client", async () => {
+test("concurrent registrations end with one client", async () => {
   const subject = await startSubject();
   const found = await Promise.all([terms(subject), terms(subject), terms(subject)]);
   const last = await terms(subject);
@@ -123,7 +123,7 @@ test.each(["client_secret_basic", "client_secret_post"])(
   },
 );
 
-test("a server that reads client documents is given ours, over https alone", async () => {
+test("uses the client document where the server supports it, only over https", async () => {
   const subject = await startSubject({
     registration: ["dynamic", "document"],
     fetchDocument: async (address) => {
@@ -143,14 +143,14 @@ test("a server that reads client documents is given ours, over https alone", asy
   });
   expect(subject.upstream.vendor.registrations).toEqual([]);
   const proof = newProof(found, HTTPS);
-  const back = await authorise(subject.upstream, found, proof);
+  const back = await authorize(subject.upstream, found, proof);
   expect(back.origin + back.pathname).toBe(proof.redirectUri);
   const tokens = await redeemCode(found, back.searchParams, proof, subject.dispatcher, patient());
   expect(await subject.upstream.vendor.inspect(tokens.accessToken, subject.upstream.url)).toBeDefined();
   expect((await terms(subject)).client.source).toBe("registered");
 });
 
-test("a server that takes neither asks for a client in the configuration, and says where it is to come back to", async () => {
+test("asks for a configured client and names the redirect URI where neither is supported", async () => {
   const subject = await startSubject({ registration: [] });
   const failure = await failureOf(terms(subject));
   expect(failure.kind).toBe("refused");
@@ -180,7 +180,7 @@ test.each([
   expect(failure.message).toContain("oauth_client_id");
 });
 
-test("registrations that say 200, null and nothing about the secret's life are taken", async () => {
+test("accepts registrations with status 200, null values or no secret lifetime", async () => {
   const subject = await startSubject();
   const path = "/register-here";
   describe(subject, { registration_endpoint: `${subject.upstream.vendor.origin}${path}` });
@@ -201,7 +201,7 @@ test("registrations that say 200, null and nothing about the secret's life are t
   });
 });
 
-test("a registration whose secret has expired, or is as old as a month, is replaced", async () => {
+test("replaces a registration that is a month old or whose secret has expired", async () => {
   const subject = await startSubject();
   const first = await terms(subject);
   const { rows } = await database.pool.query<{ days: number }>(
@@ -212,11 +212,11 @@ test("a registration whose secret has expired, or is as old as a month, is repla
   expect((await terms(subject)).client.clientId).not.toBe(first.client.clientId);
 });
 
-test("a client that the server has forgotten is registered anew by the next authorization", async () => {
+test("registers again after the server has deleted the client", async () => {
   const subject = await startSubject();
   const found = await terms(subject);
   const proof = newProof(found);
-  const back = await authorise(subject.upstream, found, proof);
+  const back = await authorize(subject.upstream, found, proof);
   subject.upstream.vendor.answerToken = (_request, response) => {
     response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: "invalid_client" }));
     return true;

@@ -176,7 +176,7 @@ describe("variants that lead to a login", () => {
     expect(found).toMatchObject({ resource: undefined, server: { issuer: origin } });
   });
 
-  test("a resource that describes itself without authorization servers is its own too", async () => {
+  test("a resource whose metadata names no authorization servers is its own", async () => {
     const subject = await startSubject();
     const { upstream } = subject;
     const { origin } = new URL(upstream.url);
@@ -186,7 +186,7 @@ describe("variants that lead to a login", () => {
   });
 });
 
-describe("variants that nobody is sent to", () => {
+describe("variants that are rejected before a login", () => {
   const server =
     (changes: JsonObject): Variant["arrange"] =>
     (upstream) =>
@@ -323,7 +323,7 @@ describe("variants that nobody is sent to", () => {
       arrange: (upstream) => {
         upstream.vendor.documents.clear();
       },
-      says: "says nothing of itself",
+      says: "has no metadata",
     },
     {
       title: "redirects everywhere",
@@ -382,7 +382,7 @@ describe("variants that nobody is sent to", () => {
   });
 });
 
-describe("what is asked for", () => {
+describe("requested scopes", () => {
   test.each([
     ["what the challenge names", `, scope="tools.read tools.admin"`, ["tools.read"], "tools.read tools.admin"],
     ["what the resource supports, where the challenge names nothing", "", ["tools.read"], "tools.read"],
@@ -400,7 +400,7 @@ describe("what is asked for", () => {
     expect(found.extra).toEqual({});
   });
 
-  test("what the owner configured goes before what the server names, and a step-up adds to it", async () => {
+  test("the owner's scopes override the server's, and a step-up adds to them", async () => {
     const subject = await startSubject();
     const { scopes_supported: _unnamed, ...rest } = subject.upstream.vendor.metadata;
     subject.upstream.vendor.documents.set(OAUTH, rest);
@@ -410,7 +410,7 @@ describe("what is asked for", () => {
     expect((await terms(subject, {}, "tools.admin")).scope).toBe("tools.read tools.admin");
   });
 
-  test("a server with a scope for refresh tokens is asked for it, with the consent that it needs", async () => {
+  test("requests the scope for refresh tokens together with the consent it needs", async () => {
     const subject = await startSubject();
     const { upstream } = subject;
     describeResourceAt(upstream, `${RESOURCE}/mcp`, { scopes_supported: ["tools.read"] });
@@ -420,7 +420,7 @@ describe("what is asked for", () => {
   });
 });
 
-test("the headers of the connection reach the MCP server alone, and its key nobody", async () => {
+test("discovery sends the connection's headers only to the MCP server and its key nowhere", async () => {
   const subject = await startSubject();
   const seen: string[] = [];
   const { upstream } = subject;

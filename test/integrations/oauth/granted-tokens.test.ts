@@ -36,7 +36,7 @@ beforeEach(async () => {
 
 const signal = AbortSignal.timeout(120_000);
 
-/** A connection that its owner has authorised at a vendor, on replicas whose clocks the test moves. */
+/** A connection that its owner has authorized at a vendor, on replicas whose clocks the test moves. */
 interface Authorized extends Subject {
   readonly terms: AuthorizationTerms;
   readonly origin: string;
@@ -130,7 +130,7 @@ describe("at the moment of expiry", () => {
 });
 
 describe("a token", () => {
-  test("that is good is there at once: no promise, no query, no request", async () => {
+  test("that is valid is returned synchronously, without a query or request", async () => {
     const { replicas, target, origin, upstream } = await authorized();
     const [tokens] = replicas;
     const first = await tokens?.current(target, origin, signal);
@@ -139,7 +139,7 @@ describe("a token", () => {
     expect(upstream.vendor.refreshes()).toBe(0);
   });
 
-  test("is renewed ahead of its end, while calls go on with it, and every replica takes what one has got", async () => {
+  test("is renewed before it expires without delaying calls, and every replica uses the renewed one", async () => {
     const { replicas, target, origin, upstream, pass } = await authorized();
     const firsts = await Promise.all(replicas.map(async (tokens) => tokens.current(target, origin, signal)));
     pass(3_600_000 - 60_000);
@@ -154,7 +154,7 @@ describe("a token", () => {
     expect(upstream.vendor.refreshes()).toBe(1);
   });
 
-  test("goes to the origin that it was issued for, and to no other", async () => {
+  test("is sent only to the origin that it was issued for", async () => {
     const { replicas, target, origin, upstream, needs } = await authorized();
     for (const tokens of replicas) {
       await tokens.current(target, origin, signal);
@@ -166,7 +166,7 @@ describe("a token", () => {
     expect(needs).toEqual([]);
   });
 
-  test("that came with an earlier version of the connection's key is none of the later one's", async () => {
+  test("of an earlier key version is not used for a later one", async () => {
     const { replicas, target, origin, needs } = await authorized();
     const moved = { ...target, keyVersion: 3 };
     for (const tokens of replicas) {
@@ -176,7 +176,7 @@ describe("a token", () => {
     expect(needs).toHaveLength(2);
   });
 
-  test("that is refused as soon as it is given is not replaced again and again", async () => {
+  test("that is rejected right after it was issued is not replaced repeatedly", async () => {
     const one = await authorized();
     const { replicas, target, origin, upstream } = one;
     const [tokens] = replicas;
@@ -192,7 +192,7 @@ describe("a token", () => {
 });
 
 describe("a token endpoint that fails", () => {
-  test("is asked again with pauses that grow; meanwhile a token that is still good is used", async () => {
+  test("is retried with growing pauses while a valid token stays in use", async () => {
     const one = await authorized();
     const { replicas, target, origin, upstream } = one;
     const [tokens] = replicas;
@@ -221,7 +221,7 @@ describe("a token endpoint that fails", () => {
     expect(await tokens.current(target, origin, signal)).not.toBe(first);
   });
 
-  test("keeps nobody from leaving who waits for it, and what it answers in the end counts", async () => {
+  test("does not block callers that abort, and its late answer is used", async () => {
     const { replicas, target, origin, upstream, pass } = await authorized();
     const [tokens, other] = replicas;
     if (tokens === undefined || other === undefined) throw new Error("no replicas");
@@ -246,8 +246,8 @@ describe("a token endpoint that fails", () => {
   });
 });
 
-describe("an authorization that is over", () => {
-  test("is stored as such: no replica asks the third party again, and its owner is told why", async () => {
+describe("an authorization that has ended", () => {
+  test("is stored: no replica asks the vendor again, and its owner is told why", async () => {
     const { replicas, target, origin, upstream, needs, pass } = await authorized();
     await Promise.all(replicas.map(async (tokens) => tokens.current(target, origin, signal)));
     upstream.vendor.endGrants();
@@ -257,7 +257,7 @@ describe("an authorization that is over", () => {
     );
     for (const { kind, message } of failures) {
       expect(kind).toBe("ended");
-      expect(message).toMatch(/invalid_grant.*authorise the connection again/);
+      expect(message).toMatch(/invalid_grant.*authorize the connection again/);
     }
     expect(upstream.vendor.refreshes()).toBe(1);
     expect(new Set(needs.map(({ reason }) => reason)).size).toBe(1);
@@ -265,7 +265,7 @@ describe("an authorization that is over", () => {
 });
 
 describe("a scope that a call lacked", () => {
-  test("is asked for beside those that there are, once for many such calls", async () => {
+  test("is requested in addition to the granted ones, once for many such calls", async () => {
     const { replicas, target, needs } = await authorized();
     const [tokens] = replicas;
     for (let turn = 0; turn < 3; turn += 1) await tokens?.extend(target, "tools.admin", "More is needed.");

@@ -45,7 +45,7 @@ describe("a login page at another origin than its issuer's", () => {
     expect((await terms(subject)).server.authorizationEndpoint).toBe(new URL(PAGE, url).href);
   });
 
-  test("is used when that origin says nothing of the page", async () => {
+  test("is used when that origin has no metadata naming the page", async () => {
     const other = { [OAUTH]: { authorization_endpoint: "https://vendor.example/login", ...ELSEWHERE } };
     for (const said of [{}, other]) {
       const subject = await startWithLoginPage(PAGE, said);
@@ -67,7 +67,7 @@ describe("a login page at another origin than its issuer's", () => {
     expect(subject.upstream.vendor.registrations).toEqual([]);
   });
 
-  test("is refused while nobody can tell what that origin says", async () => {
+  test("is rejected while the metadata of that origin is unavailable", async () => {
     const subject = await startWithLoginPage(PAGE, {});
     subject.upstream.documents.set(OAUTH, (response) => void response.writeHead(503).end());
     expect((await failureOf(terms(subject))).kind).toBe("down");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRenewalSlots } from "../../../src/integrations/oauth/renewal-slots.ts";
 
-test("a server that is slow has its own slots alone, and whoever waits comes in order", async () => {
+test("a slow server uses only its own slots, and waiting renewals run in order", async () => {
   const slots = createRenewalSlots({ total: 3, perServer: 2 });
   const started: string[] = [];
   const ends = new Map<string, () => void>();
@@ -27,7 +27,7 @@ test("a server that is slow has its own slots alone, and whoever waits comes in 
   await Promise.all([...all, late]);
 });
 
-test("work that fails gives its slot back", async () => {
+test("failed work releases its slot", async () => {
   const slots = createRenewalSlots({ total: 1, perServer: 1 });
   await expect(slots.run("one", () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   expect(await slots.run("one", () => Promise.resolve("done"))).toBe("done");

@@ -69,7 +69,7 @@ export const KNOWN: JsonObject = {
   oauth_client_secret: STATIC_CLIENT.clientSecret ?? "",
 };
 
-/** How owners authorise remote MCP servers, for an installation of that address. */
+/** How owners authorize remote MCP servers, for an installation of that address. */
 export function authorizationFor(
   { upstream, dispatcher }: Subject,
   clients: UpstreamClients,
@@ -131,7 +131,7 @@ export function newProof(
 }
 
 /** A person goes to the vendor and allows it; the address that they are sent back to. */
-export async function authorise(
+export async function authorize(
   { vendor }: OAuthUpstream,
   terms: AuthorizationTerms,
   proof: AuthorizationProof,
@@ -139,13 +139,13 @@ export async function authorise(
   return new URL(await vendor.logIn(authorizationRequest(terms, proof).href, { name: "Ada" }));
 }
 
-/** The whole of it: authorise and redeem. */
+/** The whole of it: authorize and redeem. */
 export async function obtain(
   upstream: OAuthUpstream,
   terms: AuthorizationTerms,
   dispatcher: Dispatcher,
 ): Promise<IssuedTokens> {
   const proof = newProof(terms);
-  const back = await authorise(upstream, terms, proof);
+  const back = await authorize(upstream, terms, proof);
   return redeemCode(terms, back.searchParams, proof, dispatcher, AbortSignal.timeout(20_000));
 }

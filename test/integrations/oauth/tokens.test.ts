@@ -4,7 +4,7 @@ import { redeemCode } from "../../../src/integrations/oauth/redeem-code.ts";
 import { refreshTokens } from "../../../src/integrations/oauth/refresh-tokens.ts";
 import { revokeTokens } from "../../../src/integrations/oauth/revoke-tokens.ts";
 import type { TokenFailure } from "../../../src/integrations/oauth/token-failure.ts";
-import { authorise, failureOf, newProof, obtain, STATIC_CLIENT, startSubject, termsOf } from "./support.ts";
+import { authorize, failureOf, newProof, obtain, STATIC_CLIENT, startSubject, termsOf } from "./support.ts";
 
 const patient = (): AbortSignal => AbortSignal.timeout(20_000);
 
@@ -35,7 +35,7 @@ describe("redeeming a code", () => {
     },
   );
 
-  test("an ID token that comes along is left unread", async () => {
+  test("ignores an ID token in the answer", async () => {
     const { upstream, dispatcher } = await startSubject();
     upstream.vendor.answerToken = (_request, response) => {
       const tokens = { access_token: "a", token_type: "Bearer", id_token: "made up" };
@@ -62,49 +62,49 @@ describe("redeeming a code", () => {
       },
     ],
   ];
-  test.each(swaps)("an answer with %s is refused before anything is sent", async (_title, swap) => {
+  test.each(swaps)("rejects an answer with %s before anything is sent", async (_title, swap) => {
     const { upstream, dispatcher } = await startSubject();
     const [terms, proof] = [termsOf(upstream), newProof()];
-    const { searchParams } = await authorise(upstream, terms, proof);
+    const { searchParams } = await authorize(upstream, terms, proof);
     swap(terms, searchParams);
     const failure = await failureOf(redeemCode(terms, searchParams, proof, dispatcher, patient()));
     expect(failure.kind).toBe("other");
-    expect(failure.message).toContain("uthorise the connection again");
+    expect(failure.message).toContain("uthorize the connection again");
     expect(upstream.vendor.tokenRequests).toEqual([]);
   });
 
-  test("an answer without issuer is taken from a server that promises none", async () => {
+  test("accepts an answer without issuer from a server that does not promise one", async () => {
     const { upstream, dispatcher } = await startSubject();
     const [terms, proof] = [termsOf(upstream), newProof()];
     const mute = { ...terms, server: { ...terms.server, sendsIssuer: false } };
-    const { searchParams } = await authorise(upstream, terms, proof);
+    const { searchParams } = await authorize(upstream, terms, proof);
     searchParams.delete("iss");
     expect(await redeemCode(mute, searchParams, proof, dispatcher, patient())).toHaveProperty("accessToken");
   });
 
-  test("who refuses at the vendor reads that they did", async () => {
+  test("tells an owner who denied the login that it was denied", async () => {
     const { upstream, dispatcher } = await startSubject();
     const [terms, proof] = [termsOf(upstream), newProof()];
-    const address = (await authorise(upstream, terms, proof)).searchParams;
+    const address = (await authorize(upstream, terms, proof)).searchParams;
     address.delete("code");
     address.set("error", "access_denied");
     address.set("error_description", "No, <b>thanks</b>.");
     const { kind, message } = await failureOf(redeemCode(terms, address, proof, dispatcher, patient()));
     expect(kind).toBe("refused");
     expect(message).toBe(
-      `The authorization server of MCP server at ${upstream.vendor.host} answered access_denied: No, <b>thanks</b>. It was refused there: authorise the connection again, and allow it.`,
+      `The authorization server of MCP server at ${upstream.vendor.host} answered access_denied: No, <b>thanks</b>. The login was denied: authorize the connection again, and allow it.`,
     );
   });
 
-  test("a code is good once, with its verifier alone", async () => {
+  test("accepts a code once, and only with its verifier", async () => {
     const { upstream, dispatcher } = await startSubject();
     const [terms, proof] = [termsOf(upstream), newProof()];
-    const { searchParams } = await authorise(upstream, terms, proof);
+    const { searchParams } = await authorize(upstream, terms, proof);
     const wrong = { ...proof, codeVerifier: newProof().codeVerifier };
     expect(await failureOf(redeemCode(terms, searchParams, wrong, dispatcher, patient()))).toMatchObject({
       kind: "ended",
     });
-    const again = await authorise(upstream, terms, proof);
+    const again = await authorize(upstream, terms, proof);
     await redeemCode(terms, again.searchParams, proof, dispatcher, patient());
     const failure = await failureOf(redeemCode(terms, again.searchParams, proof, dispatcher, patient()));
     expect(failure.kind).toBe("ended");
@@ -112,7 +112,7 @@ describe("redeeming a code", () => {
 });
 
 describe("refreshing", () => {
-  test("gives another access token, and the refresh token that is good from then on", async () => {
+  test("returns a new access token and the refresh token to use next", async () => {
     const { upstream, dispatcher } = await startSubject();
     const terms = termsOf(upstream);
     const first = await obtain(upstream, terms, dispatcher);
@@ -167,7 +167,7 @@ describe("refreshing", () => {
     expect(failure.kind).toBe("other");
   });
 
-  test("a connection that breaks, a redirect and an endless answer are named", async () => {
+  test("names a broken connection, a redirect and an endless answer", async () => {
     const { upstream, dispatcher } = await startSubject();
     const { vendor } = upstream;
     const refresh = (): Promise<TokenFailure> =>
@@ -186,7 +186,7 @@ describe("refreshing", () => {
     expect((await refresh()).message).toContain("more than a token can be");
   });
 
-  test("a token address that leads inside is refused by the guard, and nothing is sent there", async () => {
+  test("rejects a token endpoint with a private address without sending anything", async () => {
     const { upstream } = await startSubject();
     const { dispatcher } = await startSubject();
     const failure = await failureOf(refreshTokens(termsOf(upstream), "r", dispatcher, patient()));
@@ -197,7 +197,7 @@ describe("refreshing", () => {
 });
 
 describe("revoking", () => {
-  test("ends the refresh token and the access token at the vendor", async () => {
+  test("revokes the refresh token and the access token at the vendor", async () => {
     const { upstream, dispatcher } = await startSubject();
     const terms = termsOf(upstream);
     const tokens = await obtain(upstream, terms, dispatcher);
@@ -212,7 +212,7 @@ describe("revoking", () => {
     expect(failure.kind).toBe("ended");
   });
 
-  test("a server without an address for it is left alone", async () => {
+  test("sends nothing to a server without a revocation endpoint", async () => {
     const { upstream, dispatcher } = await startSubject();
     const terms = termsOf(upstream);
     const mute = { ...terms, server: { ...terms.server, revocationEndpoint: undefined } };

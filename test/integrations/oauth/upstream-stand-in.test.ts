@@ -92,7 +92,7 @@ test("a tool that needs another scope is answered 403 with the scopes it needs",
   expect(await callTool(upstream, wider.tokens.access_token, "administer")).toContain("{}");
 });
 
-test("refresh tokens rotate, and one that is brought twice ends the whole grant", async () => {
+test("refresh tokens rotate, and a reused one revokes the whole grant", async () => {
   const upstream = await start();
   const { clientId, tokens } = await logIn(upstream);
   const form = { grant_type: "refresh_token", client_id: clientId, refresh_token: tokens.refresh_token };
@@ -103,7 +103,7 @@ test("refresh tokens rotate, and one that is brought twice ends the whole grant"
   expect(upstream.vendor.refreshes()).toBe(3);
 });
 
-test("expired tokens are refused until they are refreshed, ended grants for good", async () => {
+test("rejects expired tokens until they are refreshed, and revoked grants permanently", async () => {
   const upstream = await start();
   const { clientId, tokens } = await logIn(upstream);
   upstream.vendor.expireTokens();
@@ -118,7 +118,7 @@ test("expired tokens are refused until they are refreshed, ended grants for good
   });
 });
 
-test("an answer can be dropped after it was decided, and revocations are counted", async () => {
+test("can drop an answer after processing, and counts revocations", async () => {
   const upstream = await start();
   const { clientId, tokens } = await logIn(upstream);
   upstream.vendor.beforeAnswer = async () => "drop";
@@ -132,7 +132,7 @@ test("an answer can be dropped after it was decided, and revocations are counted
   expect(upstream.vendor.revocations).toHaveLength(1);
 });
 
-test("who refuses at the vendor is sent back with access_denied", async () => {
+test("a denied login redirects with access_denied", async () => {
   const upstream = await start();
   const clientId = await register(upstream);
   const back = await upstream.vendor.logIn(authorizeUrl(upstream, clientId, "tools.read"), { consents: false });

@@ -36,12 +36,12 @@ const QUERY = { type: "apiKey", in: "query", name: "key" };
 const basic = (pair: string): string => `Basic ${Buffer.from(pair).toString("base64")}`;
 
 describe("calls", () => {
-  test("go to the document's server, relative to where it came from", async () => {
+  test("are sent to the document's server, relative to its URL", async () => {
     const result = await world.call({ spec_url: specUrl }, "list_things");
     expect(result).toMatchObject({ isError: false, structuredContent: { url: "/v1/things" } });
   });
 
-  test("go to base_url, path and all, when there is one", async () => {
+  test("are sent to base_url with its path when configured", async () => {
     await world.call({ spec_url: specUrl, base_url: `${other.url}/stage/2` }, "list_things");
     expect(other.requests.map(({ url }) => url)).toEqual(["/stage/2/things"]);
   });
@@ -72,7 +72,7 @@ describe("the key", () => {
     expect(site.requests[0]?.url).toBe(`/v1/things?key=${KEY}`);
   });
 
-  test("is not sent where the document says that none is needed", async () => {
+  test("is not sent to operations without security", async () => {
     await world.call({ spec: withSchemes({ a: BEARER }, { security: [] }), api_token: KEY }, "list_things");
     expect(site.requests[0]?.headers.authorization).toBeUndefined();
   });
@@ -100,7 +100,7 @@ describe("the key", () => {
     site.document = documentOf();
   });
 
-  test("cannot be asked for by a server's address", async () => {
+  test("cannot be inserted into a server's address", async () => {
     const spec = documentOf({
       servers: [{ url: `${other.url}/{api_token}`, variables: { api_token: { default: "v1" } } }],
     });
@@ -108,7 +108,7 @@ describe("the key", () => {
     expect(other.requests.map(({ url }) => url)).toEqual(["/v1/things"]);
   });
 
-  test("cannot be asked for by a document's own extension", async () => {
+  test("cannot be requested by an extension of the document", async () => {
     const scheme = { ...HEADER, "x-patchbay-credential": { value: "{username}" } };
     await world.call({ spec: withSchemes({ a: scheme }), api_token: KEY, username: "ann" }, "list_things");
     expect(site.requests[0]?.headers["x-key"]).toBe(KEY);
@@ -118,7 +118,7 @@ describe("the key", () => {
 describe("verification", () => {
   const verify = (configuration: JsonObject) => world.integration.verify(world.target(configuration, -1), options);
 
-  test("without a key is that the document can be read", async () => {
+  test("without a key succeeds when the document can be read", async () => {
     expect(await verify({ spec: documentOf({ servers: [{ url: `${site.url}/v1` }] }) })).toEqual({
       outcome: "verified",
     });
@@ -139,7 +139,7 @@ describe("verification", () => {
     expect(site.requests.every(({ method, url }) => method === "GET" && url === "/v1/things")).toBe(true);
   });
 
-  test("fails with a reason for what is no document", async () => {
+  test("fails with a reason when the URL has no document", async () => {
     expect(await verify({ spec: { hello: 1 } })).toMatchObject({
       outcome: "failed",
       reason: expect.stringMatching(/cannot be used/),

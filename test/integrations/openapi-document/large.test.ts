@@ -16,7 +16,7 @@ function operation(name: string, schema: JsonObject): JsonObject {
   };
 }
 
-test("other work goes on between the parts of a large document, and its tools share their definitions", async () => {
+test("reading a large document yields between parts, and its tools share definitions", async () => {
   const thing: JsonObject = {
     type: "object",
     properties: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`p${index}`, TEXT])),
@@ -44,7 +44,7 @@ test("other work goes on between the parts of a large document, and its tools sh
   expect(new Set(definitions).size).toBe(1);
 });
 
-test("an operation of more than two megabytes is refused by its name", async () => {
+test("rejects an operation larger than two megabytes by name", async () => {
   const properties = Object.fromEntries(Array.from({ length: 12_000 }, (_, index) => [`p${index}`, TEXT]));
   const text = JSON.stringify(documentOf({}, { "/huge": operation("huge", { type: "object", properties }) }));
   await expect(createDocumentConverter().convert("tenant", text)).rejects.toThrow(

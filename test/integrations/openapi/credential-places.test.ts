@@ -38,7 +38,7 @@ function textFor(name: string): string {
   return readFileSync(`openapi/integrations/${name}.yaml`, "utf8");
 }
 
-describe("each vendor gets the key where it looks for it, and its version", () => {
+describe("sends the key and version header where each vendor expects them", () => {
   const jira = Buffer.from(`ava@example.com:${KEY}`).toString("base64");
 
   it.each<[string, string, JsonObject, JsonObject]>([
@@ -83,7 +83,7 @@ describe("each vendor gets the key where it looks for it, and its version", () =
 });
 
 describe("Slack's answers", () => {
-  it("a token that it does not know fails the verification, in its own word", async () => {
+  it("an unknown token fails the verification with Slack's error code", async () => {
     const subject = createSubject(textFor("slack"), url, { configuration: { token: KEY } });
     answer = { ok: false, error: "invalid_auth" };
     expect(await subject.verify()).toEqual({
@@ -100,7 +100,7 @@ describe("Slack's answers", () => {
   });
 });
 
-describe("an address of one's own", () => {
+describe("a self-hosted address", () => {
   const validator = createSchemaValidator();
 
   it.each([
@@ -117,7 +117,7 @@ describe("an address of one's own", () => {
     expect(serverAddress(contract.verification.server, configuration)).toEqual({ origin, basePath });
   });
 
-  it.each(["github", "gitlab"])("%s is never called in clear, nor with a user or a query", (name) => {
+  it.each(["github", "gitlab"])("rejects plain http, a user or a query in the address of %s", (name) => {
     const { configurationSchema, destinationProperties } = readContract(textFor(name));
     expect(destinationProperties).toEqual(["base_url"]);
     for (const base_url of [

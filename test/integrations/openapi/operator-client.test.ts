@@ -91,7 +91,7 @@ test("no answer holds the token that was sent, nor the operator's secret", async
     return true;
   };
   const refusal = await call();
-  expect(refusal).toContain("This installation's own client was not taken: ask its operator, or set an api_key.");
+  expect(refusal).toContain("This installation's own client was rejected: ask its operator, or set an api_key.");
   for (const secret of [...vendor.secrets, OPERATOR_CLIENT.clientSecret]) expect(text + refusal).not.toContain(secret);
 });
 

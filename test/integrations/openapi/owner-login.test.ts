@@ -55,10 +55,10 @@ async function catalogOf(
 
 const NO_TOKENS: OwnerTokens = {
   current: () => {
-    throw new TokenFailure("ended", "Its owner has not authorised it yet.");
+    throw new TokenFailure("ended", "Its owner has not authorized it yet.");
   },
   renewed: async () => {
-    throw new TokenFailure("ended", "Its owner has not authorised it yet.");
+    throw new TokenFailure("ended", "Its owner has not authorized it yet.");
   },
   forget: () => undefined,
 };
@@ -104,7 +104,7 @@ async function startStage(name: (typeof LOGINS)[number]): Promise<Stage> {
   });
   let held: { readonly terms: AuthorizationTerms; tokens: IssuedTokens } | undefined;
   const holder = (origin: string) => {
-    if (held === undefined) throw new TokenFailure("ended", "Its owner has not authorised it yet.");
+    if (held === undefined) throw new TokenFailure("ended", "Its owner has not authorized it yet.");
     if (held.terms.audience !== origin) throw new TokenFailure("other", "The tokens were issued for another origin.");
     return held;
   };
@@ -155,7 +155,7 @@ describe.each(LOGINS)("%s", (name) => {
     expect(vendor.refreshes()).toBe(1);
   });
 
-  test("what was authorised and has ended asks the owner", async () => {
+  test("what was authorized and has ended asks the owner", async () => {
     const { integration, logIn, vendor } = await startStage(name);
     await logIn();
     vendor.endGrants();

@@ -48,7 +48,7 @@ describe("an upstream that asks to wait", () => {
     expect(seen).toBe(1);
   });
 
-  it("403 without either is a refused key", async () => {
+  it("403 without rate limit headers is a rejected key", async () => {
     const { call } = await upstream((response) => {
       json(response, 403, {}, { "x-ratelimit-remaining": "12", "x-ratelimit-reset": AN_HOUR_FROM_NOW });
     });
@@ -66,7 +66,7 @@ describe("an upstream that asks to wait", () => {
     expect(await call("list")).toMatchObject({ isError: false, structuredContent: { count: 2 } });
   });
 
-  it("429 without a time lasts as long as the contract says", async () => {
+  it("a 429 without a stated wait pauses as long as the contract says", async () => {
     let seen = 0;
     const text = readFileSync("openapi/integrations/airtable.yaml", "utf8");
     const { verify } = await upstream(
@@ -86,7 +86,7 @@ describe("an upstream that asks to wait", () => {
     expect(seen).toBe(1);
   });
 
-  it("a change that could be made twice is not repeated, one that could not is", async () => {
+  it("repeats an idempotent change but no other", async () => {
     const text = contractText({
       "/things/{id}": {
         parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
@@ -106,7 +106,7 @@ describe("an upstream that asks to wait", () => {
 });
 
 describe("a limit that the contract declares", () => {
-  it("is kept before anything is sent: a short wait by itself, a long one told", async () => {
+  it("applies before sending: waits a short time, rejects a long one", async () => {
     const text = contractText(
       {
         "/things": { get: { operationId: "list", ...ok } },

@@ -10,12 +10,12 @@ const BASIC = Buffer.from(`${KEY}:x`).toString("base64");
 
 describe("an upstream's refusal carries its status, its words and advice", () => {
   it.each<[number, unknown, Record<string, string>, string, string]>([
-    [400, { error: { message: "limit is odd" } }, {}, "limit is odd", "Mend the arguments"],
+    [400, { error: { message: "limit is odd" } }, {}, "limit is odd", "Correct the arguments"],
     [401, {}, {}, "answered 401", "replace it with a new api_key"],
     [403, "", { "x-why": "No access to pay" }, "No access to pay", "Ask for the permission"],
     [404, { errors: [{ detail: "gone" }, { detail: "away" }] }, {}, "gone; away", "check the ids"],
     [409, { title: "taken" }, {}, "taken", "read that again"],
-    [422, { errorMessages: ["a is wrong"] }, {}, "a is wrong", "Mend the arguments"],
+    [422, { errorMessages: ["a is wrong"] }, {}, "a is wrong", "Correct the arguments"],
     [429, {}, { "retry-after": "17" }, "answered 429", "try again in 17 seconds"],
     [429, {}, {}, "answered 429", "wait a minute"],
     [500, { fault: { description: "boom" } }, {}, "boom", "The fault is on its side"],

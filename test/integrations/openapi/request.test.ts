@@ -66,7 +66,7 @@ describe("parameters are written in their style (the tables of OpenAPI 3.1 «Sty
     expect(build("/x", { parameters }, { color: value }).path).toBe(expected === "" ? "/v1/x" : `/v1/x?${expected}`);
   });
 
-  it("reserved characters stay where they may, JSON content is one text, null and absent are left out", () => {
+  it("keeps allowed reserved characters, sends JSON content as one text and omits null and absent values", () => {
     const parameters = [
       { name: "a", in: "query", allowReserved: true, schema: {} },
       { name: "b", in: "query", content: { "application/json": { schema: {} } } },
@@ -93,7 +93,7 @@ describe("parameters are written in their style (the tables of OpenAPI 3.1 «Sty
   });
 });
 
-describe("arguments cannot leave their place", () => {
+describe("arguments cannot escape their location", () => {
   const parameters = [{ name: "id", in: "path", required: true, schema: {} }];
 
   it.each(["..", ".", "", "../admin", "a/../b", "..\\admin", "a/..", "\0", "a/./b"])(
@@ -123,7 +123,7 @@ describe("arguments cannot leave their place", () => {
     expect(() => build("/x", { parameters: header }, { "X-A": value })).toThrow('"X-A"');
   });
 
-  it("an argument nobody declared goes nowhere", () => {
+  it("an undeclared argument is not sent", () => {
     expect(build("/x", {}, { evil: "1", toString: "2" })).toMatchObject({ path: "/v1/x", body: undefined });
   });
 });
@@ -138,7 +138,7 @@ describe("bodies", () => {
     ...more,
   });
 
-  it("JSON, with fields that the contract leaves open", () => {
+  it("JSON with undeclared fields where the contract allows them", () => {
     const operation = body(
       "application/json; charset=utf-8",
       object({ "@type": {}, a: {} }, { additionalProperties: true }),
@@ -148,7 +148,7 @@ describe("bodies", () => {
     expect(JSON.parse(request.body as string)).toEqual({ "@type": "t", a: [1], other: { b: null } });
   });
 
-  it("JSON as a whole, and none when there is no argument", () => {
+  it("JSON as one argument, and no body without it", () => {
     const operation = { requestBody: { content: { "application/json": { schema: { type: "array", items: {} } } } } };
     expect(build("/x", operation, { body: [1] }).body).toBe("[1]");
     const without = build("/x", operation, {});
@@ -224,13 +224,13 @@ describe("the credential goes where the security scheme says", () => {
     expect(build("/x", {}, {}, secured(scheme))).toMatchObject(expected);
   });
 
-  it("an argument cannot take its place", () => {
+  it("an argument cannot replace it", () => {
     const parameters = [{ name: "X-Key", in: "header", schema: {} }];
     const scheme = secured({ type: "apiKey", in: "header", name: "x-key" });
     expect(build("/x", { parameters }, { "X-Key": "mine" }, scheme).headers["x-key"]).toBe("s3cr:et");
   });
 
-  it("and nowhere when the operation asks for none", () => {
+  it("is not sent when the operation requires none", () => {
     const request = build("/x", { security: [] }, {}, secured({ type: "http", scheme: "bearer" }));
     expect(request.headers).not.toHaveProperty("authorization");
   });
@@ -258,7 +258,7 @@ describe("the server's address", () => {
     expect(() => at("https://x.test/{site}/v1", { site: ".." })).toThrow("site");
   });
 
-  it("may be a whole address of the configuration's, without user, query or fragment", () => {
+  it("may be a whole URL of the configuration, without user, query or fragment", () => {
     expect(at("{base_url}/api/v4", { base_url: "https://git.acme.test/sub/" })).toBe(
       "https://git.acme.test/sub/api/v4",
     );
@@ -266,7 +266,7 @@ describe("the server's address", () => {
       expect(() => at("{base_url}", { base_url })).toThrow("base_url must be a web address");
   });
 
-  it("is replaced by an operator's, its path kept", () => {
+  it("is replaced by the operator's address, keeping its path", () => {
     expect(at("https://{site}.test/api", { site: "a" }, "http://127.0.0.1:4010")).toBe("http://127.0.0.1:4010/api");
     expect(at("{base_url}/api", {}, "http://127.0.0.1:4010/sub/")).toBe("http://127.0.0.1:4010/sub/api");
   });

@@ -121,13 +121,13 @@ describe("references", () => {
     },
   );
 
-  it("a loop of references is refused", () => {
+  it("a loop of references is rejected", () => {
     const parameters = { A: { $ref: "#/components/parameters/B" }, B: { $ref: "#/components/parameters/A" } };
     const paths = { "/x": { get: { parameters: [{ $ref: "#/components/parameters/A" }] } } };
     expect(() => convert("3.1.0", paths, { components: { parameters } })).toThrow("only lead to each other");
   });
 
-  it("properties named like members of objects stay properties", () => {
+  it("properties named like inherited members stay properties", () => {
     const schema = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{}}}',
     ) as JsonObject;

@@ -44,12 +44,12 @@ export function createBearer(tokens: GrantedTokens, target: Target, origin: stri
         }
         const missing = answer.status === 403 ? await missingScope(answer.challenge) : undefined;
         if (missing === undefined) return answer;
-        const owner = `A call needs more than what was allowed (${missing}). Authorise the connection again to allow it.`;
+        const owner = `A call needs more than what was allowed (${missing}). Authorize the connection again to allow it.`;
         await tokens.extend(target, missing, owner);
         throw new UpstreamFailure(
           "declined",
-          `${server} refused the request (HTTP 403), because the authorization does not reach so far: it needs ${missing}. ` +
-            "The owner of the connection is asked to authorise it for that; call again afterwards.",
+          `${server} refused the request (HTTP 403), because the authorization lacks a scope: it needs ${missing}. ` +
+            "The owner of the connection is asked to authorize it for that; call again afterwards.",
         );
       } catch (error) {
         throw asUpstreamFailure(error);

@@ -57,7 +57,7 @@ export async function listPages(
     const next = reply.result.nextCursor;
     if (typeof next !== "string" || next === "") break;
     if (seen.has(next) || isFull || bytes > maxBytes) {
-      log.warn({ host: endpoint.label, method, bytes }, "list of an MCP server cut short");
+      log.warn({ host: endpoint.label, method, bytes }, "list of an MCP server truncated");
       break;
     }
     seen.add(next);

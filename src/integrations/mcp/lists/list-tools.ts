@@ -28,14 +28,14 @@ export async function listUpstreamTools(
   const add = (value: JsonValue): boolean => {
     const tool = readTool(value, endpoint.hasSecrets);
     if (typeof tool === "string") leftOut.push({ name: nameOf(value), reason: tool });
-    else if (tools.has(tool.name)) leftOut.push({ name: tool.name, reason: "its name is taken" });
+    else if (tools.has(tool.name)) leftOut.push({ name: tool.name, reason: "its name is a duplicate" });
     else if (tools.size < MAX_TOOLS) tools.set(tool.name, tool);
     return tools.size < MAX_TOOLS;
   };
   await listPages(deps, session, { method: "tools/list", key: "tools", maxBytes: MAX_BYTES, add }, options);
   if (leftOut.length > 0) {
     const examples = leftOut.slice(0, MAX_EXAMPLES);
-    deps.log.warn({ host: endpoint.label, count: leftOut.length, examples }, "tools of an MCP server left out");
+    deps.log.warn({ host: endpoint.label, count: leftOut.length, examples }, "tools of an MCP server skipped");
   }
   return [...tools.values()];
 }

@@ -75,7 +75,7 @@ async function listItems(
   const { bytes } = await listPages(deps, session, { ...list, maxBytes: MAX_BYTES, add }, options);
   if (leftOut > 0) {
     const { method } = list;
-    deps.log.warn({ host: session.endpoint.label, method, count: leftOut }, "items of an MCP server left out");
+    deps.log.warn({ host: session.endpoint.label, method, count: leftOut }, "items of an MCP server skipped");
   }
   return { items: [...items.values()], bytes };
 }

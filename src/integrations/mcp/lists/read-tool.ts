@@ -15,7 +15,7 @@ const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
  * hint promises nothing.
  */
 export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinition | string {
-  if (!isJsonObject(value)) return "it is no object";
+  if (!isJsonObject(value)) return "it is not an object";
   const { name, description, inputSchema, outputSchema, annotations: hints, _meta: meta } = value;
   if (typeof name !== "string" || !TOOL_NAME.test(name) || name.trim() !== name) return "its name cannot be used";
   const schema = readInputSchema(inputSchema);

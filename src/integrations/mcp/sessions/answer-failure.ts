@@ -37,7 +37,7 @@ export function answerFailure(
 
   if (status === 401 || status === 403) {
     if (endpoint.bearer !== undefined) {
-      const advice = "Its owner can authorise the connection again";
+      const advice = "Its owner can authorize the connection again";
       return failure("unauthorized", `${server} refused the authorization (HTTP ${status})${detail}. ${advice}.`);
     }
     const advice = endpoint.hasToken

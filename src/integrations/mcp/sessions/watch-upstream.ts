@@ -75,7 +75,7 @@ export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher 
       await attempt(watch).catch((error: unknown) => {
         if (signal.aborted) return;
         const reason = error instanceof UpstreamFailure ? error.message : "unexpected";
-        deps.log.debug({ connectionId: target.connectionId, reason }, "an MCP server is not listened to");
+        deps.log.debug({ connectionId: target.connectionId, reason }, "cannot listen to an MCP server");
       });
       watch.onSettled?.();
       if (performance.now() - startedMs > STABLE_STREAM_MS) pauseMs = FIRST_PAUSE_MS;

@@ -38,7 +38,7 @@ export function adviceFor(title: string, answer: UpstreamAnswer): string {
   const { status, headers } = answer;
   if (status >= 300 && status < 400) {
     const target = headers.location;
-    return `That is a redirect${target === undefined ? "" : ` to ${clip(target)}`}; redirects are not followed, so that the key stays where it was meant to go.`;
+    return `That is a redirect${target === undefined ? "" : ` to ${clip(target)}`}; redirects are not followed, because the key may only be sent to the configured address.`;
   }
   if (status === 401)
     return `The connection's key was refused: it is wrong, expired or revoked. Its owner can replace it with a new api_key.`;
@@ -53,7 +53,7 @@ export function adviceFor(title: string, answer: UpstreamAnswer): string {
   }
   if (status === 409 || status === 412) return "It conflicts with what is there now: read that again before you retry.";
   if (status >= 500) return `The fault is on its side; try again later.`;
-  return "Mend the arguments and try again.";
+  return "Correct the arguments and try again.";
 }
 
 function messageOf(answer: UpstreamAnswer, errorHeaders: readonly string[]): string {
@@ -115,7 +115,7 @@ export function failureResult(
 ): CallResult {
   if (failure.kind === "too_large")
     return errorResult(
-      `The answer of ${title} is larger than ${Math.round(limits.maxBytes / 1024 / 1024)} MiB and was not taken. ${howToNarrow(operation)}`,
+      `The answer of ${title} is larger than ${Math.round(limits.maxBytes / 1024 / 1024)} MiB and was rejected. ${howToNarrow(operation)}`,
       "other",
     );
   if (failure.kind === "timeout")

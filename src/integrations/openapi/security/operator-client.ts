@@ -30,7 +30,7 @@ interface Subject {
   readonly server: ServerPlan;
 }
 
-const ADVICE = "This installation's own client was not taken: ask its operator, or set an api_key.";
+const ADVICE = "This installation's own client was rejected: ask its operator, or set an api_key.";
 
 /**
  * Authorizes connections of every account with the client credentials grant. The secret is sent only to the

@@ -33,7 +33,7 @@ export function contractAuthorization(
       if (isOtherAddress(server, configuration))
         throw new TokenFailure(
           "refused",
-          `${title} can be authorised at its own address alone, where this installation is registered: a connection to ` +
+          `${title} can be authorized at its own address alone, where this installation is registered: a connection to ` +
             "another one needs a key. Leave the address out of the configuration, or set an api_key.",
         );
       const addressOf = (plan: ServerPlan): string => tokenAddress(plan, configuration, baseUrl);

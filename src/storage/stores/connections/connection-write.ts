@@ -41,7 +41,7 @@ export interface ConnectionWriteDeps extends Pick<Database, "orm" | "pool"> {
   readonly maxConnections: number;
   /** Puts the verification of a connection's key in the queue, within the transaction. */
   readonly enqueueVerification: (em: EntityManager, connection: Connection) => Promise<void>;
-  /** Ends the authorisation that the owner gave at the third party, if there is one, within the transaction. */
+  /** Ends the authorization that the owner gave at the third party, if there is one, within the transaction. */
   readonly endAuthorization?: (em: EntityManager, accountId: string, connectionId: number) => Promise<void>;
   /**
    * Puts a purge in the queue, within the transaction: of all `history` of a deleted connection, or of the

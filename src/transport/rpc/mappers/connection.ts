@@ -44,7 +44,7 @@ export function toWireCreated(created: CreatedConnection): CreateConnectionRespo
   });
 }
 
-/** Where the owner of a connection authorises it, field by field. */
+/** Where the owner of a connection authorizes it, field by field. */
 export function toWireAddress({ url, expiresAt }: AuthorizationAddress): {
   readonly authorizationUrl: string;
   readonly authorizationUrlExpiresAt: string;

@@ -23,13 +23,13 @@ export interface Owner {
     body?: JsonObject,
     headers?: Readonly<Record<string, string>>,
   ): Promise<{ readonly status: number; readonly body: JsonObject }>;
-  /** A connection that waits to be authorised, unless `more` says otherwise: its id, and the path of the address that was given out. */
+  /** A connection that waits to be authorized, unless `more` says otherwise: its id, and the path of the address that was given out. */
   connect(more?: JsonObject): Promise<{ readonly id: string; readonly path: string }>;
   /** The path of another address for it. */
   address(id: string): Promise<string>;
   /** The connection in its detailed shape. */
   look(id: string): Promise<JsonObject>;
-  /** Whether what authorises it was found to work. */
+  /** Whether what authorizes it was found to work. */
   isVerified(id: string): Promise<boolean>;
   /** Calls a tool as an agent does: whether that failed, and the words that came back. */
   useTool(name: string): Promise<{ readonly isError: boolean; readonly text: string }>;
@@ -85,7 +85,7 @@ async function asOwner(site: Site, browser: FormBrowser, person: Person, url: st
     async address(id) {
       const { status, body } = await owner.call("POST", `/api/v1/mcp-servers/${id}/authorization`);
       const { data } = body;
-      if (status !== 200 || !isJsonObject(data)) throw new Error(`authorising answered ${status}`);
+      if (status !== 200 || !isJsonObject(data)) throw new Error(`authorizing answered ${status}`);
       return new URL(String(data["authorization_url"])).pathname;
     },
     async look(id) {

@@ -20,16 +20,16 @@ const ISSUER = callbackPathOf("https://vendor.example");
 const NOWHERE = { status: 404, text: expect.stringContaining("This address is no longer good") as string };
 const WAITING = { status: "needs_authorization", auth_method: "oauth2" };
 
-describe("authorising a connection", () => {
+describe("authorizing a connection", () => {
   test("leads from the address given out at create to a connection that is verified, with a page that says so", async () => {
     const { browser, connect, look, isVerified, person } = await world.owner();
     const { id, path } = await connect();
-    expect(await look(id)).toMatchObject({ ...WAITING, status_reason: "Its owner has not authorised it yet." });
+    expect(await look(id)).toMatchObject({ ...WAITING, status_reason: "Its owner has not authorized it yet." });
     const page = await browser.get(path);
     expect(page.text).toContain(`Connect “Acme” to ${new URL(world.upstream.url).host}?`);
     expect(page.text).toContain(person.email);
     const done = await browser.get(await comeBack(world.upstream, browser, path));
-    expect([done.status, done.text]).toEqual([200, expect.stringContaining("“Acme” is authorised")]);
+    expect([done.status, done.text]).toEqual([200, expect.stringContaining("“Acme” is authorized")]);
     expect(done.text).toContain(`href="/connections/${id}"`);
     await until(() => isVerified(id));
   });
@@ -112,7 +112,7 @@ describe("authorising a connection", () => {
     expect((await setOut(browser, path)).status).toBe(303);
   });
 
-  test("again keeps the connection: its settings, its tools, and what authorised it until then", async () => {
+  test("again keeps the connection: its settings, its tools, and what authorized it until then", async () => {
     const { browser, connect, address, look, isVerified, call } = await world.owner();
     const { id, path } = await connect();
     await browser.get(await comeBack(world.upstream, browser, path));

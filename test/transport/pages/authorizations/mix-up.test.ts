@@ -84,7 +84,7 @@ describe.each([
     beHostile();
   });
 
-  test("is authorised on the address of its issuer", async () => {
+  test("is authorized on the address of its issuer", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect({ configuration: { url: honest.url } });
     const back = await comeBack(honest, browser, path);
@@ -92,7 +92,7 @@ describe.each([
     expect((await browser.get(back)).status).toBe(200);
   });
 
-  test("that the operator configured is authorised on the shared address", async () => {
+  test("that the operator configured is authorized on the shared address", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect({ server_type: "github", configuration: {} });
     const { location } = await setOut(browser, path);
