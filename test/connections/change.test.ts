@@ -219,7 +219,12 @@ describe("a change of a connection", () => {
 
   it.each([
     ["turned on, which is written down", 0, 7, { contentsChange: "on" }],
-    ["turned off, which is written down and deletes what there is", 7, 0, { contentsChange: "off", purgeContents: true }],
+    [
+      "turned off, which is written down and deletes what there is",
+      7,
+      0,
+      { contentsChange: "off", purgeContents: true },
+    ],
     ["shortened, which deletes what is older", 7, 3, { purgeContents: true }],
     ["prolonged, which deletes nothing", 3, 7, {}],
     ["left as it is", 7, 7, {}],
