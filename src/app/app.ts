@@ -29,7 +29,7 @@ import { createStreamSlots } from "../connections/watch/stream-slots.ts";
 import { createWatch } from "../connections/watch/watch.ts";
 import { openFoundation } from "./foundation.ts";
 import type { Integration } from "../integrations/integration.ts";
-import { createSchemaValidator } from "../integrations/json-schema.ts";
+import { createSchemaValidator } from "../integrations/schema-checks/json-schema.ts";
 import { createCallSlots } from "../runtime/calls/call-slots.ts";
 import { createCircuitBreakers } from "../runtime/calls/circuit-breakers.ts";
 import { createToolCaller } from "../runtime/calls/call-tool.ts";

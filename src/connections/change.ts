@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { invalid } from "../domain-error.ts";
 import { authMethodsOf } from "../integrations/authentication.ts";
 import type { Integration } from "../integrations/integration.ts";
-import type { SchemaValidator } from "../integrations/json-schema.ts";
+import type { SchemaValidator } from "../integrations/schema-checks/json-schema.ts";
 import type { JsonObject } from "../json.ts";
 import {
   ACCESS_TYPES,

@@ -1,7 +1,7 @@
 import { DomainError, invalid } from "../domain-error.ts";
 import { requiresCredential } from "../integrations/authentication.ts";
 import type { Integration } from "../integrations/integration.ts";
-import type { SchemaValidator } from "../integrations/json-schema.ts";
+import type { SchemaValidator } from "../integrations/schema-checks/json-schema.ts";
 import { SchemaCheckRefused } from "../integrations/schema-checks/check-refused.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 

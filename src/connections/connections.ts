@@ -2,7 +2,7 @@ import { type Caller, toActor } from "../identity/actor.ts";
 import { mayCreateCredentials, type Principal, reaches, reachesAll } from "../identity/principal.ts";
 import { DomainError } from "../domain-error.ts";
 import type { Catalog, Integration } from "../integrations/integration.ts";
-import type { SchemaValidator } from "../integrations/json-schema.ts";
+import type { SchemaValidator } from "../integrations/schema-checks/json-schema.ts";
 import type { JsonObject } from "../json.ts";
 import type { AuthorizationAddresses } from "./authorization-address.ts";
 import { applyChange, changedFields, type ConnectionChange } from "./change.ts";

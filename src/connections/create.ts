@@ -1,7 +1,7 @@
 import { invalid } from "../domain-error.ts";
 import { unknownServerType } from "../integrations/catalog/load-catalog.ts";
 import type { Catalog } from "../integrations/integration.ts";
-import type { SchemaValidator } from "../integrations/json-schema.ts";
+import type { SchemaValidator } from "../integrations/schema-checks/json-schema.ts";
 import type { ConnectionDraft } from "./connection.ts";
 import { checkAccessType, checkToolChangeAcceptance } from "./change.ts";
 import { checkConfiguration, missingCredentialReason, splitConfiguration } from "./configuration.ts";

@@ -4,7 +4,7 @@ import { DomainError } from "../domain-error.ts";
 import { getIntegration } from "../integrations/catalog/browse-catalog.ts";
 import type { Catalog, Integration, Verification } from "../integrations/integration.ts";
 import type { Target } from "../integrations/target.ts";
-import type { SchemaValidator } from "../integrations/json-schema.ts";
+import type { SchemaValidator } from "../integrations/schema-checks/json-schema.ts";
 import type { ToolDefinition } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
 import { missingCredentialReason } from "./configuration.ts";

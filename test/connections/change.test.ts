@@ -3,7 +3,7 @@ import { applyChange, type ConnectionChange } from "../../src/connections/change
 import type { Connection } from "../../src/connections/connection.ts";
 import { invalid } from "../../src/domain-error.ts";
 import type { ClientAuthorization, Integration } from "../../src/integrations/integration.ts";
-import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../src/integrations/schema-checks/json-schema.ts";
 import type { JsonObject } from "../../src/json.ts";
 
 const integration: Integration = {

@@ -1,7 +1,7 @@
 import { Agent } from "undici";
 import { afterAll, expect, test } from "vitest";
 import { prepareConnection } from "../../src/connections/create.ts";
-import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../src/integrations/schema-checks/json-schema.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { loadOperatorIntegration, operatorContract } from "../integrations/openapi/operator-contract.ts";
 

@@ -7,7 +7,7 @@ import type { ConnectionTool } from "../../src/connections/connection-tools.ts";
 import { createConnections } from "../../src/connections/connections.ts";
 import { createToolChangeReview, type ToolChangeReview } from "../../src/connections/definitions/tool-change-review.ts";
 import { mergeAccepted } from "../../src/connections/definitions/accepted-definitions.ts";
-import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../src/integrations/schema-checks/json-schema.ts";
 import type { ToolDefinition } from "../../src/integrations/tool.ts";
 import { purgePins } from "../../src/storage/stores/tools/definition-purge.ts";
 import { createWorld, eventually, principal, toolNamed, type World } from "../runtime/world.ts";

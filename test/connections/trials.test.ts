@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Principal } from "../../src/identity/principal.ts";
 import { createTrials } from "../../src/connections/trials.ts";
-import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../src/integrations/schema-checks/json-schema.ts";
 
 const { signal } = new AbortController();
 

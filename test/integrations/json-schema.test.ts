@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../src/integrations/schema-checks/json-schema.ts";
 import type { JsonObject } from "../../src/json.ts";
 
 const validator = createSchemaValidator();

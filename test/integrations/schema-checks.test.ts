@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../src/integrations/schema-checks/json-schema.ts";
 import { createCheckPool } from "../../src/integrations/schema-checks/check-pool.ts";
 import { LINEAR_FORMATS } from "../../src/integrations/schema-checks/formats.ts";
 import { measureSchema } from "../../src/integrations/schema-checks/measure-schema.ts";

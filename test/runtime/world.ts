@@ -12,7 +12,7 @@ import type { UpstreamNotification } from "../../src/integrations/features.ts";
 import type { Integration, Verification } from "../../src/integrations/integration.ts";
 import { createToolRanking } from "../../src/runtime/search/rank-tools.ts";
 import { createSettingsView } from "../../src/connections/settings/settings-view.ts";
-import { createSchemaValidator } from "../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../src/integrations/schema-checks/json-schema.ts";
 import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { createCallHistory } from "../../src/runtime/calls/call-history.ts";

@@ -2,8 +2,8 @@ import { Ajv, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { isJsonObject, printInKeyOrder, type JsonObject, type JsonValue } from "../../json.ts";
-import { describeErrors } from "../json-schema-message.ts";
-import { linearPattern } from "../linear-pattern.ts";
+import { describeErrors } from "./json-schema-message.ts";
+import { linearPattern } from "./linear-pattern.ts";
 import { LINEAR_FORMATS } from "./formats.ts";
 
 /** What is wrong with a value, as a sentence, or undefined when nothing is. */

@@ -3,7 +3,7 @@ import type { Connection } from "../../connections/connection.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import type { Catalog, Integration } from "../../integrations/integration.ts";
 import type { Target } from "../../integrations/target.ts";
-import type { SchemaValidator } from "../../integrations/json-schema.ts";
+import type { SchemaValidator } from "../../integrations/schema-checks/json-schema.ts";
 import { SchemaCheckRefused } from "../../integrations/schema-checks/check-refused.ts";
 import type { Relay } from "../../integrations/relay.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";

@@ -2,7 +2,7 @@ import type { Principal } from "../../identity/principal.ts";
 import type { AccountSettings } from "../../connections/settings/account-settings.ts";
 import type { RankedPage, ToolRanking } from "../search/rank-tools.ts";
 import type { SettingsView } from "../../connections/settings/settings-view.ts";
-import type { SchemaValidator } from "../../integrations/json-schema.ts";
+import type { SchemaValidator } from "../../integrations/schema-checks/json-schema.ts";
 import { SchemaCheckRefused } from "../../integrations/schema-checks/check-refused.ts";
 import { errorResult, type CallResult, type ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";

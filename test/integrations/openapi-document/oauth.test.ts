@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/json.ts";
-import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../../src/integrations/schema-checks/json-schema.ts";
 import { OPENAPI_CONFIGURATION_SCHEMA } from "../../../src/integrations/openapi-document/configuration.ts";
 import {
   CLIENT_ID,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../../src/integrations/schema-checks/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import { serverAddress } from "../../../src/integrations/openapi/requests/server-address.ts";
 import type { JsonObject } from "../../../src/json.ts";

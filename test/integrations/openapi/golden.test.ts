@@ -6,7 +6,7 @@ import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Integration } from "../../../src/integrations/integration.ts";
 import type { Target } from "../../../src/integrations/target.ts";
-import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../../src/integrations/schema-checks/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import { createOpenApiIntegration } from "../../../src/integrations/openapi/openapi-integration.ts";
 import { createUpstreamRateLimiter } from "../../../src/integrations/upstream-rate-limiter.ts";

@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import { stringify } from "yaml";
 import type { Integration, Verification } from "../../../src/integrations/integration.ts";
 import type { Target } from "../../../src/integrations/target.ts";
-import { createSchemaValidator } from "../../../src/integrations/json-schema.ts";
+import { createSchemaValidator } from "../../../src/integrations/schema-checks/json-schema.ts";
 import { readContract } from "../../../src/integrations/openapi/contract.ts";
 import type { ExchangeLimits } from "../../../src/integrations/upstream-exchange.ts";
 import { createOpenApiIntegration } from "../../../src/integrations/openapi/openapi-integration.ts";

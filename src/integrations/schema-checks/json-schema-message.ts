@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv";
-import { isJsonObject } from "../json.ts";
-import { nearestName } from "./nearest-name.ts";
+import { isJsonObject } from "../../json.ts";
+import { nearestName } from "../nearest-name.ts";
 
 /** Faults per message. */
 const MAX_FAULTS = 4;

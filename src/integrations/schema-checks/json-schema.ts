@@ -1,31 +1,29 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { atMost } from "../at-most.ts";
-import type { JsonObject } from "../json.ts";
-import { createCheckPool, type CheckPool } from "./schema-checks/check-pool.ts";
-import { SchemaCheckRefused } from "./schema-checks/check-refused.ts";
-import { compileSchema, type SchemaCheck } from "./schema-checks/compile-schema.ts";
-import { measureSchema, type SchemaCost } from "./schema-checks/measure-schema.ts";
-import { measureValue, type ValueSize } from "./schema-checks/measure-value.ts";
+import { atMost } from "../../at-most.ts";
+import type { JsonObject } from "../../json.ts";
+import { createCheckPool, type CheckPool } from "./check-pool.ts";
+import { SchemaCheckRefused } from "./check-refused.ts";
+import { compileSchema, type SchemaCheck } from "./compile-schema.ts";
+import { measureSchema, type SchemaCost } from "./measure-schema.ts";
+import { measureValue, type ValueSize } from "./measure-value.ts";
 
-/** Schemas kept ready; a compiled one weighs some tens of kilobytes. */
+/** Compiled schemas kept in memory, each some tens of kilobytes. */
 const MAX_COMPILED = 500;
-/** The most that is compiled on the main thread: at 100 µs a unit, 40 ms. */
+/** Compilation cost allowed on the main thread: at 100 µs per unit, 40 ms. */
 const MAX_COMPILE_UNITS = 400;
-/** The most that one check may cost on the main thread: at 100 ns a unit, 25 ms. */
+/** Validation cost allowed on the main thread: at 100 ns per unit, 25 ms. */
 const MAX_CHECK_UNITS = 250_000;
 
-/** Checks values against JSON Schemas that may come from anyone. */
+/** Validates values against untrusted JSON Schemas. */
 export interface SchemaValidator {
   /**
-   * What is wrong with the value, as a sentence that names the property and the rule, or undefined when nothing is.
-   * The sentence quotes the schema and property names, never a value, so it is safe for secrets.
-   *
-   * A promise when the check may be expensive: a worker thread makes it then, one per tenant at a time. It rejects with
-   * SchemaCheckRefused.
+   * Returns a sentence that names the property and the rule, or undefined when the value is valid. It quotes the
+   * schema and property names, never a value, which may be a secret. Returns a promise when the check may be
+   * expensive: a worker thread runs it then, one per tenant at a time. The promise rejects with SchemaCheckRefused.
    */
   validate(schema: JsonObject, value: unknown, tenant: string): string | undefined | Promise<string | undefined>;
-  /** The same for a schema of our own, at once. Throws SchemaCheckRefused for a value that is too large for it. */
+  /** Validates synchronously against a schema of the service. Throws SchemaCheckRefused when the value is too large. */
   validateOwn(schema: JsonObject, value: unknown): string | undefined;
   close(): Promise<void>;
 }
@@ -34,11 +32,11 @@ export interface SchemaValidator {
 interface MeasuredSchema {
   readonly cost: SchemaCost;
   readonly digest: string;
-  /** Undefined where it is too expensive to compile on the main thread. */
+  /** Undefined when it is too expensive to compile on the main thread. */
   readonly check: SchemaCheck | undefined;
 }
 
-/** A validator that measures each schema on first use, compiles the cheap ones, and keeps the recent ones. */
+/** Measures each schema on first use, compiles the cheap ones and caches recent ones. */
 export function createSchemaValidator(options: { maxCompiled?: number; pool?: CheckPool } = {}): SchemaValidator {
   const max = options.maxCompiled ?? MAX_COMPILED;
   const pool = options.pool ?? createCheckPool();
@@ -48,7 +46,7 @@ export function createSchemaValidator(options: { maxCompiled?: number; pool?: Ch
   function measured(schema: JsonObject): MeasuredSchema {
     const known = byIdentity.get(schema);
     if (known !== undefined) return known;
-    // The same schema read twice is two objects: the digest saves the compilation, which costs milliseconds.
+    // Equal schemas may be different objects; the digest avoids compiling them again, which takes milliseconds.
     const digest = createHash("sha256").update(JSON.stringify(schema)).digest("base64");
     const entry = byDigest.get(digest) ?? measure(schema, digest);
     byDigest.set(digest, entry);
