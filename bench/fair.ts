@@ -11,6 +11,8 @@ import type { Tenant } from "./tenant.ts";
 /** The effect of one tenant's flood on a quiet tenant. Times are in milliseconds. */
 export interface Fairness {
   readonly name: string;
+  /** Whether the quiet requests go to a server that is not flooded, so that no goal applies. */
+  readonly isControl?: boolean;
   readonly idleP99: number;
   readonly floodedP99: number;
   /** Wrong responses to the quiet tenant in all rounds. */
@@ -31,7 +33,7 @@ const MARGIN_SECONDS = 1;
  * over the rounds.
  */
 export async function measureFairness(load: LoadProcess, arena: Arena, options: BenchOptions): Promise<Fairness[]> {
-  const { service, reader, writer, mcp } = arena;
+  const { service, upstream, reader, writer, mcp } = arena;
   const list = ({ token }: Tenant): RequestTemplate => ({
     method: "GET",
     path: "/api/v1/mcp-servers",
@@ -53,7 +55,13 @@ export async function measureFairness(load: LoadProcess, arena: Arena, options: 
   const call = ({ token }: Tenant): RequestTemplate => statelessRequests({ path: "/mcp", token }).call;
   const quiet = quietOf(mcp.service, call(mcp.quiet), "hello", options);
   const flood = floodOf(mcp.service, call(mcp.local), "hello", options);
-  return [...fairness, await measure(load, "MCP tools/call", quiet, flood, options)];
+  const control = quietOf(upstream, statelessRequests({ path: "/mcp", token: undefined }).call, "hello", options);
+  return [
+    ...fairness,
+    await measure(load, "MCP tools/call", quiet, flood, options),
+    // The same quiet requests to a process that the flood does not reach: the contention of the machine alone.
+    { ...(await measure(load, "bare server beside the MCP flood", control, flood, options)), isControl: true },
+  ];
 }
 
 async function measure(

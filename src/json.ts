@@ -33,6 +33,8 @@ export interface ParseLimits {
   readonly maxDepth: number;
   /** Whether duplicate keys are rejected. By default the last one wins. */
   readonly uniqueKeys?: boolean;
+  /** The most values, nested ones included. Unlimited unless given. */
+  readonly maxValues?: number;
 }
 
 /**
@@ -101,10 +103,12 @@ function exactNumber(value: unknown, source: string | undefined): unknown {
 }
 
 /** Checks valid JSON text for nesting depth and duplicate keys, which `JSON.parse` does not report. */
-function scan(text: string, { maxDepth, uniqueKeys = false }: ParseLimits): void {
+function scan(text: string, { maxDepth, uniqueKeys = false, maxValues = Infinity }: ParseLimits): void {
   const keysOfOpen: (Set<string> | undefined)[] = [];
   let expectKey = false;
+  let values = 1;
   for (let at = 0; at < text.length; at += 1) {
+    if (values > maxValues) throw new SyntaxError(`The JSON has more than ${String(maxValues)} values.`);
     switch (text.charCodeAt(at)) {
       case 0x7b /* { */:
       case 0x5b /* [ */: {
@@ -114,6 +118,7 @@ function scan(text: string, { maxDepth, uniqueKeys = false }: ParseLimits): void
         const isObject = text.charCodeAt(at) === 0x7b;
         keysOfOpen.push(isObject && uniqueKeys ? new Set() : undefined);
         expectKey = isObject;
+        if (!isEmpty(text, at)) values += 1;
         break;
       }
       case 0x7d /* } */:
@@ -123,6 +128,7 @@ function scan(text: string, { maxDepth, uniqueKeys = false }: ParseLimits): void
         break;
       case 0x2c /* , */:
         expectKey = keysOfOpen.at(-1) !== undefined;
+        values += 1;
         break;
       case 0x22 /* " */: {
         const end = endOfString(text, at);
@@ -133,6 +139,13 @@ function scan(text: string, { maxDepth, uniqueKeys = false }: ParseLimits): void
       }
     }
   }
+}
+
+/** Whether the array or object that opens at this index holds nothing. */
+function isEmpty(text: string, start: number): boolean {
+  let next = start + 1;
+  while (/\s/.test(text.charAt(next))) next += 1;
+  return text.charAt(next) === (text.charAt(start) === "{" ? "}" : "]");
 }
 
 function endOfString(text: string, start: number): number {

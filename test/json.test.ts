@@ -47,6 +47,15 @@ describe("parseJson and printJson", () => {
     expect(() => parseJson("[".repeat(1_000_000), LIMITS)).toThrow(SyntaxError);
   });
 
+  test("counts every value at every depth, and refuses more than the limit", () => {
+    const limits = { maxDepth: 32, maxValues: 6 };
+    const six = ['{"a":[],"b":{},"c":[1,","]}', "[[ ], [\n], {}, 1, 2]", "[[[[[1]]]]]"];
+    for (const text of six) {
+      expect(parseJson(text, limits)).toBeDefined();
+      expect(() => parseJson(text, { ...limits, maxValues: 5 })).toThrow("more than 5 values");
+    }
+  });
+
   test("a doubled key is refused where asked, in the same object alone", () => {
     expect(() => parseJson('{"a":1,"\\u0061":2}', LIMITS)).toThrow('"a" is given twice');
     expect(parseJson('{"a":1,"a":2}', { maxDepth: 32 })).toEqual({ a: 2 });

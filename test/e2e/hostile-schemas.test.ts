@@ -96,6 +96,12 @@ test.each(HOSTILE_CASES.map((each, index) => ({ ...each, index })))(
   60_000,
 );
 
+test("rejects arguments of more than 100,000 values before they are checked", async () => {
+  const [tenant] = hostile;
+  const args = { v: Array.from({ length: 100_001 }, () => 0) };
+  await expect(tenant?.call("contains", args)).rejects.toThrow("The JSON has more than 100000 values.");
+});
+
 test("rejects a document whose server URL has 80,000 slashes, while another tenant calls tools", async () => {
   const spec = {
     openapi: "3.1.0",

@@ -180,8 +180,8 @@ export const HOSTILE_CASES: readonly HostileCase[] = [
   },
   {
     name: "property_names",
-    inputSchema: ofValue({ propertyNames: { pattern: "^([a-z]+[0-9]*)+$" } }),
-    args: { v: named(150_000, () => 0, "abcdef") },
+    inputSchema: ofValue({ allOf: times(5, (n) => ({ propertyNames: { pattern: `^([a-z]+[0-9]*)+(x{${n}})?$` } })) }),
+    args: { v: named(90_000, () => 0, "abcdef") },
     isEndless: true,
   },
   {
@@ -196,8 +196,8 @@ export const HOSTILE_CASES: readonly HostileCase[] = [
   },
   {
     name: "contains",
-    inputSchema: ofValue({ contains: { anyOf: times(40, (n) => ({ required: [`p${n}`], type: "object" })) } }),
-    args: { v: times(300_000, () => ({})) },
+    inputSchema: ofValue({ contains: { anyOf: times(200, (n) => ({ required: [`p${n}`], type: "object" })) } }),
+    args: { v: times(90_000, () => ({})) },
     isEndless: true,
   },
   {
@@ -214,7 +214,7 @@ export const HOSTILE_CASES: readonly HostileCase[] = [
   {
     name: "additional_properties",
     inputSchema: ofValue({ allOf: times(60, () => ({ additionalProperties: { type: "number" } })) }),
-    args: { v: named(100_000, () => 0) },
+    args: { v: named(90_000, () => 0) },
   },
   {
     name: "nested_unique_items",
@@ -223,7 +223,7 @@ export const HOSTILE_CASES: readonly HostileCase[] = [
       v: nest(
         18,
         (inner) => [inner],
-        times(100_000, (n) => [n]),
+        times(45_000, (n) => [n]),
       ),
     },
     isEndless: true,
@@ -240,6 +240,6 @@ export const HOSTILE_CASES: readonly HostileCase[] = [
   {
     name: "much_memory",
     inputSchema: ofValue({ uniqueItems: true }),
-    args: { v: times(600_000, () => ({})) },
+    args: { v: times(90_000, () => ({})) },
   },
 ];

@@ -23,11 +23,14 @@ export function measureValue(value: unknown, depth: number, isEnough: (size: Val
       else if (at === depth) continue;
       else if (Array.isArray(each)) for (const item of each) below.push(item);
       else if (isJsonObject(each)) {
-        for (const [key, item] of Object.entries(each)) {
+        for (const key of Object.keys(each)) {
           size.characters += key.length;
-          below.push(item);
+          below.push(each[key]);
         }
       }
+      // What is below is counted at its own level, and many values are not worth another look.
+      const next = { places: size.places + below.length, characters: size.characters };
+      if (below.length > 1_000 && isEnough(next)) return next;
       if (size.places % 64 === 0 && isEnough(size)) return size;
     }
     if (isEnough(size)) return size;

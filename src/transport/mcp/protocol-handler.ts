@@ -17,7 +17,7 @@ import { ConnectionLost, type HttpExchange, type HeaderFields } from "../http/ex
 import type { ConcurrencyLimiter } from "../gate/concurrency-limiter.ts";
 import type { Log } from "../http/log.ts";
 import { createFailWithDetail, JSON_HEADERS } from "../http/answer.ts";
-import { MAX_JSON_DEPTH, readJsonBytes } from "../http/read-body.ts";
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES, readJsonBytes } from "../http/read-body.ts";
 import { endpointPath, MCP_METADATA_PATH, metadataUrl } from "./address.ts";
 import { routeNotFound } from "../http/fault.ts";
 import type { PathParameters, Route, RouteHandler } from "../http/router.ts";
@@ -191,7 +191,7 @@ function parseBody(bytes: Buffer): JsonValue {
     throw new RpcFault(CODES.parse, "The request body must be JSON.", { httpStatus: 400 });
   }
   try {
-    return parseJson(bytes.toString("utf8"), { maxDepth: MAX_JSON_DEPTH });
+    return parseJson(bytes.toString("utf8"), { maxDepth: MAX_JSON_DEPTH, maxValues: MAX_JSON_VALUES });
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     const sentence = cause.cause === undefined ? cause.message : "The request body is not valid JSON.";
