@@ -132,7 +132,7 @@ test.each(BAD)("refuses a token %s over every protocol", async (name, make) => {
   await target.refusesConnect(rpc, 401, "unauthenticated");
   const initialize = await target.send({ method: "POST", path: "/mcp/initialize", headers, body: "{}" });
   // A runtime token is accepted here and nowhere else.
-  expect(initialize.status).toBe(name === "for the runtime alone" ? 200 : 401);
+  expect(initialize.status).toBe(name === "only for the runtime" ? 200 : 401);
 });
 
 test.each(["", "Bearer", "Bearer ", "Basic YTpi", "Token x", "bearer:x", "Bearer a b"])(

@@ -52,7 +52,7 @@ describe("the contents of a call", () => {
     await page.getByRole("button", { name: /What was said in get_employee/ }).click();
     await page
       .getByRole("alert")
-      .getByText(/is not kept|not found/)
+      .getByText(/are not stored|not found/)
       .waitFor();
     await page.context().close();
   });
