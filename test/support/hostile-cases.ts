@@ -226,7 +226,6 @@ export const HOSTILE_CASES: readonly HostileCase[] = [
         times(45_000, (n) => [n]),
       ),
     },
-    isEndless: true,
   },
   { name: "properties_2000", inputSchema: { type: "object", properties: named(2_000, oneProperty) }, args: { p0: {} } },
   {
