@@ -153,7 +153,14 @@ describe("a failed token request returns a result that says what to do", () => {
     ["a redirect", 302, {}, { location: "http://169.254.169.254/" }, "other", /Redirects are not followed/],
     ["no token", 200, { token_type: "bearer" }, {}, "other", /without a bearer token/],
     ["another kind of token", 200, { access_token: "x", token_type: "mac" }, {}, "other", /without a bearer token/],
-    ["a token with a line break", 200, { access_token: "a\r\nb", token_type: "bearer" }, {}, "other", /without a bearer/],
+    [
+      "a token with a line break",
+      200,
+      { access_token: "a\r\nb", token_type: "bearer" },
+      {},
+      "other",
+      /without a bearer/,
+    ],
     ["no object", 200, [], {}, "other", /without a bearer token/],
     ["a flood", 200, { access_token: "x".repeat(300_000), token_type: "bearer" }, {}, "other", /more than a token/],
   ])("%s", async (_title, status, body, headers, fault, said) => {
