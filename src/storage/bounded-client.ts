@@ -22,7 +22,7 @@ export class BoundedClient extends pg.Client {
     });
   }
 
-  /** Closes the socket at once; what is in flight fails, and a pool hands the connection out no more. */
+  /** Closes the socket at once. Running statements fail, and a pool discards the connection. */
   destroy(): void {
     this.connection.emit("error", new Error("Connection terminated: another statement got no answer"));
     this.connection.stream.destroy();

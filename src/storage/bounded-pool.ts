@@ -21,7 +21,7 @@ export function createBoundedPool(config: pg.PoolConfig, onSilence: () => void):
   const idle = new Set<pg.PoolClient>();
   let answeredAt = Number.NEGATIVE_INFINITY;
   // Without a listener an 'error' event ends the process. The pool discards an idle client that broke, and the query or
-  // transaction that holds a client fails by itself, so there is nothing else to do. A client in use needs a listener of its own.
+  // transaction that holds a client fails by itself, so there is nothing else to do. A client in use needs another listener.
   pool.on("error", ignoreError);
   pool.on("connect", (client) => {
     client.on("error", ignoreError);

@@ -26,7 +26,7 @@ export async function migrate(orm: Orm): Promise<readonly string[]> {
 }
 
 /**
- * Migrates on a connection of its own, for as long as it takes. `url` is the address of PostgreSQL itself: replicas that wait
+ * Migrates on a separate connection, without a time limit. `url` is the address of PostgreSQL itself: replicas that wait
  * behind a pooler would take the connections that the others need.
  */
 export async function migrateAt(url: string): Promise<readonly string[]> {

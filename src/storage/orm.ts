@@ -41,7 +41,7 @@ export function tablesOf(em: EntityManager): Kysely<Tables> {
   return em.getKysely<Tables>();
 }
 
-/** Runs `work` with an entity manager of its own, outside a transaction; driver errors come out translated. */
+/** Runs `work` with a new entity manager, outside a transaction. Translates driver errors. */
 export async function withEntities<Result>(orm: Orm, work: (em: EntityManager) => Promise<Result>): Promise<Result> {
   try {
     return await work(orm.em.fork());

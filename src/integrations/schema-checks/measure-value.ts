@@ -8,10 +8,7 @@ export interface ValueSize {
   readonly characters: number;
 }
 
-/**
- * The size of a value down to a depth, level by level and without recursion. Stops early once `isEnough`, and then
- * returns what it has counted by then.
- */
+/** Measures a value down to a depth, level by level and without recursion. Stops early once `isEnough`. */
 export function measureValue(value: unknown, depth: number, isEnough: (size: ValueSize) => boolean): ValueSize {
   const size = { places: 0, characters: 0 };
   let level: unknown[] = [value];

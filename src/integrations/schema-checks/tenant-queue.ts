@@ -4,7 +4,7 @@ export interface TenantQueue<Item> {
   add(tenant: string, item: Item): boolean;
   /** Whether there is something to take. */
   isReady(): boolean;
-  /** Takes the next item of the tenant whose turn it is and who has none in progress. */
+  /** Takes the next item, of the first tenant that has none in progress. */
   take(): { readonly tenant: string; readonly item: Item } | undefined;
   /** Says that what a tenant had in progress has ended. */
   finish(tenant: string): void;

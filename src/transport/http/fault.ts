@@ -22,7 +22,7 @@ export interface Fault {
   readonly httpStatus?: number;
 }
 
-/** A failure that transport itself finds, with headers of its own. */
+/** A failure that the transport layer detects, with response headers. */
 export class TransportError extends DomainError {
   readonly headers: Readonly<Record<string, string>>;
   readonly httpStatus: number | undefined;

@@ -15,7 +15,7 @@ export interface AuthorizationPage {
   readonly error?: string;
 }
 
-/** The page on which a person sets out to authorize a connection: who is asked, and for whom. */
+/** The page that starts the authorization of a connection: it names the upstream and the account. */
 export function authorizationPage(page: AuthorizationPage): string {
   const { csrfField, action, connectionName, thirdParty, email, error } = page;
   return renderPage({

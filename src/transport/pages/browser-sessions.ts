@@ -3,7 +3,7 @@ import { LOGIN_SESSION_LIMITS, type LoginSessions } from "../../identity/login/l
 import type { Cookies } from "../http/cookies.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 
-/** Who is logged in, in the browser that asks. */
+/** The login session of the browser that sends the request. */
 export interface BrowserSessions {
   /** The session of the browser's cookie; undefined when nobody is logged in. */
   read(exchange: HttpExchange): Promise<LoginSession | undefined>;

@@ -4,7 +4,7 @@ import { AccountSettingEntity } from "../../entities/account-setting.ts";
 import { inTransaction, notify, type Orm, withEntities } from "../../orm.ts";
 import { lockAccount } from "../identity/account-lock.ts";
 import { recordEvent } from "../identity/audit-event.ts";
-import type { EventListener } from "./connection-event.ts";
+import { createNotificationFeed, type EventListener } from "./connection-event.ts";
 
 /** The channel on which every change of settings is announced with its account, inside its transaction. */
 const SETTINGS_CHANNEL = "patchbay_account_setting";
@@ -32,25 +32,7 @@ export function createAccountSettingsStore(orm: Orm): AccountSettingsStore {
   };
 }
 
-/** The feed of settings over PostgreSQL's notifications; a reconnect counts as a gap. */
-export async function createSettingsFeed(listener: EventListener): Promise<SettingsFeed> {
-  const changes = new Set<(accountId: string) => void>();
-  const gaps = new Set<() => void>();
-  await listener.listen(SETTINGS_CHANNEL, (accountId) => {
-    for (const callback of changes) callback(accountId);
-  });
-  listener.onReconnect(() => {
-    for (const callback of gaps) callback();
-  });
-  return {
-    onChange(callback) {
-      changes.add(callback);
-      return () => changes.delete(callback);
-    },
-    onGap(callback) {
-      gaps.add(callback);
-      return () => gaps.delete(callback);
-    },
-    isHealthy: () => listener.isHealthy(),
-  };
+/** The feed of changed settings. */
+export function createSettingsFeed(listener: EventListener): Promise<SettingsFeed> {
+  return createNotificationFeed(listener, SETTINGS_CHANNEL, (accountId) => accountId);
 }

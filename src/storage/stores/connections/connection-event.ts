@@ -17,12 +17,23 @@ export interface EventListener {
   isHealthy(): boolean;
 }
 
-/** The change feed over PostgreSQL's notifications; a reconnect counts as a gap. */
-export async function createChangeFeed(listener: EventListener): Promise<ChangeFeed> {
-  const changes = new Set<(event: ConnectionEvent) => void>();
+/** What all feeds over PostgreSQL's notifications have in common. */
+export interface NotificationFeed<Event> {
+  onChange(callback: (event: Event) => void): () => void;
+  onGap(callback: () => void): () => void;
+  isHealthy(): boolean;
+}
+
+/** A feed over PostgreSQL's notifications on a channel; a reconnect counts as a gap. Payloads that `parse` rejects are ignored. */
+export async function createNotificationFeed<Event>(
+  listener: EventListener,
+  channel: string,
+  parse: (payload: string) => Event | undefined,
+): Promise<NotificationFeed<Event>> {
+  const changes = new Set<(event: Event) => void>();
   const gaps = new Set<() => void>();
-  await listener.listen(CONNECTION_CHANNEL, (payload) => {
-    const event = parseEvent(payload);
+  await listener.listen(channel, (payload) => {
+    const event = parse(payload);
     if (event !== undefined) for (const callback of changes) callback(event);
   });
   listener.onReconnect(() => {
@@ -39,6 +50,11 @@ export async function createChangeFeed(listener: EventListener): Promise<ChangeF
     },
     isHealthy: () => listener.isHealthy(),
   };
+}
+
+/** The feed of changed connections. */
+export function createChangeFeed(listener: EventListener): Promise<ChangeFeed> {
+  return createNotificationFeed(listener, CONNECTION_CHANNEL, parseEvent);
 }
 
 const EVENTS = ["created", "updated", "deleted", "tools", "pins"] as const;

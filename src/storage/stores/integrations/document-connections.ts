@@ -1,7 +1,7 @@
 import { ConnectionEntity } from "../../entities/connection.ts";
 import { type Orm, withEntities } from "../../orm.ts";
 
-/** Who holds definitions of the document at an address: of all accounts, for the one who has just fetched it anew. */
+/** Lists the connections of all accounts that have definitions from the document at a URL, for its refresh. */
 export async function connectionsPinnedTo(
   orm: Orm,
   url: string,
