@@ -1,6 +1,6 @@
 import { type AccountSettingsStore, DEFAULT_SETTINGS } from "../../../connections/settings/account-settings.ts";
 import type { SettingsFeed } from "../../../connections/settings/settings-view.ts";
-import { AccountSettingEntity } from "../../entities/account-setting.ts";
+import { AccountSettingEntity } from "../../entities/connections/account-setting.ts";
 import { inTransaction, notify, type Orm, withEntities } from "../../orm.ts";
 import { lockAccount } from "../identity/account-lock.ts";
 import { recordEvent } from "../identity/audit-event.ts";

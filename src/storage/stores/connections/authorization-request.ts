@@ -5,8 +5,8 @@ import type {
   AuthorizationStore,
   StartedAuthorization,
 } from "../../../connections/authorization/authorization-store.ts";
-import { AuthorizationRequestEntity } from "../../entities/authorization-request.ts";
-import { ConnectionEntity } from "../../entities/connection.ts";
+import { AuthorizationRequestEntity } from "../../entities/connections/authorization-request.ts";
+import { ConnectionEntity } from "../../entities/connections/connection.ts";
 import { inTransaction, now, type Orm, transactionTime, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { fieldsOf, textOf, toTerms } from "./sealed-terms.ts";

@@ -1,7 +1,7 @@
 import type { InferEntity } from "@mikro-orm/core";
 import type { Connection } from "../../../connections/connection.ts";
 import type { JsonObject } from "../../../json.ts";
-import type { ConnectionEntity } from "../../entities/connection.ts";
+import type { ConnectionEntity } from "../../entities/connections/connection.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 
 /** What `toConnection` reads of an entity, or of a row of a hot statement. */

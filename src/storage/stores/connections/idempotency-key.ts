@@ -2,7 +2,7 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import { sql } from "kysely";
 import { type CreatedConnection, KEY_LIFETIME_SECONDS, keyReused } from "../../../connections/create-once.ts";
 import { DomainError } from "../../../domain-error.ts";
-import { IdempotencyKeyEntity } from "../../entities/idempotency-key.ts";
+import { IdempotencyKeyEntity } from "../../entities/connections/idempotency-key.ts";
 import { now, tablesOf } from "../../orm.ts";
 
 /** A key with what is kept of the request in place of its text. */

@@ -1,6 +1,6 @@
 import type { InferEntity } from "@mikro-orm/core";
 import type { UpstreamGrant, StoredTokens } from "../../../integrations/oauth/grant.ts";
-import type { ConnectionGrantEntity } from "../../entities/connection-grant.ts";
+import type { ConnectionGrantEntity } from "../../entities/connections/connection-grant.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { type Fields, fieldsOf, optionalText, textOf, toTerms } from "./sealed-terms.ts";
 

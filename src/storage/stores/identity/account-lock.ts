@@ -1,6 +1,6 @@
 import { type EntityManager, LockMode } from "@mikro-orm/postgresql";
 import { DomainError } from "../../../domain-error.ts";
-import { AccountEntity } from "../../entities/account.ts";
+import { AccountEntity } from "../../entities/identity/account.ts";
 
 /**
  * Locks the account's row for the rest of the transaction, under which what it may have a number of is counted. Fails with

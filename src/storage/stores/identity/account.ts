@@ -3,7 +3,7 @@ import { raw } from "@mikro-orm/postgresql";
 import type { Account, AccountStore } from "../../../identity/account.ts";
 import type { Actor } from "../../../identity/actor.ts";
 import type { AuditAction } from "../../../identity/audit/audit-event.ts";
-import { AccountEntity } from "../../entities/account.ts";
+import { AccountEntity } from "../../entities/identity/account.ts";
 import { inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import { runnerOf } from "../run-statement.ts";
 import { endSessionsOfAccount } from "../sessions/session-ending.ts";

@@ -1,6 +1,6 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { AuditRecorder, NewAuditEvent } from "../../../identity/audit/audit-event.ts";
-import { AuditEventEntity } from "../../entities/audit-event.ts";
+import { AuditEventEntity } from "../../entities/identity/audit-event.ts";
 import { type Orm, withEntities } from "../../orm.ts";
 
 /** An event beside a change of a row, of which most are accepted and name no field. */

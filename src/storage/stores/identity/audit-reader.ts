@@ -1,6 +1,6 @@
 import type { FilterQuery, InferEntity } from "@mikro-orm/core";
 import type { AuditEvent, AuditFilter, AuditPosition, AuditReader } from "../../../identity/audit/audit-event.ts";
-import { AuditEventEntity } from "../../entities/audit-event.ts";
+import { AuditEventEntity } from "../../entities/identity/audit-event.ts";
 import { type Orm, withEntities } from "../../orm.ts";
 
 type EventRow = InferEntity<typeof AuditEventEntity>;

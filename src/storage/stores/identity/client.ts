@@ -1,7 +1,7 @@
 import type { ClientStore } from "../../../identity/clients/clients.ts";
 import type { OAuthClientStore } from "../../../identity/clients/oauth-client.ts";
 import type { Database } from "../../database.ts";
-import { OauthClientEntity } from "../../entities/oauth-client.ts";
+import { OauthClientEntity } from "../../entities/identity/oauth-client.ts";
 import { withEntities } from "../../orm.ts";
 import { findTokenClient } from "../../statements/token-client.ts";
 import { createOAuthClientStore } from "./oauth-client.ts";

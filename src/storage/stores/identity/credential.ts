@@ -1,6 +1,6 @@
 import type { InferEntity } from "@mikro-orm/core";
 import type { Credentials, CredentialStore } from "../../../identity/login/credentials.ts";
-import { AccountEntity } from "../../entities/account.ts";
+import { AccountEntity } from "../../entities/identity/account.ts";
 import { inTransaction, type Orm, withEntities } from "../../orm.ts";
 import { byEmail } from "./account.ts";
 import { endLoginSessions } from "./login-session.ts";

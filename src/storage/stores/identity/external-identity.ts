@@ -1,8 +1,8 @@
 import { UniqueConstraintViolationException } from "@mikro-orm/core";
 import { SERVICE } from "../../../identity/actor.ts";
 import type { ExternalIdentityStore } from "../../../identity/login/external-identity.ts";
-import { AccountEntity } from "../../entities/account.ts";
-import { ExternalIdentityEntity } from "../../entities/external-identity.ts";
+import { AccountEntity } from "../../entities/identity/account.ts";
+import { ExternalIdentityEntity } from "../../entities/identity/external-identity.ts";
 import { inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import { accountEvent } from "./account.ts";
 import { recordEvent } from "./audit-event.ts";

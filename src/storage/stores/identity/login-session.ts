@@ -1,8 +1,8 @@
 import { type EntityManager, LockMode } from "@mikro-orm/postgresql";
 import type { LoginSessionStore } from "../../../identity/login/login-session.ts";
 import type { Database } from "../../database.ts";
-import { AccountEntity } from "../../entities/account.ts";
-import { LoginSessionEntity } from "../../entities/login-session.ts";
+import { AccountEntity } from "../../entities/identity/account.ts";
+import { LoginSessionEntity } from "../../entities/identity/login-session.ts";
 import { inTransaction, transactionTime } from "../../orm.ts";
 import { findLoginSession, loginSessionMoment, touchLoginSession } from "../../statements/login-session.ts";
 import { runnerOf } from "../run-statement.ts";

@@ -4,7 +4,7 @@ import { DomainError } from "../../../domain-error.ts";
 import type { Actor } from "../../../identity/actor.ts";
 import type { AuditAction } from "../../../identity/audit/audit-event.ts";
 import type { OAuthClient, OAuthClientStore } from "../../../identity/clients/oauth-client.ts";
-import { OauthClientEntity } from "../../entities/oauth-client.ts";
+import { OauthClientEntity } from "../../entities/identity/oauth-client.ts";
 import { inTransaction, now, type Orm, withEntities } from "../../orm.ts";
 import { runnerOf } from "../run-statement.ts";
 import { endSessionsOfClient } from "../sessions/session-ending.ts";

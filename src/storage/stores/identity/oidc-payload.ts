@@ -1,5 +1,5 @@
 import type { PayloadStore } from "../../../identity/oauth/payload-store.ts";
-import { OidcPayloadEntity } from "../../entities/oidc-payload.ts";
+import { OidcPayloadEntity } from "../../entities/identity/oidc-payload.ts";
 import { now, type Orm, tablesOf, withEntities } from "../../orm.ts";
 
 const isCurrent = () => ({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now() } }] });

@@ -1,4 +1,4 @@
-import { ConnectionEntity } from "../../entities/connection.ts";
+import { ConnectionEntity } from "../../entities/connections/connection.ts";
 import { type Orm, withEntities } from "../../orm.ts";
 import type { OwnConnections } from "../../../identity/oauth/own-connections.ts";
 

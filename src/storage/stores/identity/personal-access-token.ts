@@ -5,7 +5,7 @@ import type { Actor } from "../../../identity/actor.ts";
 import type { AuditAction } from "../../../identity/audit/audit-event.ts";
 import type { PersonalAccessToken, PersonalAccessTokenStore } from "../../../identity/tokens/personal-access-token.ts";
 import type { Database } from "../../database.ts";
-import { PersonalAccessTokenEntity } from "../../entities/personal-access-token.ts";
+import { PersonalAccessTokenEntity } from "../../entities/identity/personal-access-token.ts";
 import { inTransaction, now, withEntities } from "../../orm.ts";
 import { findTokenUse, touchTokens } from "../../statements/personal-access-token.ts";
 import { runnerOf } from "../run-statement.ts";

@@ -6,7 +6,7 @@ import { INSTALLATION_LOG } from "../../../identity/audit/audit-event.ts";
 import type { KeyRotationStore, RotationOutcome } from "../../../identity/keys/key-rotation.ts";
 import { type NewSigningKey, SIGNING_KEY_CHANNEL, type StoredSigningKey } from "../../../identity/keys/signing-keys.ts";
 import { isJsonObject } from "../../../json.ts";
-import { SigningKeyEntity } from "../../entities/signing-key.ts";
+import { SigningKeyEntity } from "../../entities/identity/signing-key.ts";
 import { inTransaction, notify, type Orm, tablesOf, transactionTime, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { recordEvent } from "./audit-event.ts";

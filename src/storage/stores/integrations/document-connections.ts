@@ -1,4 +1,4 @@
-import { ConnectionEntity } from "../../entities/connection.ts";
+import { ConnectionEntity } from "../../entities/connections/connection.ts";
 import { type Orm, withEntities } from "../../orm.ts";
 
 /** Lists the connections of all accounts that have definitions from the document at a URL, for its refresh. */

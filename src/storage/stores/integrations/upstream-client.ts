@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { UpstreamClient } from "../../../integrations/authorization.ts";
 import type { RegistrationPlace, UpstreamClients } from "../../../integrations/oauth/upstream-clients.ts";
 import { isJsonObject } from "../../../json.ts";
-import { UpstreamClientEntity } from "../../entities/upstream-client.ts";
+import { UpstreamClientEntity } from "../../entities/integrations/upstream-client.ts";
 import { now, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { toUpstreamClient } from "../connections/sealed-terms.ts";

@@ -1,5 +1,5 @@
 import { type EntityManager, raw } from "@mikro-orm/postgresql";
-import { SessionEntity } from "../../entities/session.ts";
+import { SessionEntity } from "../../entities/sessions/session.ts";
 
 /** Ends the sessions that are bound to a connection or have called it. For the transaction that deletes it, after locking its row. */
 export async function endSessionsOfConnection(

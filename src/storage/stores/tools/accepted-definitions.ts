@@ -8,8 +8,8 @@ import type {
   AcceptedSetUpdate,
   DefinitionStore,
 } from "../../../connections/definitions/definition-store.ts";
-import { ToolDefinitionEntity } from "../../entities/tool-definition.ts";
-import { ToolPinSetEntity } from "../../entities/tool-pin-set.ts";
+import { ToolDefinitionEntity } from "../../entities/tools/tool-definition.ts";
+import { ToolPinSetEntity } from "../../entities/tools/tool-pin-set.ts";
 import { inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import { holdChangedPins, holdPins } from "../../statements/connection.ts";
 import { toConnection } from "../connections/connection-row.ts";

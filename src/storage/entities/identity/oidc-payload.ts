@@ -1,5 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../../json.ts";
 
 /** What the OAuth server remembers between requests. */
 export const OidcPayloadEntity = defineEntity({

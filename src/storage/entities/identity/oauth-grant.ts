@@ -1,5 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
-import type { Scope } from "../../identity/scopes.ts";
+import type { Scope } from "../../../identity/scopes.ts";
 import { owner } from "./owner.ts";
 
 /** What a person allowed a client to do. */

@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import type { Scope } from "../../identity/scopes.ts";
+import type { Scope } from "../../../identity/scopes.ts";
 import { owner } from "./owner.ts";
-import { connectionReference } from "./connection-reference.ts";
+import { connectionReference } from "../connections/connection-reference.ts";
 
 /** A personal access token; the token itself is not kept. */
 export const PersonalAccessTokenEntity = defineEntity({

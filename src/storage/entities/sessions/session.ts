@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
-import type { JsonObject } from "../../json.ts";
-import { owner } from "./owner.ts";
+import type { JsonObject } from "../../../json.ts";
+import { owner } from "../identity/owner.ts";
 
 /** An MCP session. */
 export const SessionEntity = defineEntity({

@@ -1,9 +1,9 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import type { GrantType } from "../../identity/clients/oauth-client.ts";
-import type { Scope } from "../../identity/scopes.ts";
-import type { JsonObject } from "../../json.ts";
+import type { GrantType } from "../../../identity/clients/oauth-client.ts";
+import type { Scope } from "../../../identity/scopes.ts";
+import type { JsonObject } from "../../../json.ts";
 import { owner } from "./owner.ts";
-import { connectionReference } from "./connection-reference.ts";
+import { connectionReference } from "../connections/connection-reference.ts";
 
 /** An OAuth client, of a person or of one connection. */
 export const OauthClientEntity = defineEntity({

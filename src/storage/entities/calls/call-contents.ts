@@ -1,5 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
-import { owner } from "./owner.ts";
+import { owner } from "../identity/owner.ts";
 
 /** What was said in a call, sealed; only where the connection's owner wants it kept. */
 export const CallContentsEntity = defineEntity({

@@ -1,6 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { connectionReference } from "./connection-reference.ts";
-import type { ToolDefinition } from "../../integrations/tool.ts";
+import { connectionReference } from "../connections/connection-reference.ts";
+import type { ToolDefinition } from "../../../integrations/tool.ts";
 
 /** What an upstream last answered when asked for its tools. */
 export const ToolListEntity = defineEntity({

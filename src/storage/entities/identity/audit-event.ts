@@ -1,5 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
-import type { AuditAction, AuditObject } from "../../identity/audit/audit-event.ts";
+import type { AuditAction, AuditObject } from "../../../identity/audit/audit-event.ts";
 
 /** Who did what to which object from where. */
 export const AuditEventEntity = defineEntity({

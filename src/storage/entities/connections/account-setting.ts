@@ -1,5 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
-import { owner } from "./owner.ts";
+import { owner } from "../identity/owner.ts";
 
 /** What an account's owner decided; an account that decided nothing has no row. */
 export const AccountSettingEntity = defineEntity({

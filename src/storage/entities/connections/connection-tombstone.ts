@@ -1,5 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
-import { owner } from "./owner.ts";
+import { owner } from "../identity/owner.ts";
 
 /** An id that never comes back, and whether its history has been purged. */
 export const ConnectionTombstoneEntity = defineEntity({

@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
-import type { JsonObject } from "../../json.ts";
-import { owner } from "./owner.ts";
-import { ToolPinSetEntity } from "./tool-pin-set.ts";
+import type { JsonObject } from "../../../json.ts";
+import { owner } from "../identity/owner.ts";
+import { ToolPinSetEntity } from "../tools/tool-pin-set.ts";
 
 /** A connection; its secrets are sealed in one value. */
 export const ConnectionEntity = defineEntity({

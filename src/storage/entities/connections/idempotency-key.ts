@@ -1,5 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
-import { owner } from "./owner.ts";
+import { owner } from "../identity/owner.ts";
 
 /** What was created under an `Idempotency-Key`, for as long as the key counts. */
 export const IdempotencyKeyEntity = defineEntity({
