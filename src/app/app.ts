@@ -53,7 +53,7 @@ import { createSessionStore } from "../storage/stores/sessions/session.ts";
 import { createToolListStore } from "../storage/stores/tools/tool-list.ts";
 import { createToolNames } from "../storage/stores/tools/tool-name.ts";
 import { createAccountSettingsHandlers } from "../transport/rpc/handlers/account-settings.ts";
-import { createConsoleRoutes } from "../transport/pages/console.ts";
+import { createConsoleRoutes } from "../transport/pages/files/console.ts";
 import { createCallerOf } from "../transport/rpc/caller.ts";
 import { createConnectionHandlers } from "../transport/rpc/handlers/connections.ts";
 import { createHistoryHandlers } from "../transport/rpc/handlers/history.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import { clientDocumentRoutes } from "../transport/pages/serve-client-document.ts";
-import { createAuthorizationRoutes } from "../transport/pages/serve-authorizations.ts";
+import { clientDocumentRoutes } from "../transport/pages/authorizations/serve-client-document.ts";
+import { createAuthorizationRoutes } from "../transport/pages/authorizations/serve-authorizations.ts";
 import { hashSecret } from "../identity/hash-secret.ts";
 import { servePages } from "../transport/pages/serve-pages.ts";
 import type { Config } from "../config.ts";

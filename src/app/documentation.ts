@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { createDocumentRoutes } from "../transport/pages/documents.ts";
-import { createReferenceRoutes } from "../transport/pages/reference.ts";
+import { createDocumentRoutes } from "../transport/pages/files/documents.ts";
+import { createReferenceRoutes } from "../transport/pages/files/reference.ts";
 import type { PublicRoute } from "../transport/http/router.ts";
 
 /** Routes of the contract files and the API reference. */

@@ -5,7 +5,7 @@ import { answerJson } from "../../src/transport/http/answer.ts";
 import type { HttpExchange } from "../../src/transport/http/exchange.ts";
 import { createPort } from "../../src/transport/http/port.ts";
 import { servePublic, serveRoutes } from "../../src/transport/http/serve-routes.ts";
-import { createConsoleRoutes } from "../../src/transport/pages/console.ts";
+import { createConsoleRoutes } from "../../src/transport/pages/files/console.ts";
 import { collectComplaints, type HeadlessBrowser, startBrowser } from "../support/browser.ts";
 import { startChild } from "../support/child-process.ts";
 import { freePort } from "../support/free-port.ts";

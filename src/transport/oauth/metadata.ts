@@ -1,5 +1,5 @@
 import { SCOPES } from "../../identity/scopes.ts";
-import { CLIENT_SIGNING_ALGORITHMS } from "./client-metadata.ts";
+import { CLIENT_SIGNING_ALGORITHMS } from "./clients/client-metadata.ts";
 
 /** The path to which clients send people, exactly. */
 export const AUTHORIZE_PATH = "/oauth2/authorize";

@@ -3,23 +3,23 @@ import type { RecordTokenIssue } from "../../identity/audit/token-issues.ts";
 import type { ClientStore } from "../../identity/clients/clients.ts";
 import type { OAuthGrantStore } from "../../identity/grants/grants.ts";
 import type { Csrf } from "../pages/csrf.ts";
-import type { BrowserSessions } from "../pages/browser-sessions.ts";
+import type { BrowserSessions } from "../pages/login/browser-sessions.ts";
 import { servePages } from "../pages/serve-pages.ts";
 import { KEYS_CACHE_SECONDS, type SigningKeys } from "../../identity/keys/signing-keys.ts";
 import type { TokenVerifier } from "../../identity/tokens/verifier.ts";
-import { createAuthorizeRoutes } from "./authorize.ts";
-import { createClientAuthentication } from "./client-authentication.ts";
-import { createClientDirectory } from "./client-directory.ts";
-import { createReadClientRequest } from "./client-request.ts";
-import { createConsent } from "./consent.ts";
+import { createAuthorizeRoutes } from "./consent/authorize.ts";
+import { createClientAuthentication } from "./clients/client-authentication.ts";
+import { createClientDirectory } from "./clients/client-directory.ts";
+import { createReadClientRequest } from "./clients/client-request.ts";
+import { createConsent } from "./consent/consent.ts";
 import type { OwnConnections } from "../../identity/oauth/own-connections.ts";
-import { createFailedAttempts } from "./failed-attempts.ts";
+import { createFailedAttempts } from "./clients/failed-attempts.ts";
 import { answerJson } from "../http/answer.ts";
 import type { HeaderFields, HttpExchange } from "../http/exchange.ts";
 import { routeNotFound } from "../http/fault.ts";
 import type { Log } from "../http/log.ts";
 import type { Route, RouteHandler } from "../http/router.ts";
-import { introspect } from "./introspect.ts";
+import { introspect } from "./tokens/introspect.ts";
 import {
   authorizationServerMetadata,
   INTROSPECT_PATH,
@@ -31,12 +31,12 @@ import {
 } from "./metadata.ts";
 import { createFailAsOAuth, NO_STORE } from "./oauth-error.ts";
 import type { PayloadStore } from "../../identity/oauth/payload-store.ts";
-import { createRecogniseToken } from "./presented-token.ts";
-import type { AuthorizationProvider } from "./provider.ts";
+import { createRecogniseToken } from "./tokens/presented-token.ts";
+import type { AuthorizationProvider } from "./provider/provider.ts";
 import type { RedirectRule } from "../../identity/clients/client-redirect-uri.ts";
-import { createRegisterClient } from "./register.ts";
-import { revokeToken } from "./revoke-token.ts";
-import { createIssueTokens } from "./issue-tokens.ts";
+import { createRegisterClient } from "./clients/register.ts";
+import { revokeToken } from "./tokens/revoke-token.ts";
+import { createIssueTokens } from "./tokens/issue-tokens.ts";
 
 /** What the OAuth server is made of. */
 export interface OAuthServerDeps {
@@ -81,7 +81,7 @@ export function createOAuthRoutes(deps: OAuthServerDeps): readonly Route[] {
 
   /** The provider takes 25 MB and a part of a second to load, so the first request that needs it loads it. */
   function provider(): Promise<AuthorizationProvider> {
-    loading ??= import("./provider.ts").then(({ createAuthorizationProvider }) =>
+    loading ??= import("./provider/provider.ts").then(({ createAuthorizationProvider }) =>
       createAuthorizationProvider({ ...deps, directory }),
     );
     return loading;

@@ -8,7 +8,7 @@ import { createCookies } from "../../../src/transport/http/cookies.ts";
 import { createPort, type Port } from "../../../src/transport/http/port.ts";
 import type { Route } from "../../../src/transport/http/router.ts";
 import { serveRoutes } from "../../../src/transport/http/serve-routes.ts";
-import { createBrowserSessions } from "../../../src/transport/pages/browser-sessions.ts";
+import { createBrowserSessions } from "../../../src/transport/pages/login/browser-sessions.ts";
 import { createCsrf } from "../../../src/transport/pages/csrf.ts";
 import { createLoginSessions, type LoginSessions } from "../../../src/identity/login/login-sessions.ts";
 import { createOAuthRoutes, type OAuthServerDeps } from "../../../src/transport/oauth/routes.ts";

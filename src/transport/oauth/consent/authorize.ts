@@ -1,0 +1,240 @@
+import { DomainError } from "../../../domain-error.ts";
+import type { Csrf } from "../../pages/csrf.ts";
+import type { LoginSession } from "../../../identity/login/login-session.ts";
+import type { BrowserSessions } from "../../pages/login/browser-sessions.ts";
+import type { PageRoute } from "../../pages/serve-pages.ts";
+import { readBrowserForm } from "../../pages/read-form.ts";
+import { loginAddress } from "../../pages/login/return-to.ts";
+import { consentPage } from "../../pages/consent-page.ts";
+import { messagePage } from "../../pages/message-page.ts";
+import { answerPage, answerRedirect } from "../../pages/answer-page.ts";
+import { isDocumentAddress } from "../clients/client-directory.ts";
+import type { OwnConnections } from "../../../identity/oauth/own-connections.ts";
+import type { Choice, Consent } from "./consent.ts";
+import type { AskedAuthorization, AuthorizationContext } from "../provider/request-context.ts";
+import type { HttpExchange } from "../../http/exchange.ts";
+import { AUTHORIZE_PATH, CONSENT_PATH } from "../metadata.ts";
+import { requestOrigin } from "../../http/peer.ts";
+import type { AuthorizationProvider } from "../provider/provider.ts";
+import { redirectHost, redirectKind, redirectSource } from "../../../identity/clients/client-redirect-uri.ts";
+import { parseResource } from "../resource.ts";
+import { SCOPE_WORDS } from "./scope-words.ts";
+import { withoutOfflineAccess } from "../tokens/token-request.ts";
+
+/** What the authorization endpoint needs. */
+export interface AuthorizeDeps {
+  readonly issuer: string;
+  readonly sessions: Pick<BrowserSessions, "read">;
+  readonly csrf: Csrf;
+  readonly consent: Consent;
+  readonly connections: OwnConnections;
+  readonly provider: () => Promise<Pick<AuthorizationProvider, "authorize">>;
+  readonly trustProxy: boolean;
+}
+
+/** What is read of an authorization request; RFC 6749 §3.1: the rest is ignored. */
+const PARAMETERS = [
+  ...["response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method"],
+  ...["resource", "response_mode", "prompt", "request", "request_uri", "registration"],
+];
+
+/** Says in the address to which a login leads back when it was asked for, so that the login counts. */
+const ASKED_AT = "asked_at";
+
+/** A login counts for so long after it was asked for. */
+const LOGIN_COUNTS_MS = 900_000;
+
+/** Characters of the longest request: a page must be able to carry it on. */
+const MAX_QUERY = 3_500;
+
+/** What a request asks for, as the provider is to see it, and what it asks for of the person. */
+interface ReadRequest {
+  readonly query: URLSearchParams;
+  readonly mustAsk: boolean;
+  /** When a login that the client insists on was asked for, in milliseconds; undefined when it does not insist. */
+  readonly loginSince: number | undefined;
+}
+
+function readRequest(issuer: string, text: string, now: number): ReadRequest {
+  if (text.length > MAX_QUERY) throw new DomainError("invalid", "The request is longer than any client needs.");
+  const given = new URLSearchParams(text);
+  const query = new URLSearchParams();
+  for (const [name, value] of given) if (PARAMETERS.includes(name) && value !== "") query.append(name, value);
+  const resource = query.getAll("resource");
+  if (resource.length === 1)
+    query.set("resource", parseResource(issuer, resource[0] ?? "")?.audience ?? resource[0] ?? "");
+  const scope = query.getAll("scope");
+  if (scope.length === 1) query.set("scope", withoutOfflineAccess(scope[0] ?? ""));
+  if (query.get("scope") === "") query.delete("scope");
+  // Not the implicit flow's: its errors would go into a fragment.
+  if (query.has("response_type") && query.get("response_type") !== "code") query.set("response_type", "unsupported");
+  // Any other way of answering would need a script, or puts the code where it leaks.
+  if (query.has("response_mode") && query.get("response_mode") !== "query") query.set("response_mode", "unsupported");
+  const prompts = (query.get("prompt") ?? "").split(" ").filter((word) => word !== "");
+  if (prompts.includes("none")) return { query, mustAsk: false, loginSince: undefined };
+  const others = prompts.filter((word) => word !== "login" && word !== "consent");
+  if (others.length > 0) query.set("prompt", others.join(" "));
+  else query.delete("prompt");
+  const askedAt = Number(given.get(ASKED_AT) ?? Number.NaN);
+  const isRecent = askedAt <= now && askedAt > now - LOGIN_COUNTS_MS;
+  const loginSince = prompts.includes("login") ? (isRecent ? askedAt : now) : undefined;
+  return { query, mustAsk: prompts.includes("consent"), loginSince };
+}
+
+function readChoice(form: URLSearchParams): Choice {
+  const isApproved = form.get("decision") === "approve";
+  const reach = form.get("reach");
+  if (isApproved && reach !== null && reach !== "all" && reach !== "chosen") {
+    throw new DomainError("invalid", "Choose on which connections.");
+  }
+  const ids = form.getAll("connection").filter((id) => /^[1-9][0-9]{0,9}$/.test(id));
+  return { isApproved, connectionIds: reach === "chosen" ? ids.map(Number) : undefined };
+}
+
+function clientOrigin({ clientId, source }: AskedAuthorization["client"]): string {
+  switch (source) {
+    case "own":
+      return "It is registered here.";
+    case "registered":
+      return "It registered itself and calls itself so; nobody has checked who it is.";
+    case "document":
+      return `It is described at ${new URL(clientId).host} and calls itself so.`;
+  }
+}
+
+function redirectWarning(uri: string): string | undefined {
+  switch (redirectKind(uri)) {
+    case "loopback":
+      return "That is a program on the computer you are using. Go on only if you have just started it yourself.";
+    case "application":
+      return "That is an application on the device you are using. Go on only if you have just started it yourself.";
+    default:
+      return undefined;
+  }
+}
+
+/** The authorization endpoint, and the page on which people decide. */
+export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[] {
+  const { issuer, sessions, csrf, consent } = deps;
+
+  async function show(
+    exchange: HttpExchange,
+    session: LoginSession,
+    asked: AskedAuthorization,
+    request: string,
+    failed?: { readonly error: string; readonly choice: Choice },
+  ): Promise<void> {
+    const [connections, last] = await Promise.all([
+      deps.connections.list(session.accountId),
+      consent.lastGrant(asked, session),
+    ]);
+    const only = parseResource(issuer, asked.resource)?.connectionId;
+    const onlyConnection = connections.find(({ id }) => id === only);
+    if (only !== undefined && onlyConnection === undefined) {
+      throw new DomainError("not_found", `You have no connection ${only}, for which the client asks.`);
+    }
+    const proposed = failed === undefined ? last?.connectionIds : failed.choice.connectionIds;
+    const page = consentPage({
+      action: CONSENT_PATH,
+      csrfField: csrf.field(session),
+      request,
+      email: session.email,
+      client: { name: asked.client.name ?? asked.client.clientId, origin: clientOrigin(asked.client) },
+      redirect: { host: redirectHost(asked.redirectUri), warning: redirectWarning(asked.redirectUri) },
+      scopes: consent.grantable(asked, session).map((scope) => SCOPE_WORDS[scope]),
+      onlyConnection: onlyConnection?.name,
+      connections: connections.map(({ id, name, serverType }) => ({
+        id,
+        name,
+        kind: serverType,
+        isChosen: proposed?.includes(id) ?? false,
+      })),
+      ...(failed !== undefined && { error: failed.error }),
+    });
+    const formTargets = [redirectSource(asked.redirectUri)];
+    answerPage(exchange, failed === undefined ? 200 : 400, page, { formTargets });
+  }
+
+  /** Runs a request through the provider and answers it. `text` is the query as it came. */
+  async function answer(
+    exchange: HttpExchange,
+    text: string,
+    choice: ((session: LoginSession) => Choice) | undefined,
+  ): Promise<void> {
+    const { query, mustAsk, loginSince } = readRequest(issuer, text, Date.now());
+    const session = await sessions.read(exchange);
+    const back = `${AUTHORIZE_PATH}?${loginSince === undefined ? text : withAskedAt(text, loginSince)}`;
+    const logIn = (): void =>
+      answerRedirect(exchange, loginAddress(back) + (loginSince === undefined ? "" : "&prompt=login"));
+    // The document of an unknown client is fetched for people who are logged in alone.
+    const isDocument = isDocumentAddress(query.get("client_id") ?? "");
+    if (session === undefined && isDocument && query.get("prompt") !== "none") {
+      logIn();
+      return;
+    }
+    const chosen = session && choice?.(session);
+    let failure: DomainError | undefined;
+    const context: AuthorizationContext = {
+      kind: "authorize",
+      session,
+      mustLogIn: session !== undefined && loginSince !== undefined && session.authenticatedAt.getTime() < loginSince,
+      mustAsk,
+      async decide(asked, who) {
+        if (chosen === undefined) return consent.remembered(asked, who);
+        try {
+          return await consent.decide(asked, who, chosen, requestOrigin(exchange, deps.trustProxy));
+        } catch (error) {
+          // What is wrong with the choice is the person's to read, not the client's.
+          if (!(error instanceof DomainError)) throw error;
+          failure = error;
+          return { kind: "ask" };
+        }
+      },
+      prompt: undefined,
+      asked: undefined,
+      decision: undefined,
+    };
+    const outcome = await (await deps.provider()).authorize(query, context);
+    if (outcome.kind === "refusal") {
+      const message = `${outcome.description || outcome.error}. Nothing was sent to the client; tell those who run it.`;
+      answerPage(exchange, outcome.status, messagePage({ title: "The client's request is refused", message }));
+    } else if (context.prompt === "login" && query.get("prompt") !== "none") {
+      logIn();
+    } else if (context.prompt === "consent" && query.get("prompt") !== "none" && context.asked && session) {
+      if (failure !== undefined && failure.kind !== "invalid") throw failure;
+      const failed = failure && chosen && { error: failure.message, choice: chosen };
+      await show(exchange, session, context.asked, text, failed);
+    } else {
+      answerRedirect(exchange, outcome.location);
+    }
+  }
+
+  return [
+    {
+      path: AUTHORIZE_PATH,
+      methods: {
+        GET: (exchange, { query }) => answer(exchange, query, undefined),
+      },
+    },
+    {
+      path: CONSENT_PATH,
+      methods: {
+        async POST(exchange) {
+          const form = await readBrowserForm(exchange, deps.trustProxy);
+          const text = form.get("request") ?? "";
+          await answer(exchange, text, (session) => {
+            csrf.check(session, exchange, form);
+            return readChoice(form);
+          });
+        },
+      },
+    },
+  ];
+}
+
+/** The request with the moment at which a login was asked for. */
+function withAskedAt(text: string, moment: number): string {
+  const query = new URLSearchParams(text);
+  query.set(ASKED_AT, String(moment));
+  return query.toString();
+}

@@ -1,0 +1,67 @@
+import { decodeJwt } from "jose";
+import { DomainError } from "../../../domain-error.ts";
+import type { OAuthGrantStore, TokenGrant } from "../../../identity/grants/grants.ts";
+import type { Principal } from "../../../identity/principal.ts";
+import type { TokenVerifier } from "../../../identity/tokens/verifier.ts";
+import { payloadId } from "../provider/payload-id.ts";
+import type { PayloadStore } from "../../../identity/oauth/payload-store.ts";
+
+/** A token that somebody presents to have it looked at: one that would be honoured, and what is known of it. */
+export type PresentedToken =
+  | { readonly kind: "access"; readonly principal: Principal }
+  | {
+      readonly kind: "refresh";
+      readonly grant: TokenGrant;
+      readonly scope: string;
+      /** Unix seconds. */
+      readonly issuedAt: number;
+      readonly expiresAt: number;
+    };
+
+/** Recognises a token; undefined for one that is not ours, has ended, is revoked or was used up. */
+export type RecogniseToken = (token: string) => Promise<PresentedToken | undefined>;
+
+const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+const MAX_LENGTH = 8_192;
+
+function audienceOf(token: string): string | undefined {
+  try {
+    const { aud } = decodeJwt(token);
+    return typeof aud === "string" ? aud : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Recognises access tokens and personal access tokens by the verifier, refresh tokens by what is kept of them. */
+export function createRecogniseToken(deps: {
+  readonly verifier: TokenVerifier;
+  readonly payloads: PayloadStore;
+  readonly grants: Pick<OAuthGrantStore, "findForToken">;
+  readonly pepper: Uint8Array;
+}): RecogniseToken {
+  async function recogniseAccess(token: string): Promise<PresentedToken | undefined> {
+    const audience = audienceOf(token);
+    if (audience === undefined) return undefined;
+    try {
+      // Whatever it is for: here it is not used, only looked at.
+      return { kind: "access", principal: await deps.verifier.verify(`Bearer ${token}`, [audience]) };
+    } catch (error) {
+      if (error instanceof DomainError && error.kind === "unauthenticated") return undefined;
+      throw error;
+    }
+  }
+
+  return async (token) => {
+    if (token.length > MAX_LENGTH) return undefined;
+    if (JWT.test(token)) return recogniseAccess(token);
+    const stored = await deps.payloads.find("RefreshToken", payloadId(deps.pepper, "RefreshToken", token));
+    if (stored?.grantId === undefined || stored.isConsumed) return undefined;
+    const grant = await deps.grants.findForToken(stored.grantId);
+    const { scope, iat, exp } = stored.payload;
+    if (grant === undefined || typeof scope !== "string" || typeof iat !== "number" || typeof exp !== "number") {
+      return undefined;
+    }
+    return { kind: "refresh", grant, scope, issuedAt: iat, expiresAt: exp };
+  };
+}

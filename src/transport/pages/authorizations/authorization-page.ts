@@ -1,0 +1,37 @@
+import { html, type Html } from "../html.ts";
+import { errorSummary, renderPage } from "../page.ts";
+
+/** What the page shows before a person goes to a third party. */
+export interface AuthorizationPage {
+  /** The hidden field against forged forms. */
+  readonly csrfField: Html;
+  /** The checked path that the form goes to. */
+  readonly action: string;
+  readonly connectionName: string;
+  /** A host, or the third party's name. */
+  readonly thirdParty: string;
+  /** Who is logged in here. */
+  readonly email: string;
+  readonly error?: string;
+}
+
+/** The page that starts the authorization of a connection: it names the upstream and the account. */
+export function authorizationPage(page: AuthorizationPage): string {
+  const { csrfField, action, connectionName, thirdParty, email, error } = page;
+  return renderPage({
+    title: error === undefined ? `Connect ${connectionName}` : `Error: connect ${connectionName}`,
+    body: html`<h1>Connect “${connectionName}” to ${thirdParty}?</h1>
+      ${errorSummary(error)}
+      <p>
+        <strong>${thirdParty}</strong> says where you log in next. There you allow Patchbay to use it for you; your
+        password stays there.
+      </p>
+      <form method="post" action="${action}">
+        ${csrfField}
+        <button type="submit">${error === undefined ? "Go on and log in there" : "Try again"}</button>
+      </form>
+      <p class="hint">
+        You are logged in here as ${email}. Only go on if you, or an application of yours, asked for this connection.
+      </p>`,
+  });
+}

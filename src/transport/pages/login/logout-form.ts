@@ -1,0 +1,9 @@
+import { html, type Html } from "../html.ts";
+
+/** The button that logs out. */
+export function logoutForm(csrfField: Html): Html {
+  return html`<form method="post" action="/logout">
+    ${csrfField}
+    <button type="submit" class="secondary">Log out</button>
+  </form>`;
+}
