@@ -21,6 +21,7 @@ export { OpenapiDocumentEntity } from "./integrations/openapi-document.ts";
 export { OpenapiSourceEntity } from "./integrations/openapi-source.ts";
 export { PersonalAccessTokenEntity } from "./identity/personal-access-token.ts";
 export { RevocationEntity } from "./identity/revocation.ts";
+export { RelayMessageEntity } from "./sessions/relay-message.ts";
 export { SessionEntity } from "./sessions/session.ts";
 export { SigningKeyEntity } from "./identity/signing-key.ts";
 export { ToolDefinitionEntity } from "./tools/tool-definition.ts";

@@ -36,6 +36,7 @@ const EXPIRED = [
   expired("purge_oidc_payloads", "oidc_payload", "model, id", "expires_at < now()"),
   expired("purge_login_sessions", "login_session", "account_id, id", "expires_at < now()"),
   expired("purge_authorization_requests", "authorization_request", "account_id, id", "expires_at < now()"),
+  expired("purge_relay_messages", "relay_message", "account_id, address, id", "expires_at < now()"),
   expired("purge_login_failures", "login_failure", "key", "expire < extract(epoch from now()) * 1000"),
   // What no third party revoked in days of trying: nothing here uses it.
   expired("purge_ended_grants", "connection_grant", "account_id, id", "ended_at < now() - interval '3 days'"),
@@ -50,7 +51,7 @@ export interface Purge {
   contents(accountId: string, connectionId: number): Promise<void>;
   /**
    * Rows that have nothing left to say: contents of calls that were kept long enough, expired revocations, OAuth payloads,
-   * login sessions, failed logins, authorizations and idempotency keys. A table that fails does not stop the others; it
+   * login sessions, failed logins, authorizations, idempotency keys and messages between replicas. A table that fails does not stop the others; it
    * throws at the end.
    */
   expired(): Promise<void>;
