@@ -59,6 +59,10 @@ export interface RegistrationRule {
   readonly schemes: ReadonlySet<string>;
   /** Whether programs on the user's machine may register. */
   readonly allowsLoopback: boolean;
+  /** Whether the published redirects of known hosts are allowed. */
+  readonly allowsKnown: boolean;
+  /** Whether every valid redirect is allowed. */
+  readonly allowsAny: boolean;
 }
 
 const RATE_NAMES = ["account", "address", "token"] as const;
@@ -259,19 +263,30 @@ function corsOrigins(environment: Environment): readonly string[] {
   });
 }
 
+/** Items of `DYNAMIC_REGISTRATION` that are not hosts. */
+const REGISTRATION_WORDS = ["loopback", "known", "open"];
+
 function registrationRule(environment: Environment): RegistrationRule | undefined {
-  const items = list(environment, "DYNAMIC_REGISTRATION").map((item) => item.toLowerCase());
-  if (items.length === 0) return undefined;
-  const wrong = items.find((item) => !/^([a-z][a-z0-9+.-]*:|[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?)$/.test(item));
-  if (wrong !== undefined || items.includes("https:") || items.includes("http:")) {
+  const given = list(environment, "DYNAMIC_REGISTRATION").map((item) => item.toLowerCase());
+  const items = given.length === 0 ? ["known"] : given;
+  if (items.length === 1 && items[0] === "off") return undefined;
+  const isScheme = (item: string): boolean => item.endsWith(":");
+  const isWrong = (item: string): boolean =>
+    !/^([a-z][a-z0-9+.-]*:|[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?)$/.test(item) ||
+    ["https:", "http:"].includes(item) ||
+    (items.length > 1 && ["off", "open"].includes(item));
+  const wrong = items.find(isWrong);
+  if (wrong !== undefined) {
     throw new ConfigError(
-      `DYNAMIC_REGISTRATION contains ${JSON.stringify(wrong ?? "http")}; each item must be a host such as app.example.com, an application's scheme such as cursor:, or loopback.`,
+      `DYNAMIC_REGISTRATION contains ${JSON.stringify(wrong)}; it must be known, off, open, or a list of hosts such as app.example.com, an application's scheme such as cursor:, loopback and known.`,
     );
   }
-  const isScheme = (item: string): boolean => item.endsWith(":");
+  const hasKnown = items.includes("known");
   return {
-    hosts: new Set(items.filter((item) => !isScheme(item) && item !== "loopback")),
+    hosts: new Set(items.filter((item) => !isScheme(item) && !REGISTRATION_WORDS.includes(item))),
     schemes: new Set(items.filter(isScheme)),
-    allowsLoopback: items.includes("loopback"),
+    allowsLoopback: hasKnown || items.includes("loopback"),
+    allowsKnown: hasKnown,
+    allowsAny: items.includes("open"),
   };
 }

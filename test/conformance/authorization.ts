@@ -32,7 +32,7 @@ export async function runAuthorizationSuite(suite: string): Promise<Authorizatio
   const service = await startService({
     databaseUrl: postgres.url,
     masterKeys: createMasterKeys(),
-    env: { DYNAMIC_REGISTRATION: "loopback", LOG_LEVEL: "warn" },
+    env: { LOG_LEVEL: "warn" },
   });
   try {
     const person = await service.command("account", "create", "--email", "person@example.com");

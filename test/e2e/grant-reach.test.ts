@@ -24,7 +24,7 @@ beforeAll(async () => {
   [everything, database] = await Promise.all([startEverythingServer(), createTestDatabase()]);
   service = await startService({
     databaseUrl: database.url,
-    env: { OUTBOUND_ALLOW: new URL(everything.url).host, DYNAMIC_REGISTRATION: "loopback" },
+    env: { OUTBOUND_ALLOW: new URL(everything.url).host },
   });
   const [ours, other] = [await newPerson("person@example.com"), await newPerson("other@example.com")];
   [person, owner] = [ours.person, ours.owner];

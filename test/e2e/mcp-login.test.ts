@@ -19,6 +19,7 @@ import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createFormBrowser } from "../support/form-browser.ts";
 import { type Decider, grantAccess } from "../support/grant-access.ts";
+import { startMcpRemote } from "../support/mcp-remote.ts";
 import { createOwner, type Owner } from "../support/owner.ts";
 import { createSelfSigned, type SelfSigned } from "../support/self-signed.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -59,7 +60,6 @@ beforeAll(async () => {
     env: {
       OUTBOUND_ALLOW: `${new URL(everything.url).host},localhost:${port}`,
       NODE_EXTRA_CA_CERTS: certificate.certFile,
-      DYNAMIC_REGISTRATION: "loopback",
     },
   });
   accounts = await openAccounts(service.env);
@@ -232,6 +232,15 @@ describe.each(Object.entries(SDKS))("%s, given only the address of /mcp,", (_nam
     expect(await session.toolNames()).toContain("echo");
     await session.close();
   });
+});
+
+test("mcp-remote, given only the address of /mcp, registers itself, logs in and uses all tools", async () => {
+  const remote = await startMcpRemote(new URL(`${service.url}/mcp`), [], person);
+  const { tools } = await remote.client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(ids.map((id) => `echo__${id}`)));
+  const called = await remote.client.callTool({ name: `echo__${ids[0]}`, arguments: { message: "hello" } });
+  expect(called).toMatchObject({ content: [{ text: "Echo: hello" }] });
+  await remote.close();
 });
 
 test("revoking a grant ends its sessions and invalidates its tokens", async () => {

@@ -1,3 +1,5 @@
+import { isKnownRedirect } from "./known-redirects.ts";
+
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Schemes that a browser runs, reads or fetches, so they cannot belong to an application. */
@@ -50,18 +52,23 @@ export interface RedirectRule {
   readonly schemes: ReadonlySet<string>;
   /** Whether programs on the user's machine may register. */
   readonly allowsLoopback: boolean;
+  /** Whether the published redirects of known hosts are allowed. */
+  readonly allowsKnown: boolean;
+  /** Whether every valid redirect is allowed. */
+  readonly allowsAny: boolean;
 }
 
 export function isAllowedBy(rule: RedirectRule, uri: string): boolean {
+  const kind = redirectKind(uri);
+  if (kind === undefined) return false;
+  if (rule.allowsAny || (rule.allowsKnown && isKnownRedirect(uri))) return true;
   const url = new URL(uri);
-  switch (redirectKind(uri)) {
+  switch (kind) {
     case "web":
       return rule.hosts.has(url.host);
     case "loopback":
       return rule.allowsLoopback;
     case "application":
       return rule.schemes.has(url.protocol);
-    case undefined:
-      return false;
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readConfig } from "../../../src/config.ts";
 import { type Browser, type CodeClient, getCode, logIn, postAs, redeem, refresh } from "./code-flow.ts";
 import { type Installation, startInstallation } from "./installation.ts";
 
@@ -7,7 +8,7 @@ let browser: Browser;
 
 beforeAll(async () => {
   installation = await startInstallation({
-    registration: { hosts: new Set(["app.example.com"]), schemes: new Set(["cursor:"]), allowsLoopback: true },
+    registration: readConfig({ DYNAMIC_REGISTRATION: "app.example.com,cursor:,loopback" }).dynamicRegistration,
   });
   browser = await logIn(installation, await installation.newAccount());
 });
@@ -161,8 +162,10 @@ test("a client that nobody approves is forgotten after a day, and one that someb
   );
 });
 
-test("is off unless the operator switches it on: no endpoint, and none in the metadata", async () => {
-  const closed = await startInstallation();
+test("DYNAMIC_REGISTRATION=off removes the endpoint, also from the metadata", async () => {
+  const closed = await startInstallation({
+    registration: readConfig({ DYNAMIC_REGISTRATION: "off" }).dynamicRegistration,
+  });
   const registration = await fetch(`${closed.issuer}/oauth2/register`, { method: "POST", body: "{}" });
   expect(registration.status).toBe(404);
   const metadata = (await (await fetch(`${closed.issuer}/.well-known/oauth-authorization-server`)).json()) as object;
@@ -172,7 +175,7 @@ test("is off unless the operator switches it on: no endpoint, and none in the me
 
 test("from one address at most 60 clients register in an hour", async () => {
   const own = await startInstallation({
-    registration: { hosts: new Set(), schemes: new Set(), allowsLoopback: true },
+    registration: readConfig({}).dynamicRegistration,
   });
   const statuses: number[] = [];
   let retryAfter: string | null = null;

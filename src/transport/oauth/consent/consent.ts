@@ -8,6 +8,7 @@ import type { ClientDirectory } from "../clients/client-directory.ts";
 import type { AskedAuthorization, Decision } from "../provider/request-context.ts";
 import { parseResource } from "../resource.ts";
 import { redirectKind } from "../../../identity/clients/client-redirect-uri.ts";
+import { isForwardingSite } from "../../../identity/clients/known-redirects.ts";
 
 /** What a person chose on the page. */
 export interface Choice {
@@ -37,7 +38,7 @@ function isSameSet(left: readonly (string | number)[] = [], right: readonly (str
  * is a site's. A program on the person's machine does neither, so there a person is always asked (RFC 8252 §8.6).
  */
 function isAssured({ client, redirectUri }: AskedAuthorization): boolean {
-  return client.isConfidential || redirectKind(redirectUri) === "web";
+  return client.isConfidential || (redirectKind(redirectUri) === "web" && !isForwardingSite(redirectUri));
 }
 
 /** Decisions over the grants. */
