@@ -26,6 +26,8 @@ export interface UpstreamClient {
    * dynamically.
    */
   readonly source: "configured" | "document" | "registered";
+  /** The scopes that a dynamic registration asked for, space-separated; undefined for other clients. */
+  readonly registeredScope?: string | undefined;
 }
 
 /** The parameters for requesting, renewing and revoking tokens of one authorization. */

@@ -20,9 +20,9 @@ export function mcpAuthorization(deps: ClientDeps): OwnerAuthorization {
     dispatcher: deps.dispatcher,
     async terms({ configuration }, wanted, signal) {
       const found = await discover(configuration, signal);
-      const client = await resolveClient(found, configuredClient(configuration), deps, signal);
       const { origin, host } = urlOf(configuration);
       const scope = scopeOf(text(configuration["oauth_scope"]) ?? found.scope, wanted, found.scopes);
+      const client = await resolveClient(found, configuredClient(configuration), scope, deps, signal);
       const extra: Record<string, string> = scope?.split(" ").includes(OFFLINE) === true ? { prompt: "consent" } : {};
       return {
         title: `MCP server ${host}`,

@@ -17,6 +17,9 @@ import type { UpstreamClients } from "./upstream-clients.ts";
 
 const MAX_DEPTH = 16;
 
+/** Errors of RFC 7591 §3.2.2 and RFC 6749 §5.2 with which servers refuse scopes. */
+const SCOPE_REFUSALS: readonly string[] = ["invalid_client_metadata", "invalid_scope"];
+
 /** Registrations are renewed after this time, since a server may delete them without notice. */
 const REGISTRATION_DAYS = 30;
 
@@ -33,11 +36,13 @@ export interface ClientDeps extends OutboundAccess {
 
 /**
  * Returns our client at a server: the configured one, else our client document where the server supports it, else a
- * stored or new dynamic registration. Throws TokenFailure that says what to configure when none is possible.
+ * stored or new dynamic registration for at least `scope`. Throws TokenFailure that says what to configure when none is
+ * possible.
  */
 export async function resolveClient(
   described: DescribedServer,
   configured: ConfiguredClient | undefined,
+  scope: string | undefined,
   deps: ClientDeps,
   signal: AbortSignal,
 ): Promise<UpstreamClient> {
@@ -54,58 +59,101 @@ export async function resolveClient(
   if (registrationEndpoint === undefined) throw noClientAvailable(described, deps, "takes no registrations of clients");
   const place = { issuer: server.issuer, redirectUri: `${deps.publicUrl}${callbackPath}` };
   const known = await deps.clients.find(place);
-  if (known !== undefined) return known;
-  const { client, expiresAt } = await register(described, registrationEndpoint, deps, signal);
+  const registeredScope = joinScopes(known?.registeredScope, scope);
+  if (known !== undefined && registeredScope === joinScopes(known.registeredScope)) return known;
+  const { client, expiresAt } = await register(described, registrationEndpoint, registeredScope, deps, signal);
+  // Authorizations under way keep the client that they started with.
+  if (known !== undefined) await deps.clients.forget(place, known.clientId);
   const latest = new Date(Date.now() + REGISTRATION_DAYS * 86_400_000);
   return deps.clients.keep(place, client, expiresAt !== undefined && expiresAt < latest ? expiresAt : latest);
 }
 
+/** Returns the distinct scopes in their order; undefined when there are none. */
+function joinScopes(...scopes: readonly (string | undefined)[]): string | undefined {
+  const words = new Set(scopes.flatMap((scope) => scope?.split(" ") ?? []).filter((word) => word !== ""));
+  return words.size === 0 ? undefined : [...words].join(" ");
+}
+
+interface Registration {
+  readonly client: UpstreamClient;
+  readonly expiresAt: Date | undefined;
+}
+
+/**
+ * Registers with the scopes that we will ask for, because some servers allow a client only those. A server that refuses
+ * them may still allow its default scopes, so it is asked once more without.
+ */
 async function register(
   described: DescribedServer,
   registrationEndpoint: string,
+  registeredScope: string | undefined,
   deps: ClientDeps,
   signal: AbortSignal,
-): Promise<{ readonly client: UpstreamClient; readonly expiresAt: Date | undefined }> {
-  const { server, authentications } = described;
+): Promise<Registration> {
+  try {
+    try {
+      return await requestRegistration(described, registrationEndpoint, registeredScope, registeredScope, deps, signal);
+    } catch (error) {
+      if (registeredScope === undefined || !(error instanceof ResponseBodyError)) throw error;
+      if (!SCOPE_REFUSALS.includes(error.error)) throw error;
+      return await requestRegistration(described, registrationEndpoint, undefined, registeredScope, deps, signal);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw registrationFailure(described, registrationEndpoint, deps, error);
+  }
+}
+
+/** `sentScope` differs from `registeredScope` when the server refused the scopes. */
+async function requestRegistration(
+  { server, authentications }: DescribedServer,
+  registrationEndpoint: string,
+  sentScope: string | undefined,
+  registeredScope: string | undefined,
+  deps: ClientDeps,
+  signal: AbortSignal,
+): Promise<Registration> {
   const method = authentications?.includes("none") === true ? "none" : secretAuthentication(authentications);
   const wanted = {
     ...clientMetadata(deps.publicUrl, callbackPathOf(server.issuer)),
     token_endpoint_auth_method: method,
+    ...(sentScope !== undefined && { scope: sentScope }),
   };
-  try {
-    const response = await dynamicClientRegistrationRequest(
-      { issuer: server.issuer, registration_endpoint: registrationEndpoint },
-      wanted,
-      optionsFor(deps.dispatcher, signal),
-    );
-    const given = await processDynamicClientRegistrationResponse(await normalizedResponse(response));
-    const { client_id: clientId, client_secret: secret, token_endpoint_auth_method: agreed } = given;
-    const clientSecret = typeof secret === "string" && secret !== "" ? secret : undefined;
-    const authentication = clientSecret === undefined ? "none" : authenticationOf(agreed, method);
-    const expiresSeconds = Number(given["client_secret_expires_at"] ?? 0);
-    return {
-      client: {
-        clientId,
-        clientSecret: authentication === "none" ? undefined : clientSecret,
-        authentication,
-        source: "registered",
-      },
-      expiresAt: clientSecret !== undefined && expiresSeconds > 0 ? new Date(expiresSeconds * 1_000) : undefined,
-    };
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof ResponseBodyError)
-      throw noClientAvailable(
-        described,
-        deps,
-        `refused our registration (${clip([error.error, error.error_description ?? []].flat().join(": "))})`,
-      );
-    if (!(error instanceof NoAnswer)) throw noClientAvailable(described, deps, "did not take our registration");
-    throw unusableAnswer(
-      { title: new URL(server.issuer).host, tokenUrl: registrationEndpoint, clientId: "", clientSecret: undefined },
-      error,
-    );
+  const response = await dynamicClientRegistrationRequest(
+    { issuer: server.issuer, registration_endpoint: registrationEndpoint },
+    wanted,
+    optionsFor(deps.dispatcher, signal),
+  );
+  const given = await processDynamicClientRegistrationResponse(await normalizedResponse(response));
+  const { client_id: clientId, client_secret: secret, token_endpoint_auth_method: agreed } = given;
+  const clientSecret = typeof secret === "string" && secret !== "" ? secret : undefined;
+  const authentication = clientSecret === undefined ? "none" : authenticationOf(agreed, method);
+  const expiresSeconds = Number(given["client_secret_expires_at"] ?? 0);
+  return {
+    client: {
+      clientId,
+      clientSecret: authentication === "none" ? undefined : clientSecret,
+      authentication,
+      source: "registered",
+      ...(registeredScope !== undefined && { registeredScope }),
+    },
+    expiresAt: clientSecret !== undefined && expiresSeconds > 0 ? new Date(expiresSeconds * 1_000) : undefined,
+  };
+}
+
+function registrationFailure(
+  described: DescribedServer,
+  registrationEndpoint: string,
+  deps: ClientDeps,
+  error: unknown,
+): unknown {
+  if (error instanceof ResponseBodyError) {
+    const said = clip([error.error, error.error_description ?? []].flat().join(": "));
+    return noClientAvailable(described, deps, `refused our registration (${said})`);
   }
+  if (!(error instanceof NoAnswer)) return noClientAvailable(described, deps, "did not take our registration");
+  const title = new URL(described.server.issuer).host;
+  return unusableAnswer({ title, tokenUrl: registrationEndpoint, clientId: "", clientSecret: undefined }, error);
 }
 
 /** Accepts common deviations: a status other than RFC 7591's 201, and null values. */

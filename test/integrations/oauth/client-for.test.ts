@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import {
   callbackPathIn,
@@ -53,9 +54,14 @@ afterAll(async () => {
   await testDatabase?.close();
 });
 
-function terms(subject: Subject, configuration: JsonObject = {}, publicUrl?: string): Promise<AuthorizationTerms> {
+function terms(
+  subject: Subject,
+  configuration: JsonObject = {},
+  publicUrl?: string,
+  wanted?: string,
+): Promise<AuthorizationTerms> {
   const authorization = authorizationFor(subject, clients, publicUrl);
-  return authorization.terms(targetOf(subject.upstream, configuration), undefined, patient());
+  return authorization.terms(targetOf(subject.upstream, configuration), wanted, patient());
 }
 
 /** Changes what the vendor says of itself. */
@@ -226,3 +232,51 @@ test("registers again after the server has deleted the client", async () => {
   expect(failure.message).toContain("Our client is not known there");
   expect((await terms(subject)).client.clientId).not.toBe(found.client.clientId);
 });
+
+test("registers with the scopes that it will ask for, and again only when a call needs more", async () => {
+  const subject = await startSubject({ scopes: ["tools.read", "tools.admin", "offline_access"] });
+  const sent = (): unknown[] => subject.upstream.vendor.registrations.map(({ scope }) => scope);
+  const first = await terms(subject, { oauth_scope: "tools.read" });
+  expect(sent()).toEqual([first.scope]);
+  expect((await terms(subject, { oauth_scope: "tools.read" })).client).toEqual(first.client);
+  const wider = await terms(subject, { oauth_scope: "tools.read" }, undefined, "tools.admin");
+  expect(wider.client.clientId).not.toBe(first.client.clientId);
+  expect(new Set(String(sent()[1]).split(" "))).toEqual(new Set(wider.scope?.split(" ")));
+  expect((await terms(subject, { oauth_scope: "tools.read" })).client).toEqual(wider.client);
+  expect(sent()).toHaveLength(2);
+  expect(await obtain(subject.upstream, wider, subject.dispatcher)).toHaveProperty("accessToken");
+});
+
+test("registers anew in place of a registration from before scopes were sent", async () => {
+  const subject = await startSubject();
+  const { issuer } = subject.upstream.vendor;
+  const place = { issuer, redirectUri: `${PUBLIC_URL}${callbackPathOf(issuer)}` };
+  const old = { ...STATIC_CLIENT, source: "registered" } as const;
+  await clients.keep(place, old, new Date(Date.now() + 3_600_000));
+  expect((await terms(subject)).client).toEqual(old);
+  const { client } = await terms(subject, { oauth_scope: "tools.read" });
+  expect(client).toMatchObject({ registeredScope: "tools.read offline_access" });
+  expect(await clients.find(place)).toEqual(client);
+});
+
+test.each(["invalid_client_metadata", "invalid_scope"])(
+  "registers without scopes, once, at a server that refuses them with %s",
+  async (error) => {
+    const subject = await startSubject();
+    const path = "/register-here";
+    const asked: unknown[] = [];
+    describe(subject, { registration_endpoint: `${subject.upstream.vendor.origin}${path}` });
+    subject.upstream.vendor.documents.set(path, (response) => {
+      void json(response.req).then((body) => {
+        const { scope } = body as { scope?: string };
+        asked.push(scope);
+        response.writeHead(scope === undefined ? 201 : 400, { "content-type": "application/json" });
+        response.end(JSON.stringify(scope === undefined ? { client_id: "without scopes" } : { error }));
+      });
+    });
+    const found = await terms(subject, { oauth_scope: "tools.read" });
+    expect(found.client).toMatchObject({ clientId: "without scopes", registeredScope: "tools.read offline_access" });
+    expect((await terms(subject, { oauth_scope: "tools.read" })).client).toEqual(found.client);
+    expect(asked).toEqual(["tools.read offline_access", undefined]);
+  },
+);

@@ -37,13 +37,15 @@ function toServer(fields: Fields): AuthorizationServer {
 }
 
 /** A client in the form in which it was sealed. */
-export function toUpstreamClient({ clientId, clientSecret, authentication, source }: Fields): UpstreamClient {
+export function toUpstreamClient(fields: Fields): UpstreamClient {
+  const { clientId, clientSecret, authentication, source, registeredScope } = fields;
   return {
     clientId: textOf(clientId),
     clientSecret: optionalText(clientSecret),
     authentication:
       authentication === "client_secret_basic" || authentication === "client_secret_post" ? authentication : "none",
     source: source === "document" || source === "registered" ? source : "configured",
+    ...(typeof registeredScope === "string" && { registeredScope }),
   };
 }
 
