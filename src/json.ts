@@ -1,3 +1,5 @@
+import { endOfJsonString } from "./json-text.ts";
+
 /** A JSON value as `parseJson` yields it. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
@@ -131,7 +133,7 @@ function scan(text: string, { maxDepth, uniqueKeys = false, maxValues = Infinity
         values += 1;
         break;
       case 0x22 /* " */: {
-        const end = endOfString(text, at);
+        const end = endOfJsonString(text, at);
         if (uniqueKeys && expectKey) noteKey(keysOfOpen.at(-1), text.slice(at, end + 1));
         expectKey = false;
         at = end;
@@ -146,14 +148,6 @@ function isEmpty(text: string, start: number): boolean {
   let next = start + 1;
   while (/\s/.test(text.charAt(next))) next += 1;
   return text.charAt(next) === (text.charAt(start) === "{" ? "}" : "]");
-}
-
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes += 1;
-    if (backslashes % 2 === 0) return end;
-  }
 }
 
 function noteKey(keys: Set<string> | undefined, quoted: string): void {

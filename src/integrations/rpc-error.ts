@@ -10,11 +10,17 @@ const INVALID_PARAMS = -32602;
 export class RpcError extends DomainError {
   readonly code: number;
   readonly data: JsonValue | undefined;
+  /** A sentence for callers that do not speak JSON-RPC. */
+  readonly explanation: string;
 
-  constructor(code: number, message: string, data?: JsonValue) {
+  constructor(
+    { code, message, data }: { readonly code: number; readonly message: string; readonly data?: JsonValue | undefined },
+    explanation: string = message,
+  ) {
     super(code === INVALID_PARAMS ? "invalid" : "unavailable", message);
     this.name = "RpcError";
     this.code = code;
     this.data = data;
+    this.explanation = explanation;
   }
 }

@@ -47,12 +47,12 @@ export type UpstreamFault = "down" | "busy" | "held_back" | "refused_key" | "oth
 
 /** The outcome of a call in MCP's terms. Failures of the tool or upstream set `isError`. */
 export interface CallResult {
-  /** MCP content blocks, at least one. */
+  /** MCP content blocks. */
   readonly content: readonly JsonObject[];
   readonly isError: boolean;
   readonly structuredContent?: JsonObject;
-  /** `_meta` of an MCP server, for MCP clients only. */
-  readonly meta?: JsonObject;
+  /** The whole result as the MCP server wrote it, without fields of a protocol revision. For MCP clients only. */
+  readonly json?: string;
   /** Approximate size of the answer; internal. */
   readonly bytes?: number;
   /** Set with `isError` for upstream faults. For the history and the connection's health; internal. */

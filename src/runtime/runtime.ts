@@ -74,7 +74,7 @@ export function createRuntime({ sessions, tools, serverInfo }: RuntimeDeps): Run
         );
       } catch (thrown) {
         // Only MCP clients can interpret the upstream's JSON-RPC error.
-        if (thrown instanceof RpcError) return errorResult(thrown.message);
+        if (thrown instanceof RpcError) return errorResult(thrown.explanation);
         throw thrown;
       }
     },

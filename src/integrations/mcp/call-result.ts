@@ -1,22 +1,22 @@
-import { isJsonObject, printJson, type JsonObject } from "../../json.ts";
+import { isJsonObject, printJson } from "../../json.ts";
 import { errorResult, type CallResult } from "../tool.ts";
+import type { McpReply } from "./sessions/request.ts";
 
-/** Reads the result of `tools/call` and keeps every content block, known or not. `bytes` is the size of the answer. */
-export function readCallResult(result: JsonObject, bytes: number): CallResult {
+/** Reads the result of `tools/call`. MCP clients get its text; the other fields are for REST, RPC and the history. */
+export function readCallResult({ result, text, bytes }: McpReply): CallResult {
   if (result.resultType === "input_required") {
     return errorResult("The tool asks for further input from a person, which is not supported here.");
   }
-  const { content, structuredContent, isError, _meta: meta } = result;
+  const { content, structuredContent, isError } = result;
   const blocks = Array.isArray(content) ? content.filter((block) => isJsonObject(block)) : [];
+  const isObject = isJsonObject(structuredContent);
+  // Only 2026-07-28 carries data that is no object; others read it as text.
+  const isTextMissing = blocks.length === 0 && structuredContent !== undefined && !isObject;
   return {
-    // MCP recommends data as text for clients that ignore structured content; a result needs at least one block.
-    content:
-      blocks.length > 0
-        ? blocks
-        : [{ type: "text", text: structuredContent === undefined ? "" : printJson(structuredContent) }],
+    content: isTextMissing ? [{ type: "text", text: printJson(structuredContent) }] : blocks,
     isError: isError === true,
     bytes,
-    ...(isJsonObject(structuredContent) ? { structuredContent } : {}),
-    ...(isJsonObject(meta) ? { meta } : {}),
+    json: text(),
+    ...(isObject && { structuredContent }),
   };
 }

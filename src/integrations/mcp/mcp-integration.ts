@@ -16,7 +16,6 @@ import {
   DEFAULT_WAIT_MS,
 } from "../upstream-rate-limiter.ts";
 import { errorResult, type UpstreamFault } from "../tool.ts";
-import { MISSING_CAPABILITY } from "./sessions/answer-failure.ts";
 import { readCallResult } from "./call-result.ts";
 import { checkMcpConfiguration, MCP_CONFIGURATION_SCHEMA } from "./configuration.ts";
 import { endpointFor, endpointOf, MCP_SECRET_PROPERTIES } from "./http/endpoint.ts";
@@ -119,7 +118,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
           // Only servers with sessions may send requests outside the call's own stream.
           const opening = hasOwnStream(session) ? listStreams.keepOpen(target) : undefined;
           if (opening !== undefined) await opening;
-          const { result, bytes } = await requester.request(session, {
+          const reply = await requester.request(session, {
             method: "tools/call",
             params: { name: tool.name, arguments: args },
             name: tool.name,
@@ -129,15 +128,12 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
             deadlineMs,
             signal,
           });
-          return readCallResult(result, bytes);
+          return readCallResult(reply);
         });
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
         if (error.kind === "busy") rateLimiter.pause(target, error.retryAfterMs ?? DEFAULT_WAIT_MS);
-        // The MCP client must see this error; a model cannot act on it.
-        if (error.answer?.code === MISSING_CAPABILITY) {
-          throw new RpcError(MISSING_CAPABILITY, error.answer.message, error.answer.data);
-        }
+        if (error.answer !== undefined) throw new RpcError(error.answer, error.message);
         return errorResult(withOutcomeWarning(error, tool.readOnly), FAULTS[error.kind]);
       }
     },

@@ -6,6 +6,7 @@ import type { Target } from "../../integrations/target.ts";
 import type { SchemaValidator } from "../../integrations/schema-checks/json-schema.ts";
 import { SchemaCheckRefused } from "../../integrations/schema-checks/check-refused.ts";
 import type { Relay } from "../../integrations/relay.ts";
+import { RpcError } from "../../integrations/rpc-error.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import { roundNumbers, type JsonObject } from "../../json.ts";
 import { createTimeLimit } from "../../time-limit.ts";
@@ -120,7 +121,9 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
         record(call, startedAt, "cancelled", undefined);
         throw callCanceled(call.controller.signal.reason);
       case "failed":
-        record(call, startedAt, "upstream_error", undefined);
+        if (outcome.error instanceof RpcError)
+          record(call, startedAt, "tool_error", errorResult(outcome.error.explanation));
+        else record(call, startedAt, "upstream_error", undefined);
         if (outcome.error instanceof DomainError) throw outcome.error;
         throw new DomainError("internal", "the integration threw an unexpected error.", { cause: outcome.error });
     }
@@ -185,6 +188,7 @@ function checkRefusedResult(error: unknown): CallResult {
 /** Cancellations and internal errors say nothing about the upstream. */
 function callEndingOf(outcome: DeadlineOutcome<CallResult>): CallEnding {
   if (outcome.kind === "timed_out") return "failed";
+  if (outcome.kind === "failed" && outcome.error instanceof RpcError) return "answered";
   if (outcome.kind !== "done" || outcome.result.upstreamFault === "held_back") return "unknown";
   return outcome.result.upstreamFault === "down" ? "failed" : "answered";
 }

@@ -87,5 +87,5 @@ function read(answer: FeatureAnswer, { method }: FeatureRequest): JsonObject {
   if (answer.kind === "result") return answer.result;
   const { code, message, data } = answer;
   if (method === "resources/read" && code === RESOURCE_NOT_FOUND) throw new DomainError("not_found", message);
-  throw new RpcError(code, message, data);
+  throw new RpcError({ code, message, data });
 }

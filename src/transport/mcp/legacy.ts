@@ -12,7 +12,6 @@ import { errorText, idOf, isId, readMessage, resultText, type RpcMessage, type R
 import { invalidParams, methodNotFound, requiredText } from "./methods.ts";
 import { createRelay, readLogLevel } from "./relay.ts";
 import { Reply } from "./reply.ts";
-import { legacyResult } from "./result.ts";
 import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
 import { singleHeader } from "./single-header.ts";
@@ -140,7 +139,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
         // matter.
         declares: () => true,
       });
-      return legacyResult(result);
+      return result.text;
     } finally {
       flying.end();
     }

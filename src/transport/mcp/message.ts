@@ -22,7 +22,8 @@ const NO_PARAMS: JsonObject = {};
 /** Parses a JSON-RPC 2.0 message of MCP: ids are strings or integers, and params an object. Returns undefined for anything else. */
 export function readMessage(value: JsonValue): RpcMessage | undefined {
   if (!isJsonObject(value) || value.jsonrpc !== "2.0") return undefined;
-  const { id, method, params = NO_PARAMS } = value;
+  const { id, method } = value;
+  const params = value.params ?? NO_PARAMS;
   if (method === undefined) {
     return (value.result !== undefined || isJsonObject(value.error)) && isId(id) ? { kind: "response" } : undefined;
   }

@@ -8,7 +8,8 @@ import type { McpSession } from "../../runtime/sessions/session.ts";
 import type { ToolUse } from "../../runtime/calls/tool-use.ts";
 import type { CallableTool } from "../../runtime/tools/tools-in-view.ts";
 import type { UpstreamCapabilities, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
-import { toResult, type RpcResult } from "./result.ts";
+import { callResultText } from "./call-result-text.ts";
+import { LIST_TTL_MS, toResult, type RpcResult } from "./result.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
 import { createToolPrinter } from "./tool-text.ts";
 
@@ -57,9 +58,10 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       const name = requiredText(params, "name");
       const args = optionalObject(params, "arguments") ?? {};
       try {
-        return fromCallResult(await tools.call(principal, session, name, args, { controller, relay, inspect }));
+        const result = await tools.call(principal, session, name, args, { controller, relay, inspect });
+        return { text: callResultText(result, session !== undefined), ttlMs: undefined };
       } catch (thrown) {
-        return fromCallResult(unsupportedCapability(thrown, call));
+        return { text: callResultText(unsupportedCapability(thrown, call)), ttlMs: undefined };
       }
     },
 
@@ -134,26 +136,23 @@ export function invalidParams(message: string, data?: JsonValue): RpcFault {
   return new RpcFault(CODES.invalidParams, message, { data });
 }
 
+/** The Go SDKs send null for a field that is absent. */
 function optionalText(params: JsonObject, name: string): string | undefined {
   const value = params[name];
-  if (value === undefined || typeof value === "string") return value;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string") return value;
   throw invalidParams(`${name} must be a string.`);
 }
 
 function optionalObject(params: JsonObject, name: string): JsonObject | undefined {
   const value = params[name];
-  if (value === undefined || isJsonObject(value)) return value;
+  if (value === undefined || value === null) return undefined;
+  if (isJsonObject(value)) return value;
   throw invalidParams(`${name} must be an object.`);
 }
 
 function cacheable(result: JsonObject): RpcResult {
-  return toResult(result, { isCacheable: true });
-}
-
-function fromCallResult({ content, isError, structuredContent, meta }: CallResult): RpcResult {
-  const data = structuredContent === undefined ? "" : `,"structuredContent":${JSON.stringify(structuredContent)}`;
-  const mark = isError ? ',"isError":true' : "";
-  return { members: `"content":${JSON.stringify(content)}${data}${mark}`, meta, isCacheable: false };
+  return toResult(result, LIST_TTL_MS);
 }
 
 /** Adds the URI to the error for a missing resource; up to 2025-11-25 it has its own code. */

@@ -6,7 +6,7 @@ import { invalidParams, methodNotFound, type RpcMethod } from "./methods.ts";
 import { createParamHeaderCheck } from "./param-headers.ts";
 import { createRelay, readLogLevel } from "./relay.ts";
 import { Reply } from "./reply.ts";
-import { createModernResult, toResult } from "./result.ts";
+import { createModernResult, LIST_TTL_MS, toResult } from "./result.ts";
 import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
 
@@ -29,7 +29,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
 
   async function discover({ principal }: Admitted): Promise<string> {
     const capabilities = { tools: { listChanged: true }, ...(await features.capabilities(principal)) };
-    return print(toResult({ supportedVersions: [MODERN_VERSION], capabilities }, { isCacheable: true }));
+    return print(toResult({ supportedVersions: [MODERN_VERSION], capabilities }, LIST_TTL_MS));
   }
 
   async function answer(

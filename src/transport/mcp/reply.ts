@@ -2,7 +2,9 @@ import type { HttpExchange, HeaderFields, Outlet } from "../http/exchange.ts";
 import { EVENT_STREAM_HEADERS, JSON_HEADERS } from "../http/answer.ts";
 
 export function eventText(message: string, eventId?: string): string {
-  return `event: message\n${eventId === undefined ? "" : `id: ${eventId}\n`}data: ${message}\n\n`;
+  // Line breaks in JSON are white space, but they would end the event's line.
+  const line = message.includes("\n") || message.includes("\r") ? message.replaceAll(/[\r\n]+/g, " ") : message;
+  return `event: message\n${eventId === undefined ? "" : `id: ${eventId}\n`}data: ${line}\n\n`;
 }
 
 /** The media types that the client accepts; without an Accept header, both. */

@@ -1,39 +1,38 @@
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
+import { memberOf, withMembers } from "../../json-text.ts";
 
-/** Time to live of lists at the client, in milliseconds. Listeners are notified of changes earlier. */
-const LIST_TTL_MS = 30_000;
+/** The longest time to live of lists at the client, in milliseconds. Listeners are notified of changes earlier. */
+export const LIST_TTL_MS = 30_000;
+
+const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
 
 /** A result before the fields of a protocol revision are added. */
 export interface RpcResult {
-  /** The members of the result as JSON, without braces; possibly empty. */
-  readonly members: string;
-  readonly meta: JsonObject | undefined;
-  /** Whether clients may cache it. */
-  readonly isCacheable: boolean;
+  /** The result as JSON, without the fields that 2026-07-28 adds. */
+  readonly text: string;
+  /** How long clients may cache it, in milliseconds; undefined for a result that is never cached. */
+  readonly ttlMs: number | undefined;
 }
 
-export function toResult(members: JsonObject, options: { readonly isCacheable?: boolean } = {}): RpcResult {
-  const { _meta: meta, ...rest } = members;
-  return {
-    members: JSON.stringify(rest).slice(1, -1),
-    meta: isJsonObject(meta) ? meta : undefined,
-    isCacheable: options.isCacheable ?? false,
-  };
-}
-
-/** The result for the revisions with sessions. */
-export function legacyResult({ members, meta }: RpcResult): string {
-  if (meta === undefined) return `{${members}}`;
-  return `{${members}${members === "" ? "" : ","}"_meta":${JSON.stringify(meta)}}`;
+export function toResult(members: JsonObject, ttlMs?: number): RpcResult {
+  return { text: JSON.stringify(members), ttlMs };
 }
 
 /** Adds the fields that 2026-07-28 requires: result type, time to live and server info. */
 export function createModernResult(serverInfo: JsonObject): (result: RpcResult) => string {
-  const own = { "io.modelcontextprotocol/serverInfo": serverInfo };
-  const ownText = `"_meta":${JSON.stringify(own)}}`;
-  return ({ members, meta, isCacheable }) => {
-    const hints = isCacheable ? `"ttlMs":${LIST_TTL_MS},"cacheScope":"private",` : "";
-    const end = meta === undefined ? ownText : `"_meta":${JSON.stringify({ ...meta, ...own })}}`;
-    return `{"resultType":"complete",${members}${members === "" ? "" : ","}${hints}${end}`;
+  const own = `"${SERVER_INFO}":${JSON.stringify(serverInfo)}`;
+  return ({ text, ttlMs }) => {
+    const hints = ttlMs === undefined ? "" : `"ttlMs":${ttlMs},"cacheScope":"private",`;
+    const meta = text.includes('"_meta"') ? memberOf(text, "_meta") : undefined;
+    if (meta === undefined) return `{"resultType":"complete",${inner(text)}${hints}"_meta":{${own}}}`;
+    const merged = withMembers(text.slice(meta.start, meta.end), { [SERVER_INFO]: undefined });
+    const marked = withMembers(text, { _meta: `{${inner(merged)}${own}}` });
+    return `{"resultType":"complete",${hints}${marked.slice(1)}`;
   };
+}
+
+/** The members of an object, each with a comma after it. */
+function inner(text: string): string {
+  const members = text.slice(1, -1);
+  return /\S/.test(members) ? `${members},` : "";
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../json.ts";
 import type { SessionToolPage } from "../../runtime/tools/list-tools.ts";
 import type { ListedTool } from "../../runtime/tools/session-tools.ts";
-import type { RpcResult } from "./result.ts";
+import { LIST_TTL_MS, type RpcResult } from "./result.ts";
 
 export interface ToolPrinter {
   /** Returns the result of `tools/list`, the same object for the same page. */
@@ -19,7 +19,7 @@ export function createToolPrinter(): ToolPrinter {
       if (known !== undefined) return known;
       const cursor = page.nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(page.nextCursor)}`;
       const tools = page.tools.map((tool) => JSON.stringify(toWireTool(tool, isLegacy)));
-      const result = { members: `"tools":[${tools.join(",")}]${cursor}`, meta: undefined, isCacheable: true };
+      const result = { text: `{"tools":[${tools.join(",")}]${cursor}}`, ttlMs: LIST_TTL_MS };
       printed.set(page, result);
       return result;
     },

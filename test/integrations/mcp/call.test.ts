@@ -14,12 +14,12 @@ describe("a result is relayed unchanged", () => {
       { type: "resource_link", uri: "x://y", name: "n" },
       { type: "hologram", depth: [1, { two: null }] },
     ];
-    const subject = await upstream({ "tools/call": result({ content, structuredContent: { a: [1] }, isError: true }) });
+    const said = { content, structuredContent: { a: [1] }, isError: true };
+    const subject = await upstream({ "tools/call": result(said) });
     const answer = await call(subject);
     expect(answer).toEqual({
-      content,
-      structuredContent: { a: [1] },
-      isError: true,
+      ...said,
+      json: JSON.stringify(said),
       bytes: expect.any(Number) as number,
     });
     expect(answer.bytes).toBeGreaterThan(JSON.stringify(content).length);
@@ -39,14 +39,27 @@ describe("a result is relayed unchanged", () => {
     expect(subject.server.of("tools/call")[0]?.text).toContain('"arguments":{"n":98765432109876543210}');
   });
 
-  it("with structured content alone also as text, since a result needs a block", async () => {
-    const subject = await upstream({ "tools/call": result({ structuredContent: { a: 1 } }) });
-    expect(await call(subject)).toEqual({
-      content: [{ type: "text", text: '{"a":1}' }],
-      structuredContent: { a: 1 },
-      isError: false,
-      bytes: expect.any(Number) as number,
+  it("without a text block that the server did not send", async () => {
+    const subject = await upstream({ "tools/call": result({ content: [], structuredContent: { a: 1 } }) });
+    expect(await call(subject)).toMatchObject({ content: [], structuredContent: { a: 1 } });
+  });
+
+  it("with data that is no object as text for callers that cannot carry it", async () => {
+    const subject = await upstream({ "tools/call": result({ content: [], structuredContent: [1, "b"] }) });
+    const answer = await call(subject);
+    expect(answer.content).toEqual([{ type: "text", text: '[1,"b"]' }]);
+    expect(answer.structuredContent).toBeUndefined();
+    expect(answer.json).toBe('{"content":[],"structuredContent":[1,"b"]}');
+  });
+
+  it("byte for byte: white space, number formats, key order and escapes", async () => {
+    const said =
+      '{ "structuredContent" : {"2":1.0,"1":1e2,"b":"\\u00e9\\/"}, "isError":false,\n"content":[],"x-own":null }';
+    const subject = await upstream({
+      "tools/call": ({ message }, response) =>
+        json(response, `{"result":${said},"jsonrpc":"2.0","id":${JSON.stringify(message.id)}}`),
     });
+    expect((await call(subject)).json).toBe(said);
   });
 });
 

@@ -8,11 +8,6 @@ import type { UpstreamSession } from "./session.ts";
 import { UpstreamFailure, type RpcAnswer } from "../failures/upstream-failure.ts";
 
 const METHOD_NOT_FOUND = -32601;
-/** MCP's error for a client without a capability that a tool needs (2026-07-28). */
-export const MISSING_CAPABILITY = -32021;
-
-/** UTF-16 units of an upstream's message that are passed on. */
-const MAX_MESSAGE = 2_000;
 
 /** 2026-07-28: header mismatch and unsupported version. */
 const REVISION_CODES: readonly (number | undefined)[] = [-32020, -32022];
@@ -49,13 +44,13 @@ export function answerFailure(
     const what = session.revision === "modern" ? "no longer takes protocol revision 2026-07-28" : "ended the session";
     return failure("session_lost", `${server} ${what} (HTTP ${status})${detail}.`);
   }
-  if (error !== undefined && (status < 300 || code === METHOD_NOT_FOUND || code === MISSING_CAPABILITY)) {
+  // Servers of 2026-07-28 send some errors with a 4xx status.
+  if (error !== undefined && (status < 300 || (code !== undefined && status < 500 && status !== 429))) {
     const sentence = `${server} answered with an error${code === undefined ? "" : ` (${code})`}${detail}.`;
-    return new UpstreamFailure(
-      "rpc",
-      sentence,
-      code === undefined ? {} : { code, answer: readAnswer(error, code, endpoint) },
-    );
+    // An error of the handshake is not the answer to a client's request.
+    const isHandshake = session.protocolVersion === "";
+    const said = code === undefined || isHandshake ? undefined : readAnswer(error, code, endpoint);
+    return new UpstreamFailure("rpc", sentence, code === undefined ? {} : { code, answer: said });
   }
   return failure(kindOf(status), `${server} ${statusSentence(answer, detail, endpoint)}`);
 }
@@ -67,7 +62,7 @@ function kindOf(status: number): UpstreamFailure["kind"] {
 }
 
 function readAnswer({ message, data }: JsonObject, code: number, { scrubber }: Endpoint): RpcAnswer {
-  const text = typeof message === "string" ? scrubber.text(message).toWellFormed().slice(0, MAX_MESSAGE) : "";
+  const text = typeof message === "string" ? scrubber.text(message) : "";
   return { code, message: text, data: data === undefined ? undefined : scrubbed(data, scrubber) };
 }
 

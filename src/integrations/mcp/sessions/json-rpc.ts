@@ -1,3 +1,4 @@
+import { memberOf } from "../../../json-text.ts";
 import { isJsonObject, parseJson, type JsonObject, type JsonValue } from "../../../json.ts";
 
 /** Nesting levels of an upstream's JSON. */
@@ -22,6 +23,12 @@ export function responseAmong(messages: readonly JsonObject[], id: number): Json
   if (found !== undefined) return found;
   const [only, ...others] = messages;
   return others.length === 0 && only?.method === undefined && errorOf(only) !== undefined ? only : undefined;
+}
+
+/** Returns the text of a message's result; undefined for a batch. */
+export function resultTextIn(message: string): string | undefined {
+  const result = memberOf(message, "result");
+  return result && message.slice(result.start, result.end);
 }
 
 export function errorOf(message: JsonObject | undefined): JsonObject | undefined {

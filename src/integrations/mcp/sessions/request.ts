@@ -2,9 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { Logger } from "pino";
 import { isJsonObject, printJson, type JsonObject } from "../../../json.ts";
+import { withMembers } from "../../../json-text.ts";
 import { answerFailure } from "./answer-failure.ts";
 import { sendMcpMessage, type McpAnswer, type McpExchangeRequest } from "../http/mcp-exchange.ts";
-import { errorOf, messagesIn, responseAmong } from "./json-rpc.ts";
+import { errorOf, messagesIn, responseAmong, resultTextIn } from "./json-rpc.ts";
 import type { UpstreamNotification } from "../../features.ts";
 import type { Relay } from "../../relay.ts";
 import type { UpstreamSession } from "./session.ts";
@@ -39,6 +40,8 @@ export interface McpRequest {
 
 export interface McpReply {
   readonly result: JsonObject;
+  /** Returns the result as the server wrote it, without the fields that 2026-07-28 adds. */
+  readonly text: () => string;
   /** Bytes of the whole answer. */
   readonly bytes: number;
   /** Set in the answer to `initialize`. */
@@ -128,10 +131,12 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
           );
           if (reader.response() === undefined) throw incompleteAnswer(session);
         }
-        const response = reader.response() ?? responseAmong(messagesIn(answer.body.toString()), id);
+        const message = reader.responseText() ?? answer.body.toString();
+        const response = reader.response() ?? responseAmong(messagesIn(message), id);
         const result = response?.result;
         if (answer.status >= 300 || !isJsonObject(result)) throw answerFailure(answer, errorOf(response), session);
-        return { result, bytes: answer.bytes, sessionId: answer.sessionId };
+        const text = (): string => resultText(message, result, session);
+        return { result, text, bytes: answer.bytes, sessionId: answer.sessionId };
       } catch (error) {
         const failure = transportFailure(error, session.endpoint);
         // Disconnecting cancels a modern request; `initialize` must not be canceled.
@@ -215,6 +220,14 @@ function subscription(id: number, uris: readonly string[]): JsonObject {
   };
   const params = { notifications, _meta: requestMeta("modern", id, undefined) ?? {} };
   return { jsonrpc: "2.0", id, method: LISTEN, params };
+}
+
+/** Fields of a result that 2026-07-28 adds. */
+const MODERN_FIELDS = { resultType: undefined, ttlMs: undefined, cacheScope: undefined };
+
+function resultText(message: string, result: JsonObject, { revision }: UpstreamSession): string {
+  const text = resultTextIn(message) ?? printJson(result);
+  return revision === "modern" ? withMembers(text, MODERN_FIELDS) : text;
 }
 
 function incompleteAnswer({ endpoint }: UpstreamSession): UpstreamFailure {

@@ -13,6 +13,8 @@ export interface StreamListener {
   /** Reads the text of an event; returns true once the response has arrived. A promise while a handler is running. */
   read(text: string): boolean | Promise<boolean>;
   response(): JsonObject | undefined;
+  /** The text of the event with the response. */
+  responseText(): string | undefined;
 }
 
 export interface StreamHandlers {
@@ -24,6 +26,7 @@ export interface StreamHandlers {
 
 export function createStreamListener(session: UpstreamSession, id: number, handlers: StreamHandlers): StreamListener {
   let response: JsonObject | undefined;
+  let responseText: string | undefined;
   let answered = 0;
   let answeredSinceMs = 0;
   const answerRequest = (requestId: JsonValue, method: string): void => {
@@ -63,6 +66,7 @@ export function createStreamListener(session: UpstreamSession, id: number, handl
   return {
     read: (text) => {
       const messages = messagesIn(text);
+      if (messages.some((message) => isResponse(message, id))) responseText = text;
       for (const [index, message] of messages.entries()) {
         const handling = handle(message);
         if (handling instanceof Promise) return handleAll(handling, messages.slice(index + 1));
@@ -70,6 +74,7 @@ export function createStreamListener(session: UpstreamSession, id: number, handl
       return response !== undefined;
     },
     response: () => response,
+    responseText: () => responseText,
   };
 }
 
