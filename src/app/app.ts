@@ -42,6 +42,7 @@ import { createToolChanges } from "../runtime/tools/tool-changes.ts";
 import { createToolUse } from "../runtime/calls/tool-use.ts";
 import { createToolViews } from "../runtime/tools/tools-in-view.ts";
 import { createUpstreamFeatures } from "../runtime/upstream/upstream-features-in-view.ts";
+import { workOnBackfills } from "../storage/backfills/work-on-backfills.ts";
 import { createJobs } from "../storage/jobs.ts";
 import { createListener } from "../storage/listener.ts";
 import { createCancellationFeed } from "../storage/stores/sessions/cancellation.ts";
@@ -258,6 +259,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
         purgeDefinitions: () => toolDefinitions.purge(),
         renewHistory: () => history.renew(),
         endIdleSessions: () => sessions.endIdle(),
+        workOnBackfills: () => workOnBackfills({ jobs, orm }),
         maintainKeys: () => foundation.keyRotation.maintain(),
         log,
       });

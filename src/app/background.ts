@@ -35,6 +35,8 @@ export interface BackgroundDeps {
   readonly endIdleSessions: () => Promise<number>;
   /** Rotates signing keys that are due. */
   readonly maintainKeys: () => Promise<void>;
+  /** Continues unfinished backfills. */
+  readonly workOnBackfills: () => Promise<void>;
   readonly log: Logger;
 }
 
@@ -50,6 +52,7 @@ export async function startBackground(deps: BackgroundDeps): Promise<() => Promi
     const { accountId, connectionId } = toConnectionRef(payload);
     await deps.revokeGrants(accountId, connectionId, signal);
   });
+  await deps.workOnBackfills();
   await deps.renewHistory().catch((error: unknown) => {
     // Calls are stored anyway, and the sweep moves them to their partitions later.
     deps.log.warn({ err: error }, "the history's partitions could not be created; retrying");

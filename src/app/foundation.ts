@@ -13,7 +13,7 @@ import { type Database, openDatabase } from "../storage/database.ts";
 import { startEmbeddedPostgres } from "../storage/embedded-postgres.ts";
 import { openInstallation } from "../storage/installation.ts";
 import { loadOrCreateMasterKeys, parseMasterKeys } from "../storage/master-keys.ts";
-import { migrateAt } from "../storage/migrate.ts";
+import { migrate } from "../storage/migrate.ts";
 import { rewrapSecrets } from "../storage/rewrap.ts";
 import { DIRECT } from "../storage/server-traits.ts";
 import { createSealer, type Sealer } from "../storage/sealing.ts";
@@ -60,7 +60,7 @@ export async function openFoundation(config: Config, log: Logger, poolSize: numb
     await embedded?.stop();
   };
   try {
-    const migrations = await migrateAt(listenUrl);
+    const migrations = await migrate(listenUrl, log);
     const masterKeys =
       config.masterKeys === undefined
         ? await loadOrCreateMasterKeys(config.dataDir)

@@ -1,56 +1,100 @@
-import { sql } from "kysely";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import type { Logger } from "pino";
 import { DATABASE_BOUNDS } from "./bounds.ts";
 import { ignoreError } from "./ignore-error.ts";
 import { MIGRATION_NAMES } from "./migrations/names.ts";
-import { inTransaction, MIGRATION_TABLE, openOrm, type Orm, tablesOf } from "./orm.ts";
+import { MIGRATION_TABLE } from "./orm.ts";
+import type { MigrationSource } from "./run-migrations.ts";
+import { refuseContracted } from "./schema-version.ts";
+import { translateDatabaseError } from "./storage-error.ts";
 
-/** Names the advisory lock that one migrating replica holds; any constant will do, as long as it never changes. */
+/** The advisory lock of the replica that migrates. Never changes, because older versions take the same one. */
 const MIGRATION_LOCK = 0x70617463;
 
-/**
- * Brings the schema up to date: runs the migrations that have not run yet, all or none of them, and returns their names.
- *
- * Replicas that start together wait for one another here. The lock belongs to the transaction that migrates.
- */
-export async function migrate(orm: Orm): Promise<readonly string[]> {
-  return await inTransaction(orm, async (em) => {
-    const database = tablesOf(em);
-    await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(database);
-    const applied = await appliedMigrations(database);
-    if (MIGRATION_NAMES.every((name) => applied.has(name))) return [];
-    // Loaded only now: most starts find nothing to do.
-    const { runMigrations } = await import("./run-migrations.ts");
-    return await runMigrations(orm, em);
-  });
-}
+/** Loads the files only when one of them has to run. */
+const OWN_MIGRATIONS: MigrationSource = {
+  names: MIGRATION_NAMES,
+  load: async () => (await import("./migrations/index.ts")).loadMigrations(),
+};
+
+/** How often a replica checks whether another one has finished migrating, in milliseconds. */
+const LOCK_POLL_MS = 100;
 
 /**
- * Migrates on a separate connection, without a time limit. `url` is the address of PostgreSQL itself: replicas that wait
- * behind a pooler would take the connections that the others need.
+ * Runs the migrations that have not run yet, each in its own transaction, and returns their names. Throws if a newer version
+ * removed something that this version needs; any other newer schema is accepted.
+ *
+ * `url` is the address of PostgreSQL itself: the lock belongs to the session, which a transaction pooler would share.
+ * Replicas that start together wait for the one that migrates.
  */
-export async function migrateAt(url: string): Promise<readonly string[]> {
-  const pool = new pg.Pool({
+export async function migrate(
+  url: string,
+  log: Logger,
+  source: MigrationSource = OWN_MIGRATIONS,
+): Promise<readonly string[]> {
+  const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: DATABASE_BOUNDS.connectMs,
     keepAlive: true,
     application_name: "patchbay",
-    max: 2,
   });
-  pool.on("error", ignoreError);
-  pool.on("connect", (client) => client.on("error", ignoreError));
+  // A broken connection also fails the running statement.
+  client.on("error", ignoreError);
   try {
-    return await migrate(openOrm(pool));
+    await client.connect();
+    // A limit that the operator set for requests must not interrupt the build of an index.
+    await client.query("set statement_timeout = 0");
+    const pending = () => pendingMigrations(client, source.names);
+    if ((await pending()).length === 0) return [];
+    // Loaded only now: most starts find nothing to do.
+    const { runPending } = await import("./run-migrations.ts");
+    return await runPending({
+      client,
+      log,
+      migrations: await source.load(),
+      pending,
+      exclusively: (work) => holdLock(client, log, work),
+    });
+  } catch (error) {
+    throw translateDatabaseError(error);
   } finally {
-    await pool.end();
+    await client.end().catch(ignoreError);
   }
 }
 
-async function appliedMigrations(database: ReturnType<typeof tablesOf>): Promise<ReadonlySet<string>> {
-  const table = await sql<{ name: string | null }>`select to_regclass(${MIGRATION_TABLE})::text as name`.execute(
-    database,
-  );
+async function pendingMigrations(client: pg.Client, names: readonly string[]): Promise<readonly string[]> {
+  const applied = await appliedMigrations(client);
+  refuseContracted(applied, names);
+  return names.filter((name) => !applied.has(name));
+}
+
+async function appliedMigrations(client: pg.Client): Promise<ReadonlySet<string>> {
+  const table = await client.query<{ name: string | null }>("select to_regclass($1)::text as name", [MIGRATION_TABLE]);
   if (table.rows[0]?.name === null) return new Set();
-  const { rows } = await sql<{ name: string }>`select name from ${sql.table(MIGRATION_TABLE)}`.execute(database);
+  const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATION_TABLE}`);
   return new Set(rows.map(({ name }) => name));
+}
+
+/**
+ * Runs `work` while no other replica migrates. Polls instead of waiting in PostgreSQL, because a waiting statement has a
+ * snapshot, and `create index concurrently` would wait for that snapshot while it holds the lock.
+ */
+async function holdLock<Result>(client: pg.Client, log: Logger, work: () => Promise<Result>): Promise<Result> {
+  for (let isFirst = true; !(await tryLock(client)); isFirst = false) {
+    if (isFirst) log.info("another replica migrates the database; waiting for it");
+    await sleep(LOCK_POLL_MS);
+  }
+  try {
+    return await work();
+  } finally {
+    await client.query("select pg_advisory_unlock($1)", [MIGRATION_LOCK]).catch(ignoreError);
+  }
+}
+
+async function tryLock(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ isLocked: boolean }>('select pg_try_advisory_lock($1) as "isLocked"', [
+    MIGRATION_LOCK,
+  ]);
+  return rows[0]?.isLocked === true;
 }

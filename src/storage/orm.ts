@@ -15,8 +15,13 @@ export type Tables = InferKyselyDB<(typeof entities)[number]>;
 /** The table in which the migrations that ran are kept. */
 export const MIGRATION_TABLE = "migration";
 
+/** Lends connections: a pool, or the one connection of a migration. */
+export interface ConnectionSource {
+  connect(): Promise<pg.ClientBase & { release(): void }>;
+}
+
 /** Opens the mapper on the service's pool, which stays the caller's to close. */
-export function openOrm(pool: pg.Pool): Orm {
+export function openOrm(pool: ConnectionSource): Orm {
   return new MikroORM({
     // The pool decides which database it is; the mapper wants a name.
     dbName: "patchbay",

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import pg from "pg";
+import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DomainError } from "../../src/domain-error.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
@@ -31,7 +32,7 @@ describe("a migrated database", () => {
   });
 
   test("runs no migration twice", async () => {
-    expect(await migrate(database.orm)).toEqual([]);
+    expect(await migrate(testDatabase.url, pino({ level: "silent" }))).toEqual([]);
   });
 
   test("returns 64-bit integers as numbers and timestamps as dates", async () => {

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { TestProject } from "vitest/node";
-import { openDatabase } from "../../src/storage/database.ts";
 import { startEmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 
@@ -17,10 +16,9 @@ declare module "vitest" {
 /** Starts one PostgreSQL for the test run, with its own folder and port, and returns its tear-down. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), "patchbay-test-"));
-  const postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: "warn" }) });
-  const database = await openDatabase({ url: postgres.url, poolSize: 2 });
-  await migrate(database.orm);
-  await database.close();
+  const log = pino({ level: "warn" });
+  const postgres = await startEmbeddedPostgres({ dataDir, log });
+  await migrate(postgres.url, log);
   project.provide("templateUrl", postgres.url);
   return async () => {
     await postgres.stop();

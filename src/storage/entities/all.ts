@@ -3,6 +3,7 @@ export { AccountSettingEntity } from "./connections/account-setting.ts";
 export { AccountEntity } from "./identity/account.ts";
 export { AuditEventEntity } from "./identity/audit-event.ts";
 export { AuthorizationRequestEntity } from "./connections/authorization-request.ts";
+export { BackfillEntity } from "./backfill.ts";
 export { CallContentsEntity } from "./calls/call-contents.ts";
 export { CallRecordEntity } from "./calls/call-record.ts";
 export { ConnectionGrantEntity } from "./connections/connection-grant.ts";
