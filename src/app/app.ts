@@ -37,12 +37,14 @@ import { createActiveRequests } from "../runtime/sessions/active-requests.ts";
 import { createToolSearchMode } from "../runtime/tools/tool-search-mode.ts";
 import { createOpenStreams } from "../runtime/sessions/open-streams.ts";
 import { createRuntime } from "../runtime/runtime.ts";
+import { createRequestStates } from "../runtime/relay/request-state.ts";
 import { createSessions } from "../runtime/sessions/sessions.ts";
 import { createToolChanges } from "../runtime/tools/tool-changes.ts";
 import { createToolUse } from "../runtime/calls/tool-use.ts";
 import { createToolViews } from "../runtime/tools/tools-in-view.ts";
 import { createUpstreamFeatures } from "../runtime/upstream/upstream-features-in-view.ts";
 import { workOnBackfills } from "../storage/backfills/work-on-backfills.ts";
+import { createStateSealer } from "../storage/state-sealer.ts";
 import { createJobs } from "../storage/jobs.ts";
 import { createListener } from "../storage/listener.ts";
 import { createCancellationFeed } from "../storage/stores/sessions/cancellation.ts";
@@ -219,6 +221,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       openStreams: createOpenStreams({ sessions, connections: view, slots: streamSlots, isTokenValid, log }),
       toolChanges,
       features: createUpstreamFeatures({ connections: view, catalog, slots: callSlots, feed, listingFeed, log }),
+      requestStates: createRequestStates(createStateSealer(foundation.sealer)),
       serverInfo,
     },
     verifier,

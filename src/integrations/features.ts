@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../json.ts";
+import type { InputRequired } from "./relayed-client.ts";
 import type { CallOptions, Target } from "./target.ts";
 
 /**
@@ -41,6 +42,7 @@ export type FeatureRequest =
 /** A result without fields specific to a protocol revision, or the upstream's error. */
 export type FeatureAnswer =
   | { readonly kind: "result"; readonly result: JsonObject }
+  | { readonly kind: "input_required"; readonly required: InputRequired }
   | { readonly kind: "error"; readonly code: number; readonly message: string; readonly data: JsonValue | undefined };
 
 /** A notification that belongs to no request. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.ts";
+import type { RelayedClient } from "./relayed-client.ts";
 
 /** MCP's log levels, least severe first. */
 export const LOG_LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
@@ -21,4 +22,6 @@ export interface Relay {
   readonly onMessage?: ((notification: Notification) => void | Promise<void>) | undefined;
   /** The least severe level to receive; undefined leaves the upstream's level unchanged. */
   readonly logLevel?: McpLogLevel | undefined;
+  /** Undefined for a caller that cannot answer upstreams. */
+  readonly client?: RelayedClient | undefined;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.ts";
+import type { InputRequired } from "./relayed-client.ts";
 
 /** MCP's tool hints, where the integration states them. */
 export interface ToolHints {
@@ -53,6 +54,8 @@ export interface CallResult {
   readonly structuredContent?: JsonObject;
   /** The whole result as the MCP server wrote it, without fields of a protocol revision. For MCP clients only. */
   readonly json?: string;
+  /** Set when the tool needs input first; then there is no content. Only for callers that set `client.input`. */
+  readonly inputRequired?: InputRequired;
   /** Approximate size of the answer; internal. */
   readonly bytes?: number;
   /** Set with `isError` for upstream faults. For the history and the connection's health; internal. */

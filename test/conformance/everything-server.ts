@@ -8,6 +8,7 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   createMcpHandler,
   inputRequired,
+  type InputRequiredResult,
   isLegacyRequest,
   type McpHttpHandler,
   MissingRequiredClientCapabilityError,
@@ -18,6 +19,15 @@ import {
   type ServerContext,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import { createKeyedRequests, type KeyedRequests } from "./keyed-requests.ts";
+import {
+  INPUT_PROMPT,
+  INPUT_TOOL_LIST,
+  INPUT_TOOLS,
+  promptInput,
+  type InputContext,
+  type InputStep,
+} from "./input-tools.ts";
 import { ANSWERS, getPrompt, PROMPTS, readResource, RESOURCES, TOOLS } from "./everything-content.ts";
 
 /** The protocol revisions of an upstream: those with sessions, 2026-07-28, or all. */
@@ -39,7 +49,11 @@ interface Lists {
   prompts: number;
 }
 
-function createEverything(lists: Lists, changed: () => McpHttpHandler | undefined): Server {
+function createEverything(
+  lists: Lists,
+  changed: () => McpHttpHandler | undefined,
+  asking?: () => KeyedRequests | undefined,
+): Server {
   const server = new Server(
     { name: "everything-for-conformance", version: "1.0.0" },
     {
@@ -58,6 +72,7 @@ function createEverything(lists: Lists, changed: () => McpHttpHandler | undefine
   server.setRequestHandler("tools/list", () => ({
     tools: [
       ...TOOLS,
+      ...INPUT_TOOL_LIST,
       ...more(lists.tools, (name) => ({ name, description: "Came later.", inputSchema: { type: "object" } })),
     ] as (typeof TOOLS)[number][],
   }));
@@ -85,10 +100,16 @@ function createEverything(lists: Lists, changed: () => McpHttpHandler | undefine
   server.setRequestHandler("prompts/list", () => ({
     prompts: [
       ...PROMPTS,
+      { name: INPUT_PROMPT, description: "Asks its client for input." },
       ...more(lists.prompts, (name) => ({ name, description: "Came later." })),
     ] as (typeof PROMPTS)[number][],
   }));
-  server.setRequestHandler("prompts/get", ({ params }) => {
+  server.setRequestHandler("prompts/get", async ({ params }, context) => {
+    if (params.name === INPUT_PROMPT) {
+      const step = await ask(promptInput, context);
+      if (typeof step !== "string") return step;
+      return { messages: [{ role: "user", content: { type: "text", text: step } }] };
+    }
     const found = getPrompt(params.name, params.arguments);
     if (found === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${params.name}`);
     return found;
@@ -106,6 +127,11 @@ function createEverything(lists: Lists, changed: () => McpHttpHandler | undefine
     const known = ANSWERS.get(name);
     if (known !== undefined) return known;
     const { mcpReq } = context;
+    const input = INPUT_TOOLS.get(name);
+    if (input !== undefined) {
+      const step = await ask(input, context);
+      return typeof step === "string" ? text(step) : (step as never);
+    }
     switch (name) {
       case "test_tool_with_logging":
         for (const words of ["Tool execution started", "Tool processing data", "Tool execution completed"]) {
@@ -159,6 +185,31 @@ function createEverything(lists: Lists, changed: () => McpHttpHandler | undefine
     }
   }
 
+  /** Returns the text of the result, or in 2026-07-28 what is needed first. With sessions it asks the client itself. */
+  async function ask(
+    step: (context: InputContext) => InputStep,
+    { mcpReq }: ServerContext,
+  ): Promise<string | InputRequiredResult> {
+    const declares = (name: string): boolean => clientCapabilities(mcpReq.envelope)[name] !== undefined;
+    if (mcpReq.envelope !== undefined) {
+      const { inputResponses: responses } = mcpReq;
+      const next = step({ responses, state: mcpReq.requestState(), declares });
+      if (typeof next === "string") return next;
+      const { requests: inputRequests, state } = next;
+      return inputRequired({ inputRequests, ...(state !== undefined && { requestState: state }) });
+    }
+    const context = { declares: (name: string) => Object.hasOwn(server.getClientCapabilities() ?? {}, name) };
+    let next = step({ ...context, responses: undefined, state: undefined });
+    while (typeof next !== "string") {
+      const { requests, state } = next;
+      const answers = await Promise.all(
+        Object.entries(requests).map(async ([key, request]) => [key, await asking?.()?.ask(mcpReq.id, key, request)]),
+      );
+      next = step({ ...context, responses: Object.fromEntries(answers) as Record<string, unknown>, state });
+    }
+    return next;
+  }
+
   async function elicit(name: string, message: string, { mcpReq }: ServerContext): Promise<CallToolResult> {
     const requestedSchema = {
       type: "object" as const,
@@ -195,7 +246,13 @@ export async function startEverythingServer(revision: UpstreamRevision): Promise
         sessions.delete(id);
       },
     });
-    await createEverything(lists, () => handler).connect(transport);
+    const asking: { requests?: KeyedRequests } = {};
+    await createEverything(
+      lists,
+      () => handler,
+      () => asking.requests,
+    ).connect(transport);
+    asking.requests = createKeyedRequests(transport);
     return transport.handleRequest(request);
   }
 

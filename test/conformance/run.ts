@@ -88,7 +88,7 @@ async function runSuite(requirements: string, revision: UpstreamRevision): Promi
       command: process.execPath,
       args: [
         ...[SUITE, "server", "--url", `${publicUrl}/mcp`, "--requirements", requirements, "-o", results],
-        ...["--expected-failures", join(FOLDER, `expected-failures.${requirements}.yaml`)],
+        ...["--expected-failures", join(FOLDER, `expected-failures.${requirements}.${revision}.yaml`)],
       ],
     });
     const found = await readScenarioResults(results);

@@ -1,12 +1,9 @@
 import { isJsonObject, printJson } from "../../json.ts";
-import { errorResult, type CallResult } from "../tool.ts";
+import type { CallResult } from "../tool.ts";
 import type { McpReply } from "./sessions/request.ts";
 
 /** Reads the result of `tools/call`. MCP clients get its text; the other fields are for REST, RPC and the history. */
 export function readCallResult({ result, text, bytes }: McpReply): CallResult {
-  if (result.resultType === "input_required") {
-    return errorResult("The tool asks for further input from a person, which is not supported here.");
-  }
   const { content, structuredContent, isError } = result;
   const blocks = Array.isArray(content) ? content.filter((block) => isJsonObject(block)) : [];
   const isObject = isJsonObject(structuredContent);

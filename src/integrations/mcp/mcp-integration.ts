@@ -17,6 +17,7 @@ import {
 } from "../upstream-rate-limiter.ts";
 import { errorResult, type UpstreamFault } from "../tool.ts";
 import { readCallResult } from "./call-result.ts";
+import { inputParams, readInputRequired } from "./input-required.ts";
 import { checkMcpConfiguration, MCP_CONFIGURATION_SCHEMA } from "./configuration.ts";
 import { endpointFor, endpointOf, MCP_SECRET_PROPERTIES } from "./http/endpoint.ts";
 import { createFeatures } from "./lists/features.ts";
@@ -106,7 +107,9 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     },
 
     callTool: async (target, tool, args, options) => {
-      const { signal } = options;
+      const { signal, client } = options;
+      const { connectionId } = target;
+      const input = inputParams(client, connectionId);
       const deadlineMs = performance.now() + timeoutMs;
       const waitMs = rateLimiter.reserve(target, NO_RATE_LIMITS, args);
       if (waitMs > MAX_WAIT_MS)
@@ -120,7 +123,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
           if (opening !== undefined) await opening;
           const reply = await requester.request(session, {
             method: "tools/call",
-            params: { name: tool.name, arguments: args },
+            params: { name: tool.name, arguments: args, ...input },
             name: tool.name,
             ...(session.revision === "modern" && { headers: argumentHeaders(tool.inputSchema, args) }),
             relay: options,
@@ -128,7 +131,10 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
             deadlineMs,
             signal,
           });
-          return readCallResult(reply);
+          const inputRequired = readInputRequired(reply.result, connectionId);
+          if (inputRequired === undefined) return readCallResult(reply);
+          if (client?.input === undefined) return errorResult(CANNOT_ANSWER);
+          return { content: [], isError: false, bytes: reply.bytes, inputRequired };
         });
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
@@ -188,6 +194,9 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     },
   };
 }
+
+const CANNOT_ANSWER =
+  "The tool asks its client for input, and the client that made this call cannot answer such requests.";
 
 /** Whether an upstream may send messages to the session outside the call's answer. */
 function hasOwnStream({ revision, id, notifiesListChanges }: UpstreamSession): boolean {

@@ -5,6 +5,7 @@ import type { Catalog } from "../../integrations/integration.ts";
 import type { JsonObject } from "../../json.ts";
 import { createTimeLimit } from "../../time-limit.ts";
 import { CALL_TIMEOUT_MS } from "../calls/call-tool.ts";
+import { InputNeeded } from "../relay/input-needed.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
 import { withLinkedController, withDeadline, type DeadlineOutcome } from "../calls/deadline.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
@@ -16,7 +17,7 @@ const RESOURCE_NOT_FOUND = -32002;
 
 /** Sends read-only requests to upstreams. */
 export interface UpstreamRequester {
-  /** Throws RpcError with the upstream's error, `not_found`, `unavailable`, `exhausted` or the reason of the signal. */
+  /** Throws InputNeeded if the client must answer requests first. Throws RpcError with the upstream's error, `not_found`, `unavailable`, `exhausted` or the reason of the signal. */
   ask(source: Source, question: FeatureRequest, options: RelayOptions): Promise<JsonObject>;
 }
 
@@ -85,6 +86,7 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
 
 function read(answer: FeatureAnswer, { method }: FeatureRequest): JsonObject {
   if (answer.kind === "result") return answer.result;
+  if (answer.kind === "input_required") throw new InputNeeded(answer.required);
   const { code, message, data } = answer;
   if (method === "resources/read" && code === RESOURCE_NOT_FOUND) throw new DomainError("not_found", message);
   throw new RpcError({ code, message, data });

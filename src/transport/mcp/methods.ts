@@ -8,6 +8,7 @@ import type { McpSession } from "../../runtime/sessions/session.ts";
 import type { ToolUse } from "../../runtime/calls/tool-use.ts";
 import type { CallableTool } from "../../runtime/tools/tools-in-view.ts";
 import type { UpstreamCapabilities, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
+import { InputNeeded } from "../../runtime/relay/input-needed.ts";
 import { callResultText } from "./call-result-text.ts";
 import { LIST_TTL_MS, toResult, type RpcResult } from "./result.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
@@ -28,7 +29,7 @@ export interface RpcCall {
   readonly declares: (capabilities: JsonObject) => boolean;
 }
 
-/** Handles calls of one method. `methodFault` converts its errors. */
+/** Handles calls of one method. Throws InputNeeded if the client must answer requests first; `methodFault` converts other errors. */
 export type RpcMethod = (call: RpcCall) => Promise<RpcResult>;
 
 export interface MethodDeps {
@@ -59,6 +60,7 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       const args = optionalObject(params, "arguments") ?? {};
       try {
         const result = await tools.call(principal, session, name, args, { controller, relay, inspect });
+        if (result.inputRequired !== undefined) throw new InputNeeded(result.inputRequired);
         return { text: callResultText(result, session !== undefined), ttlMs: undefined };
       } catch (thrown) {
         return { text: callResultText(unsupportedCapability(thrown, call)), ttlMs: undefined };
@@ -171,5 +173,7 @@ function unsupportedCapability(thrown: unknown, { declares }: RpcCall): CallResu
   const required = isJsonObject(data) && isJsonObject(data.requiredCapabilities) ? data.requiredCapabilities : {};
   if (!declares(required)) throw thrown;
   const names = Object.keys(required).join(", ");
-  return errorResult(`This tool asks its client for ${names}, which Patchbay does not pass on. It cannot be used.`);
+  return errorResult(
+    `This tool asks its client for ${names}, and the client that made this call cannot answer such requests.`,
+  );
 }

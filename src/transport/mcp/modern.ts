@@ -1,9 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { InputNeeded } from "../../runtime/relay/input-needed.ts";
 import type { NotificationFilter } from "../../runtime/upstream/upstream-features.ts";
 import { type Envelope, MODERN_VERSION, readEnvelope } from "./envelope.ts";
 import { errorText, notificationText, resultText, type RpcNotification, type RpcRequest } from "./message.ts";
 import { invalidParams, methodNotFound, type RpcMethod } from "./methods.ts";
 import { createParamHeaderCheck } from "./param-headers.ts";
+import { readModernClient } from "./request-input.ts";
 import { createRelay, readLogLevel } from "./relay.ts";
 import { Reply } from "./reply.ts";
 import { createModernResult, LIST_TTL_MS, toResult } from "./result.ts";
@@ -22,7 +24,7 @@ export interface ModernHandler {
 }
 
 export function createModernHandler(serving: Serving): ModernHandler {
-  const { methods, features, log } = serving;
+  const { methods, features, requestStates, log } = serving;
   const { name, version } = serving.serverInfo;
   const print = createModernResult({ name, version });
   const checkParamHeaders = createParamHeaderCheck();
@@ -47,13 +49,15 @@ export function createModernHandler(serving: Serving): ModernHandler {
     exchange.onClose(() => {
       if (!isAnswered) controller.abort(CLIENT_DISCONNECTED);
     });
+    const stateful = { principal, method: request.method, params };
     try {
+      const client = readModernClient(requestStates, stateful, envelope.capabilities);
       const result = await call({
         principal,
         session: undefined,
         params,
         controller,
-        relay: createRelay(params, readLogLevel(envelope.logLevel) ?? "none", reply),
+        relay: { ...createRelay(params, readLogLevel(envelope.logLevel) ?? "none", reply), client },
         inspect: ({ tool }) => {
           const args = params.arguments;
           checkParamHeaders(exchange, tool.definition, isJsonObject(args) ? args : {});
@@ -66,6 +70,12 @@ export function createModernHandler(serving: Serving): ModernHandler {
     } catch (thrown) {
       isAnswered = true;
       if (controller.signal.reason === CLIENT_DISCONNECTED) return;
+      if (thrown instanceof InputNeeded) {
+        const { requests, ...state } = thrown.required;
+        const members = { inputRequests: requests, requestState: requestStates.seal(stateful, state) };
+        reply.finish(resultText(id, print(toResult(members), "input_required")));
+        return;
+      }
       const fault = methodFault(thrown, log);
       reply.finish(errorText(id, fault), fault.httpStatus, fault.headers);
     }

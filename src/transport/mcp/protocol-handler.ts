@@ -7,6 +7,7 @@ import { type JsonValue, parseJson } from "../../json.ts";
 import type { ActiveRequests } from "../../runtime/sessions/active-requests.ts";
 import type { OpenStreams } from "../../runtime/sessions/open-streams.ts";
 import type { Peer } from "../../runtime/sessions/session.ts";
+import type { RequestStates } from "../../runtime/relay/request-state.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
 import type { ToolUse } from "../../runtime/calls/tool-use.ts";
@@ -44,6 +45,7 @@ export interface McpDomain {
   readonly openStreams: OpenStreams;
   readonly toolChanges: ToolChanges;
   readonly features: UpstreamFeatures;
+  readonly requestStates: RequestStates;
   readonly serverInfo: Peer;
 }
 

@@ -19,15 +19,17 @@ export function toResult(members: JsonObject, ttlMs?: number): RpcResult {
 }
 
 /** Adds the fields that 2026-07-28 requires: result type, time to live and server info. */
-export function createModernResult(serverInfo: JsonObject): (result: RpcResult) => string {
+export function createModernResult(
+  serverInfo: JsonObject,
+): (result: RpcResult, resultType?: "complete" | "input_required") => string {
   const own = `"${SERVER_INFO}":${JSON.stringify(serverInfo)}`;
-  return ({ text, ttlMs }) => {
+  return ({ text, ttlMs }, resultType = "complete") => {
     const hints = ttlMs === undefined ? "" : `"ttlMs":${ttlMs},"cacheScope":"private",`;
     const meta = text.includes('"_meta"') ? memberOf(text, "_meta") : undefined;
-    if (meta === undefined) return `{"resultType":"complete",${inner(text)}${hints}"_meta":{${own}}}`;
+    if (meta === undefined) return `{"resultType":"${resultType}",${inner(text)}${hints}"_meta":{${own}}}`;
     const merged = withMembers(text.slice(meta.start, meta.end), { [SERVER_INFO]: undefined });
     const marked = withMembers(text, { _meta: `{${inner(merged)}${own}}` });
-    return `{"resultType":"complete",${hints}${marked.slice(1)}`;
+    return `{"resultType":"${resultType}",${hints}${marked.slice(1)}`;
   };
 }
 

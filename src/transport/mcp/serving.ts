@@ -1,6 +1,7 @@
 import type { Principal } from "../../identity/principal.ts";
 import type { Peer } from "../../runtime/sessions/session.ts";
 import type { ActiveRequests } from "../../runtime/sessions/active-requests.ts";
+import type { RequestStates } from "../../runtime/relay/request-state.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { HttpExchange } from "../http/exchange.ts";
@@ -16,6 +17,7 @@ export interface Serving {
   readonly activeRequests: ActiveRequests;
   readonly streams: ChangeStreams;
   readonly features: UpstreamFeatures;
+  readonly requestStates: RequestStates;
   readonly serverInfo: Peer;
   readonly log: Log;
 }

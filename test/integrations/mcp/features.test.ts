@@ -53,7 +53,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era
     const { features, connection } = await sdkServer(era);
     const ask = async (question: FeatureRequest): Promise<JsonObject> => {
       const answer = await features.request(connection, question, patient());
-      if (answer.kind === "error") throw new Error(answer.message);
+      if (answer.kind !== "result") throw new Error(answer.kind);
       expect(answer.result).not.toHaveProperty("resultType");
       expect(answer.result).not.toHaveProperty("ttlMs");
       return answer.result;
@@ -173,7 +173,7 @@ describe("a feature request", () => {
     expect(await featuresOf(subject).request(target(subject.server.url), question, patient())).toMatchObject({
       kind: "error",
       code: -32603,
-      message: expect.stringMatching(/input from a person/) as string,
+      message: expect.stringMatching(/cannot answer such requests/) as string,
     });
   });
 

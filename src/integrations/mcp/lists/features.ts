@@ -3,6 +3,7 @@ import { DomainError } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { Features, FeatureRequest, FeatureAnswer, UpstreamNotification } from "../../features.ts";
 import type { CallOptions } from "../../target.ts";
+import { inputParams, readInputRequired } from "../input-required.ts";
 import type { ListStreams } from "../sessions/list-streams.ts";
 import type { LogLevels } from "../sessions/log-level.ts";
 import { readFeatureListing } from "./read-feature-listing.ts";
@@ -42,19 +43,24 @@ export function createFeatures(deps: FeaturesDeps): Features {
     },
 
     request: async (target, request, options) => {
-      const { signal } = options;
+      const { signal, client } = options;
+      const { connectionId } = target;
+      const input = inputParams(client, connectionId);
       const deadlineMs = performance.now() + timeoutMs;
       try {
         return await sessions.use(target, { repeatable: true, signal }, async (session) => {
           await levels.ensure(session, options);
           const { result } = await requester.request(session, {
-            ...requestOf(request),
+            ...requestOf(request, input),
             relay: relayOf(request, options),
             onNotification: (notification) => deps.onNotification(target.connectionId, notification),
             deadlineMs,
             signal,
           });
-          return readAnswer(result);
+          const required = readInputRequired(result, connectionId);
+          if (required === undefined) return readAnswer(result);
+          if (client?.input === undefined) return CANNOT_ANSWER;
+          return { kind: "input_required", required };
         });
       } catch (error) {
         if (error instanceof UpstreamFailure && error.answer !== undefined) return { kind: "error", ...error.answer };
@@ -69,14 +75,21 @@ export function createFeatures(deps: FeaturesDeps): Features {
   };
 }
 
-function requestOf(request: FeatureRequest): { method: string; params: JsonObject; name?: string } {
+const CANNOT_ANSWER: FeatureAnswer = {
+  kind: "error",
+  code: INTERNAL_ERROR,
+  message: "The server asks its client for input, and the client that made this request cannot answer such requests.",
+  data: undefined,
+};
+
+function requestOf(request: FeatureRequest, input: JsonObject): { method: string; params: JsonObject; name?: string } {
   const { method } = request;
   switch (method) {
     case "resources/read":
-      return { method, params: { uri: request.uri }, name: request.uri };
+      return { method, params: { uri: request.uri, ...input }, name: request.uri };
     case "prompts/get": {
       const { name, args } = request;
-      return { method, params: args === undefined ? { name } : { name, arguments: args }, name };
+      return { method, params: { name, ...(args !== undefined && { arguments: args }), ...input }, name };
     }
     case "completion/complete":
       return { method, params: request.params };
@@ -89,11 +102,7 @@ function relayOf({ method }: FeatureRequest, options: CallOptions): CallOptions 
 
 /** Removes the fields of the protocol revision. */
 function readAnswer(answered: JsonObject): FeatureAnswer {
-  const { resultType, ttlMs: _ttlMs, cacheScope: _cacheScope, ...result } = answered;
-  if (resultType === "input_required") {
-    const message = "The server asks for further input from a person, which is not supported here.";
-    return { kind: "error", code: INTERNAL_ERROR, message, data: undefined };
-  }
+  const { resultType: _resultType, ttlMs: _ttlMs, cacheScope: _cacheScope, ...result } = answered;
   return { kind: "result", result };
 }
 

@@ -2,11 +2,13 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts"
 import type { Relay } from "../../relay.ts";
 import { CLIENT_INFO, MODERN_REVISION } from "./session.ts";
 
+const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
 /** `params._meta` of every request of the 2026-07-28 revision. */
 const REQUEST_META: JsonObject = {
   "io.modelcontextprotocol/protocolVersion": MODERN_REVISION,
   "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
-  "io.modelcontextprotocol/clientCapabilities": {},
+  [CLIENT_CAPABILITIES]: {},
 };
 
 /** Returns `params._meta`, or undefined when it is empty. `id` is the progress token. */
@@ -21,6 +23,7 @@ export function requestMeta(
   const level = relay?.onMessage === undefined ? undefined : (relay.logLevel ?? "info");
   return {
     ...REQUEST_META,
+    ...(relay?.client !== undefined && { [CLIENT_CAPABILITIES]: relay.client.capabilities }),
     ...(level === undefined ? {} : { "io.modelcontextprotocol/logLevel": level }),
     ...progress,
   };
