@@ -3,7 +3,7 @@
 import com.google.protobuf.Struct;
 import com.google.protobuf.Value;
 import com.google.rpc.ErrorInfo;
-import com.patchbay.v1.*;
+import dev.patchbay.v1.*;
 import io.grpc.*;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.MetadataUtils;

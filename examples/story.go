@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	patchbay "example.com/patchbay/go/patchbay/v1"
+	patchbay "patchbay.dev/go/patchbay/v1"
 	"golang.org/x/oauth2/clientcredentials"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"

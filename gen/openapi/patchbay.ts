@@ -169,7 +169,7 @@ export interface paths {
         };
         /**
          * Watch all connections
-         * @description Streams server-sent events about all of the caller's connections: a snapshot, then every change, and a heartbeat every 15 seconds. The stream ends when the token expires or is revoked. Each `data` is one WatchConnectionsResponse; an error after the start of the stream is `event: error` with `{detail, code}`.
+         * @description Streams server-sent events about all of the caller's connections: a snapshot, then every change, and a heartbeat every 15 seconds. The stream ends when the token expires or is revoked. Each `data` is one WatchConnectionsResult; an error after the start of the stream is `event: error` with `{detail, code}`.
          */
         get: operations["watchConnections"];
         put?: never;
@@ -959,7 +959,7 @@ export interface components {
         /** @description An ISO 8601 date, which means its start in UTC, or date and time with an offset. */
         Moment: string;
         /** @description The error of the management and runtime APIs. */
-        Error: {
+        ApiError: {
             /** @description A message for the caller. */
             detail: string;
             code: components["schemas"]["ErrorReason"];
@@ -1108,7 +1108,7 @@ export interface components {
             auth_method?: "none" | "api_key" | "oauth2" | null;
         };
         /** @description The created connection. */
-        CreateConnectionResponse: {
+        CreateConnectionResult: {
             /** @description The id of the new connection, a decimal number. */
             server_id: string;
             /**
@@ -1134,12 +1134,9 @@ export interface components {
             authorization_url_expires_at?: string;
         };
         /** @description The caller's connections, oldest first. */
-        ListConnectionsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListConnectionsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The connections. Empty when there are none. */
             data: components["schemas"]["Connection"][];
             /**
@@ -1151,22 +1148,19 @@ export interface components {
             has_more?: boolean;
         };
         /** @description The default response with one connection. */
-        DefaultConnectionAnswer: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        DefaultConnectionResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["Connection"];
         };
         /** @description The detailed response with one connection. */
-        DetailedConnectionAnswer: {
+        DetailedConnectionResult: {
             /** @description A message for the user. */
             message: string;
             connection: components["schemas"]["ConnectionDetails"];
         };
         /** @description One connection: `success` and `data`, or with `view=detailed` `message` and `connection`. */
-        GetConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
+        GetConnectionResult: components["schemas"]["DefaultConnectionResult"] | components["schemas"]["DetailedConnectionResult"];
         /** @description The changes. Omitted fields keep their values. */
         UpdateConnectionRequest: {
             /** @description The id of the connection again. Selects the detailed response. */
@@ -1204,9 +1198,9 @@ export interface components {
             keep_contents_days?: number | null;
         };
         /** @description The changed connection: `success` and `data`, or with `view=detailed` or a `connection_id` in the body `message` and `connection`. */
-        UpdateConnectionResponse: components["schemas"]["DefaultConnectionAnswer"] | components["schemas"]["DetailedConnectionAnswer"];
+        UpdateConnectionResult: components["schemas"]["DefaultConnectionResult"] | components["schemas"]["DetailedConnectionResult"];
         /** @description The address where the owner authorizes a connection. */
-        AuthorizeConnectionResponse: {
+        AuthorizeConnectionResult: {
             /** @description Always true. */
             success: boolean;
             data: components["schemas"]["ConnectionAuthorization"];
@@ -1222,17 +1216,11 @@ export interface components {
             authorization_url_expires_at: string;
         };
         /** @description The result: `success`, `data` (null) and `message`, or only `message` with `view=detailed`. */
-        DeleteConnectionResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
-            /** @description Always null. */
-            data: null;
-            /** @description A message for the user. */
-            message: string;
-        } | {
+        DeleteConnectionResult: {
+            /** @description Always true. Absent with `view=detailed`. */
+            success?: boolean;
+            /** @description Always null. Absent with `view=detailed`. */
+            data?: Record<string, never> | null;
             /** @description A message for the user. */
             message: string;
         };
@@ -1260,11 +1248,8 @@ export interface components {
             outputSchema?: {
                 [key: string]: unknown;
             };
-            /**
-             * @description True if the tool has a proposed definition that the owner has not accepted. Otherwise absent.
-             * @constant
-             */
-            change_pending?: true;
+            /** @description True if the tool has a proposed definition that the owner has not accepted. Otherwise absent. */
+            change_pending?: boolean;
         };
         /** @description Metadata of a tool. */
         ToolAnnotations: {
@@ -1284,12 +1269,9 @@ export interface components {
             openWorldHint?: boolean;
         };
         /** @description The tools of a connection. */
-        ListConnectionToolsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListConnectionToolsResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["ToolPage"];
         };
         /** @description A page of tools, by name. */
@@ -1320,12 +1302,9 @@ export interface components {
             has_more?: boolean;
         };
         /** @description Past and pending changes of a connection's tools. */
-        ListToolChangesResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListToolChangesResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The latest 50 changes within 90 days, newest first. */
             data: components["schemas"]["ToolChange"][];
             /** @description A page of the changes that wait for the owner's review, by tool name. */
@@ -1353,8 +1332,8 @@ export interface components {
             changed: ("description" | "input_schema" | "output_schema" | "read_only" | "hints" | "annotations" | "request" | "listing")[];
             /** @description Identifies the proposed definition. Send it to accept the change. */
             digest: string;
-            in_force: components["schemas"]["ToolDefinition"];
-            offered: components["schemas"]["ToolDefinition"];
+            current: components["schemas"]["ToolDefinition"];
+            proposed: components["schemas"]["ToolDefinition"];
         };
         /** @description A definition of a tool. */
         ToolDefinition: {
@@ -1389,12 +1368,9 @@ export interface components {
             digest: string;
         };
         /** @description The definitions that are now current. */
-        AcceptToolChangesResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        AcceptToolChangesResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["ToolChangeAcceptance"];
         };
         /** @description The result of accepting changes. */
@@ -1448,22 +1424,16 @@ export interface components {
             auth_methods: ("none" | "api_key" | "oauth2")[];
         };
         /** @description The catalog. */
-        ListIntegrationsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListIntegrationsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The integrations, by `server_type`. */
             data: components["schemas"]["Integration"][];
         };
         /** @description One integration. */
-        GetIntegrationResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        GetIntegrationResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["Integration"];
         };
         /** @description The configuration to check. */
@@ -1474,12 +1444,9 @@ export interface components {
             } | null;
         };
         /** @description The result of the check. */
-        ValidateConfigurationResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ValidateConfigurationResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["ConfigurationReport"];
         };
         /** @description The result of checking a configuration. */
@@ -1525,12 +1492,9 @@ export interface components {
             offset?: number | null;
         };
         /** @description The tools. */
-        PreviewToolsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        PreviewToolsResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["ToolPreview"];
         };
         /** @description A page of the tools that a connection would have, by name. */
@@ -1646,12 +1610,9 @@ export interface components {
             };
         };
         /** @description A call with its contents. */
-        GetCallResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        GetCallResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["CallContents"];
         };
         /** @description The last use of a connection, and its calls in the last 24 hours. */
@@ -1680,12 +1641,9 @@ export interface components {
             error_rate: number;
         };
         /** @description The visible connections, oldest first. */
-        ListConnectionUsageResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListConnectionUsageResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description One entry per connection, used or not. */
             data: components["schemas"]["ConnectionUsage"][];
         };
@@ -1703,12 +1661,9 @@ export interface components {
             tool: components["schemas"]["Tool"];
         };
         /** @description The matching tools, best match first. */
-        SearchToolsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        SearchToolsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The tools of this page. */
             data: components["schemas"]["FoundTool"][];
             /**
@@ -1735,12 +1690,9 @@ export interface components {
             tool_search: boolean;
         };
         /** @description The settings of the account. */
-        AccountSettingsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        AccountSettingsResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["AccountSettings"];
         };
         /** @description The settings to change. Omitted settings keep their values. */
@@ -1749,12 +1701,9 @@ export interface components {
             tool_search?: boolean | null;
         };
         /** @description A page of calls, newest first. */
-        ListCallsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListCallsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The calls of this page. */
             data: components["schemas"]["Call"][];
             /** @description The cursor of the next page. Absent on the last page. */
@@ -1820,19 +1769,16 @@ export interface components {
             p99_ms?: number;
         };
         /** @description Usage by group. */
-        GetUsageResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        GetUsageResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The groups, by day, connection and tool; at most 1,000, those with the most calls. */
             data: components["schemas"]["Usage"][];
             /** @description Whether there are more groups than returned. */
             has_more: boolean;
         };
         /** @description One event of a watch. */
-        WatchConnectionsResponse: {
+        WatchConnectionsResult: {
             /**
              * @description `snapshot` comes first, `updated` when a connection was created or changed, `deleted` when one is gone, `heartbeat` every 15 seconds.
              * @enum {string}
@@ -1868,7 +1814,7 @@ export interface components {
             clientInfo?: components["schemas"]["ClientInfo"] | null;
         };
         /** @description The opened session. */
-        InitializeResponse: {
+        InitializeResult: {
             /** @description The id to send with every further call. Treat it as a secret. */
             sessionId: string;
             /** @description The MCP revision of the session. */
@@ -1885,7 +1831,7 @@ export interface components {
             cursor?: string | null;
         };
         /** @description A page of tools, by name. */
-        ListToolsResponse: {
+        ListToolsResult: {
             /** @description The tools of this page. */
             tools: components["schemas"]["RuntimeTool"][];
             /** @description The cursor of the next page. Absent on the last page. */
@@ -1917,7 +1863,7 @@ export interface components {
             } | null;
         };
         /** @description The tool's result. */
-        CallToolResponse: {
+        CallToolResult: {
             /** @description Content blocks as MCP defines them: text, image, audio, resource, resource link. */
             content: {
                 [key: string]: unknown;
@@ -1945,7 +1891,7 @@ export interface components {
             resource?: string;
         };
         /** @description The issued token. */
-        TokenResponse: {
+        TokenResult: {
             /** @description A JWT. */
             access_token: string;
             /**
@@ -2080,23 +2026,17 @@ export interface components {
             jwks_uri?: string | null;
         };
         /** @description The new client and its secret. */
-        CreateOAuthClientResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        CreateOAuthClientResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["OAuthClient"];
             /** @description The secret. Shown only once. Absent for other authentication methods. */
             client_secret?: string;
         };
         /** @description A page of clients, oldest first. */
-        ListOAuthClientsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListOAuthClientsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The clients of this page. */
             data: components["schemas"]["OAuthClient"][];
             /**
@@ -2108,12 +2048,9 @@ export interface components {
             has_more: boolean;
         };
         /** @description One client. */
-        GetOAuthClientResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        GetOAuthClientResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["OAuthClient"];
         };
         /** @description The changes. Omitted fields keep their values. */
@@ -2124,32 +2061,23 @@ export interface components {
             redirect_uris?: string[] | null;
         };
         /** @description The changed client. */
-        UpdateOAuthClientResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        UpdateOAuthClientResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["OAuthClient"];
         };
         /** @description The client and its new secret. */
-        RotateOAuthClientSecretResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        RotateOAuthClientSecretResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["OAuthClient"];
             /** @description The new secret. Shown only once. */
             client_secret: string;
         };
         /** @description The result. */
-        RevokeOAuthClientResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        RevokeOAuthClientResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description A message for the user. */
             message: string;
         };
@@ -2208,23 +2136,17 @@ export interface components {
             expires_in_days?: number | null;
         };
         /** @description The new token. */
-        CreatePersonalAccessTokenResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        CreatePersonalAccessTokenResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["PersonalAccessToken"];
             /** @description The token itself. Shown only once. */
             token: string;
         };
         /** @description A page of tokens, oldest first. */
-        ListPersonalAccessTokensResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListPersonalAccessTokensResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The tokens of this page. */
             data: components["schemas"]["PersonalAccessToken"][];
             /**
@@ -2236,32 +2158,23 @@ export interface components {
             has_more: boolean;
         };
         /** @description One token. */
-        GetPersonalAccessTokenResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        GetPersonalAccessTokenResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["PersonalAccessToken"];
         };
         /** @description The new token. */
-        RotatePersonalAccessTokenResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        RotatePersonalAccessTokenResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["PersonalAccessToken"];
             /** @description The token itself. Shown only once. */
             token: string;
         };
         /** @description The result. */
-        RevokePersonalAccessTokenResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        RevokePersonalAccessTokenResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description A message for the user. */
             message: string;
         };
@@ -2308,24 +2221,18 @@ export interface components {
             changed: string[];
         };
         /** @description A page of events, newest first. */
-        ListAuditEventsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListAuditEventsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The events of this page. */
             data: components["schemas"]["AuditEvent"][];
             /** @description The cursor of the next page. Absent on the last page. */
             next_cursor?: string;
         };
         /** @description A page of events, newest first. */
-        ListAllAuditEventsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListAllAuditEventsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The events of this page. */
             data: components["schemas"]["AuditEvent"][];
             /** @description The cursor of the next page. Absent on the last page. */
@@ -2361,22 +2268,16 @@ export interface components {
             last_used_at?: string;
         };
         /** @description The grants, newest first. */
-        ListGrantsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListGrantsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The grants. */
             data: components["schemas"]["Grant"][];
         };
         /** @description The result. */
-        RevokeGrantResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        RevokeGrantResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description A message for the user. */
             message: string;
         };
@@ -2511,12 +2412,9 @@ export interface components {
             queues: components["schemas"]["QueueStatus"][];
         };
         /** @description A page of accounts, oldest first. */
-        ListAccountsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListAccountsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The accounts of this page. */
             data: components["schemas"]["Account"][];
             /**
@@ -2535,90 +2433,63 @@ export interface components {
             is_admin?: boolean | null;
         };
         /** @description The new account and its password. */
-        CreateAccountResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        CreateAccountResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["Account"];
             /** @description The password. Shown only once. */
             password: string;
         };
         /** @description One account. */
-        GetAccountResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        GetAccountResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["Account"];
         };
         /** @description The account. */
-        DisableAccountResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        DisableAccountResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["Account"];
         };
         /** @description The account. */
-        EnableAccountResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        EnableAccountResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["Account"];
         };
         /** @description The result. */
-        EndAccountSessionsResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        EndAccountSessionsResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description A message for the user. */
             message: string;
         };
         /** @description The result. */
-        PurgeAccountResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        PurgeAccountResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description A message for the user. */
             message: string;
         };
         /** @description The keys. */
-        ListSigningKeysResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        ListSigningKeysResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The keys, by purpose and state. */
             data: components["schemas"]["SigningKey"][];
         };
         /** @description The keys of the purpose. */
-        RotateSigningKeysResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        RotateSigningKeysResult: {
+            /** @description Always true. */
+            success: boolean;
             /** @description The keys, by state. */
             data: components["schemas"]["SigningKey"][];
         };
         /** @description The status of the installation. */
-        GetSystemStatusResponse: {
-            /**
-             * @description Always true.
-             * @constant
-             */
-            success: true;
+        GetSystemStatusResult: {
+            /** @description Always true. */
+            success: boolean;
             data: components["schemas"]["SystemStatus"];
         };
         /** @description The health state. */
@@ -2642,7 +2513,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The events, until the token expires. */
@@ -2661,7 +2532,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The token lacks the scope. */
@@ -2671,7 +2542,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The token lacks the scope. */
@@ -2681,7 +2552,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The token lacks the scope. */
@@ -2691,7 +2562,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The token lacks the scope, or is limited to some connections. */
@@ -2701,7 +2572,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The catalog has no such integration. The detail suggests the closest one. */
@@ -2710,7 +2581,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
@@ -2719,7 +2590,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Too many requests, or too many checks by the account in one minute. */
@@ -2731,7 +2602,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The connection does not exist or belongs to another account. */
@@ -2740,7 +2611,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description A query parameter is invalid. */
@@ -2749,7 +2620,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The operation does not have this query parameter. */
@@ -2758,7 +2629,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description A query parameter is invalid. */
@@ -2767,7 +2638,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description A query parameter is invalid. */
@@ -2776,7 +2647,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description A concurrent change interfered. Nothing changed; retry. */
@@ -2785,7 +2656,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The body is larger than the operation accepts. */
@@ -2794,7 +2665,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The body is not `application/json`. */
@@ -2808,7 +2679,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Too many requests. */
@@ -2820,7 +2691,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The service is temporarily unavailable. Retry later. */
@@ -2830,7 +2701,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The service failed. */
@@ -2839,7 +2710,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The body is not JSON, or a field is of the wrong type. */
@@ -2848,7 +2719,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description The `X-Session-ID` is missing, the body is not JSON, or a field is missing or of the wrong type. */
@@ -2857,7 +2728,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
     };
@@ -2985,7 +2856,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListConnectionsResponse"];
+                    "application/json": components["schemas"]["ListConnectionsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -2999,7 +2870,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3042,7 +2913,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CreateConnectionResponse"];
+                    "application/json": components["schemas"]["CreateConnectionResult"];
                 };
             };
             /** @description A field is missing, unknown, of the wrong type or invalid. The detail names it. */
@@ -3051,7 +2922,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -3062,7 +2933,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The `Idempotency-Key` was used for a different request, or a concurrent change interfered. Nothing was created. */
@@ -3071,7 +2942,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             413: components["responses"]["TooLarge"];
@@ -3085,7 +2956,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The service failed. Nothing was created. */
@@ -3094,7 +2965,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3133,7 +3004,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GetConnectionResponse"];
+                    "application/json": components["schemas"]["GetConnectionResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -3148,7 +3019,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3190,7 +3061,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpdateConnectionResponse"];
+                    "application/json": components["schemas"]["UpdateConnectionResult"];
                 };
             };
             /** @description A field is unknown, of the wrong type or invalid. The detail names it. Nothing changed. */
@@ -3199,7 +3070,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -3210,7 +3081,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             404: components["responses"]["ConnectionNotFound"];
@@ -3225,7 +3096,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3263,7 +3134,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeleteConnectionResponse"];
+                    "application/json": components["schemas"]["DeleteConnectionResult"];
                 };
             };
             400: components["responses"]["InvalidView"];
@@ -3275,7 +3146,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             404: components["responses"]["ConnectionNotFound"];
@@ -3288,7 +3159,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3317,7 +3188,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuthorizeConnectionResponse"];
+                    "application/json": components["schemas"]["AuthorizeConnectionResult"];
                 };
             };
             /** @description The connection does not support OAuth, or needs no login. */
@@ -3326,7 +3197,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -3337,7 +3208,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             404: components["responses"]["ConnectionNotFound"];
@@ -3348,7 +3219,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3391,7 +3262,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListConnectionToolsResponse"];
+                    "application/json": components["schemas"]["ListConnectionToolsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -3404,7 +3275,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -3414,7 +3285,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3470,7 +3341,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListToolChangesResponse"];
+                    "application/json": components["schemas"]["ListToolChangesResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -3485,7 +3356,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3518,7 +3389,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AcceptToolChangesResponse"];
+                    "application/json": components["schemas"]["AcceptToolChangesResult"];
                 };
             };
             /** @description A field is unknown, of the wrong type or invalid. The detail names it. Nothing changed. */
@@ -3527,7 +3398,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -3538,7 +3409,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             404: components["responses"]["ConnectionNotFound"];
@@ -3549,7 +3420,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             413: components["responses"]["TooLarge"];
@@ -3561,7 +3432,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3634,7 +3505,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListIntegrationsResponse"];
+                    "application/json": components["schemas"]["ListIntegrationsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -3648,7 +3519,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3684,7 +3555,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GetIntegrationResponse"];
+                    "application/json": components["schemas"]["GetIntegrationResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -3699,7 +3570,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3732,7 +3603,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ValidateConfigurationResponse"];
+                    "application/json": components["schemas"]["ValidateConfigurationResult"];
                 };
             };
             400: components["responses"]["InvalidTrial"];
@@ -3748,7 +3619,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3781,7 +3652,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PreviewToolsResponse"];
+                    "application/json": components["schemas"]["PreviewToolsResult"];
                 };
             };
             400: components["responses"]["InvalidTrial"];
@@ -3797,7 +3668,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The upstream did not return its tools, or the service is unavailable. */
@@ -3807,7 +3678,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
         };
@@ -3825,9 +3696,9 @@ export interface operations {
                 /** @description Only calls with this outcome. Default: all. */
                 outcome?: "ok" | "tool_error" | "upstream_error" | "refused" | "cancelled";
                 /** @description Only calls that started at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit. */
-                from?: components["schemas"]["Moment"];
+                since?: components["schemas"]["Moment"];
                 /** @description Only calls that started before this time: an ISO 8601 date, or date and time with an offset. Default: no limit. */
-                to?: components["schemas"]["Moment"];
+                until?: components["schemas"]["Moment"];
                 /** @description Page size. Default: 100. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The `next_cursor` of the previous page. Default: the first page. */
@@ -3854,7 +3725,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListCallsResponse"];
+                    "application/json": components["schemas"]["ListCallsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -3867,7 +3738,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             404: components["responses"]["ConnectionNotFound"];
@@ -3878,7 +3749,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3919,7 +3790,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GetCallResponse"];
+                    "application/json": components["schemas"]["GetCallResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -3932,7 +3803,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The connection does not exist or belongs to another account, or the contents of the call are not kept. */
@@ -3941,7 +3812,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -3951,7 +3822,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -3967,10 +3838,10 @@ export interface operations {
                 server_id?: components["parameters"]["CallsOf"];
                 /** @description The tool's name at the upstream. Default: all tools. */
                 tool?: components["parameters"]["CalledTool"];
-                /** @description Calls that started at this time or later: an ISO 8601 date, or date and time with an offset. Default: 7 days before `to`. */
-                from?: components["schemas"]["Moment"];
-                /** @description Calls that started before this time, at most 31 days after `from`: an ISO 8601 date, or date and time with an offset. Default: now. */
-                to?: components["schemas"]["Moment"];
+                /** @description Calls that started at this time or later: an ISO 8601 date, or date and time with an offset. Default: 7 days before `until`. */
+                since?: components["schemas"]["Moment"];
+                /** @description Calls that started before this time, at most 31 days after `since`: an ISO 8601 date, or date and time with an offset. Default: now. */
+                until?: components["schemas"]["Moment"];
                 /**
                  * @description Any of connection, tool and day, each at most once, separated by commas. Default: all three.
                  * @example tool,day
@@ -3998,7 +3869,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GetUsageResponse"];
+                    "application/json": components["schemas"]["GetUsageResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4011,7 +3882,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             404: components["responses"]["ConnectionNotFound"];
@@ -4022,7 +3893,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4052,7 +3923,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListConnectionUsageResponse"];
+                    "application/json": components["schemas"]["ListConnectionUsageResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4065,7 +3936,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -4075,7 +3946,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4120,7 +3991,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SearchToolsResponse"];
+                    "application/json": components["schemas"]["SearchToolsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4130,7 +4001,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4141,7 +4012,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             404: components["responses"]["ConnectionNotFound"];
@@ -4152,7 +4023,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4182,7 +4053,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AccountSettingsResponse"];
+                    "application/json": components["schemas"]["AccountSettingsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4192,7 +4063,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4203,7 +4074,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -4213,7 +4084,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4240,7 +4111,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AccountSettingsResponse"];
+                    "application/json": components["schemas"]["AccountSettingsResult"];
                 };
             };
             /** @description A field is unknown or of the wrong type. The detail names it. */
@@ -4249,7 +4120,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4260,7 +4131,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             413: components["responses"]["TooLarge"];
@@ -4272,7 +4143,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4309,7 +4180,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListOAuthClientsResponse"];
+                    "application/json": components["schemas"]["ListOAuthClientsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4322,7 +4193,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -4332,7 +4203,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4364,7 +4235,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CreateOAuthClientResponse"];
+                    "application/json": components["schemas"]["CreateOAuthClientResult"];
                 };
             };
             /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
@@ -4373,7 +4244,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4384,7 +4255,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             413: components["responses"]["TooLarge"];
@@ -4398,7 +4269,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The service failed. */
@@ -4407,7 +4278,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4443,7 +4314,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GetOAuthClientResponse"];
+                    "application/json": components["schemas"]["GetOAuthClientResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4456,7 +4327,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -4465,7 +4336,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -4475,7 +4346,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4508,7 +4379,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpdateOAuthClientResponse"];
+                    "application/json": components["schemas"]["UpdateOAuthClientResult"];
                 };
             };
             /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
@@ -4517,7 +4388,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4528,7 +4399,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -4537,7 +4408,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The request conflicts with the current state. Nothing changed. */
@@ -4546,7 +4417,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             413: components["responses"]["TooLarge"];
@@ -4558,7 +4429,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4587,7 +4458,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RevokeOAuthClientResponse"];
+                    "application/json": components["schemas"]["RevokeOAuthClientResult"];
                 };
             };
             400: components["responses"]["InvalidQuery"];
@@ -4599,7 +4470,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -4608,7 +4479,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The request conflicts with the current state. Nothing changed. */
@@ -4617,7 +4488,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -4627,7 +4498,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4659,7 +4530,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotateOAuthClientSecretResponse"];
+                    "application/json": components["schemas"]["RotateOAuthClientSecretResult"];
                 };
             };
             /** @description A query parameter is unknown or invalid. The detail names it. */
@@ -4668,7 +4539,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4679,7 +4550,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -4688,7 +4559,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The request conflicts with the current state. Nothing changed. */
@@ -4697,7 +4568,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -4707,7 +4578,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4744,7 +4615,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListPersonalAccessTokensResponse"];
+                    "application/json": components["schemas"]["ListPersonalAccessTokensResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4757,7 +4628,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -4767,7 +4638,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4799,7 +4670,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CreatePersonalAccessTokenResponse"];
+                    "application/json": components["schemas"]["CreatePersonalAccessTokenResult"];
                 };
             };
             /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
@@ -4808,7 +4679,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4819,7 +4690,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -4828,7 +4699,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             413: components["responses"]["TooLarge"];
@@ -4842,7 +4713,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The service failed. */
@@ -4851,7 +4722,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4887,7 +4758,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GetPersonalAccessTokenResponse"];
+                    "application/json": components["schemas"]["GetPersonalAccessTokenResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4900,7 +4771,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -4909,7 +4780,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -4919,7 +4790,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -4948,7 +4819,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RevokePersonalAccessTokenResponse"];
+                    "application/json": components["schemas"]["RevokePersonalAccessTokenResult"];
                 };
             };
             400: components["responses"]["InvalidQuery"];
@@ -4960,7 +4831,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -4969,7 +4840,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -4979,7 +4850,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5011,7 +4882,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotatePersonalAccessTokenResponse"];
+                    "application/json": components["schemas"]["RotatePersonalAccessTokenResult"];
                 };
             };
             /** @description A query parameter is unknown or invalid. The detail names it. */
@@ -5020,7 +4891,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -5031,7 +4902,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -5040,7 +4911,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5050,7 +4921,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5060,9 +4931,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit. */
-                from?: components["schemas"]["Moment"];
+                since?: components["schemas"]["Moment"];
                 /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Default: no limit. */
-                to?: components["schemas"]["Moment"];
+                until?: components["schemas"]["Moment"];
                 /** @description Only events with this action. Default: all actions. */
                 action?: components["parameters"]["AuditAction"];
                 /** @description `ok` or `refused`. Default: both. */
@@ -5099,7 +4970,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListAuditEventsResponse"];
+                    "application/json": components["schemas"]["ListAuditEventsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5112,7 +4983,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5122,7 +4993,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5134,9 +5005,9 @@ export interface operations {
                 /** @description Only the log of this account, or of `installation`. Default: all. */
                 account_id?: string;
                 /** @description Only events at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit. */
-                from?: components["schemas"]["Moment"];
+                since?: components["schemas"]["Moment"];
                 /** @description Only events before this time: an ISO 8601 date, or date and time with an offset. Default: no limit. */
-                to?: components["schemas"]["Moment"];
+                until?: components["schemas"]["Moment"];
                 /** @description Only events with this action. Default: all actions. */
                 action?: components["parameters"]["AuditAction"];
                 /** @description `ok` or `refused`. Default: both. */
@@ -5173,7 +5044,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListAllAuditEventsResponse"];
+                    "application/json": components["schemas"]["ListAllAuditEventsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5186,7 +5057,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5196,7 +5067,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5226,7 +5097,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListGrantsResponse"];
+                    "application/json": components["schemas"]["ListGrantsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5239,7 +5110,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5249,7 +5120,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5278,7 +5149,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RevokeGrantResponse"];
+                    "application/json": components["schemas"]["RevokeGrantResult"];
                 };
             };
             400: components["responses"]["InvalidQuery"];
@@ -5290,7 +5161,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -5299,7 +5170,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5309,7 +5180,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5348,7 +5219,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListAccountsResponse"];
+                    "application/json": components["schemas"]["ListAccountsResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5361,7 +5232,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5371,7 +5242,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5403,7 +5274,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CreateAccountResponse"];
+                    "application/json": components["schemas"]["CreateAccountResult"];
                 };
             };
             /** @description A field is unknown, of the wrong type or invalid. The detail names it. */
@@ -5412,7 +5283,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -5423,7 +5294,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The request conflicts with the current state. Nothing changed. */
@@ -5432,7 +5303,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             413: components["responses"]["TooLarge"];
@@ -5444,7 +5315,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5480,7 +5351,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GetAccountResponse"];
+                    "application/json": components["schemas"]["GetAccountResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5493,7 +5364,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -5502,7 +5373,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5512,7 +5383,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5541,7 +5412,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PurgeAccountResponse"];
+                    "application/json": components["schemas"]["PurgeAccountResult"];
                 };
             };
             400: components["responses"]["InvalidQuery"];
@@ -5553,7 +5424,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -5562,7 +5433,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The request conflicts with the current state. Nothing changed. */
@@ -5571,7 +5442,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5581,7 +5452,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5610,7 +5481,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DisableAccountResponse"];
+                    "application/json": components["schemas"]["DisableAccountResult"];
                 };
             };
             400: components["responses"]["InvalidQuery"];
@@ -5622,7 +5493,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -5631,7 +5502,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The request conflicts with the current state. Nothing changed. */
@@ -5640,7 +5511,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5650,7 +5521,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5679,7 +5550,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EnableAccountResponse"];
+                    "application/json": components["schemas"]["EnableAccountResult"];
                 };
             };
             400: components["responses"]["InvalidQuery"];
@@ -5691,7 +5562,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -5700,7 +5571,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5710,7 +5581,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5739,7 +5610,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EndAccountSessionsResponse"];
+                    "application/json": components["schemas"]["EndAccountSessionsResult"];
                 };
             };
             400: components["responses"]["InvalidQuery"];
@@ -5751,7 +5622,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The object does not exist or belongs to another account. */
@@ -5760,7 +5631,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5770,7 +5641,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5800,7 +5671,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListSigningKeysResponse"];
+                    "application/json": components["schemas"]["ListSigningKeysResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5813,7 +5684,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5823,7 +5694,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5851,7 +5722,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotateSigningKeysResponse"];
+                    "application/json": components["schemas"]["RotateSigningKeysResult"];
                 };
             };
             /** @description A query parameter is unknown or invalid. The detail names it. */
@@ -5860,7 +5731,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -5871,7 +5742,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The request conflicts with the current state. Nothing changed. */
@@ -5880,7 +5751,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5890,7 +5761,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5920,7 +5791,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GetSystemStatusResponse"];
+                    "application/json": components["schemas"]["GetSystemStatusResult"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5933,7 +5804,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             429: components["responses"]["TooMany"];
@@ -5943,7 +5814,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -5970,7 +5841,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InitializeResponse"];
+                    "application/json": components["schemas"]["InitializeResult"];
                 };
             };
             400: components["responses"]["MalformedRuntimeBody"];
@@ -5982,7 +5853,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             409: components["responses"]["Conflict"];
@@ -5995,7 +5866,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -6028,7 +5899,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListToolsResponse"];
+                    "application/json": components["schemas"]["ListToolsResult"];
                 };
             };
             400: components["responses"]["InvalidRuntimeRequest"];
@@ -6040,7 +5911,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The session is unknown, has expired or belongs to another caller. */
@@ -6049,7 +5920,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             413: components["responses"]["TooLarge"];
@@ -6061,7 +5932,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -6094,7 +5965,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallToolResponse"];
+                    "application/json": components["schemas"]["CallToolResult"];
                 };
             };
             400: components["responses"]["InvalidRuntimeRequest"];
@@ -6106,7 +5977,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             /** @description The session or the tool is unknown. */
@@ -6115,7 +5986,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             413: components["responses"]["TooLarge"];
@@ -6127,7 +5998,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -6159,7 +6030,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TokenResponse"];
+                    "application/json": components["schemas"]["TokenResult"];
                 };
             };
             /** @description The request is malformed, or the client may not use this grant type or scope. */
@@ -6321,7 +6192,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
         };

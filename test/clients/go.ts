@@ -5,7 +5,7 @@ import { generate } from "./generate.ts";
 import type { Language } from "./language.ts";
 import { runTool } from "./run-tool.ts";
 
-const MODULE = `module example.com/patchbay
+const MODULE = `module patchbay.dev
 
 go 1.25.0
 

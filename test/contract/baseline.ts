@@ -48,9 +48,13 @@ function ownFiles(image: Buffer): Buffer {
 
 function breakingInProto(): string[] {
   try {
-    execFileSync("buf", ["breaking", "--exclude-imports", "--against", baselineProto], {
+    // An image, since buf compares a workspace of several modules with one image file by file of its first module alone.
+    const config = JSON.stringify({ version: "v2", breaking: { use: ["FILE"] } });
+    const options = ["--exclude-imports", "--config", config, "--against", baselineProto];
+    execFileSync("buf", ["breaking", "-#format=binpb", ...options], {
       cwd: root,
-      stdio: ["ignore", "pipe", "inherit"],
+      input: buildImage(),
+      stdio: ["pipe", "pipe", "inherit"],
     });
     return [];
   } catch (error) {

@@ -48,7 +48,7 @@ describe("worked examples", () => {
   });
 
   test("an invalid example is detected", () => {
-    expect(check({ $ref: "#/components/schemas/GetConnectionResponse" }, { success: true })).not.toEqual([]);
+    expect(check({ $ref: "#/components/schemas/GetConnectionResult" }, { success: true })).not.toEqual([]);
     expect(
       check({ $ref: "#/components/schemas/CreateConnectionRequest" }, { server_type: "mcp", colour: 1 }),
     ).not.toEqual([]);

@@ -56,12 +56,7 @@ export function findDifferences(document: Document): string[] {
     const element = field.fieldKind === "list" ? plain(document, schema.items ?? {}).schema : schema;
     if (field.fieldKind === "list") expectSame(where, "type", "array", schema.type);
     expectSame(where, "type", jsonType(field), element.oneOf === undefined ? element.type : "object");
-    expectSame(
-      where,
-      "format",
-      isInt32(field) ? "int32" : undefined,
-      isInt32(field) || element.format?.startsWith("int") === true ? element.format : undefined,
-    );
+    expectSame(where, "format", formatOf(field, direction), comparedFormat(field, element, direction));
     const said = limitsInText(comment, schema);
     const limits = limitsInSchema(schema, direction === "response", comment.includes("Required."), said);
     expectSame(where, "limits", said, limits);
@@ -103,9 +98,10 @@ export function findDifferences(document: Document): string[] {
       if (!(key in REQUIRED_ELSEWHERE)) {
         expectSame(`${where}.${field.jsonName}`, "required", inProto, schema.required.includes(field.jsonName));
       }
-      const takesNull = "enum" in field && field.enum !== undefined ? false : plain(document, property).takesNull;
-      // Optional request fields accept null. Optional response fields are omitted instead.
-      expectSame(`${where}.${field.jsonName}`, "null", direction === "request" && !inProto, takesNull);
+      const { takesNull } = plain(document, property);
+      // Optional request fields accept null. Optional response fields are omitted instead, unless they are always null.
+      const mayBeNull = direction === "request" ? !inProto : isNull(field);
+      expectSame(`${where}.${field.jsonName}`, "null", mayBeNull, takesNull);
       compareField(`${where}.${field.jsonName}`, field, property, direction);
     }
   }
@@ -205,10 +201,30 @@ function isInt32(field: DescField): boolean {
   return "scalar" in field && field.scalar === ScalarType.INT32;
 }
 
+function isTime(field: DescField): boolean {
+  return "message" in field && field.message?.typeName === "google.protobuf.Timestamp";
+}
+
+function isNull(field: DescField): boolean {
+  return "enum" in field && field.enum?.typeName === "google.protobuf.NullValue";
+}
+
+/** Requests accept a date in place of a time, so only responses have its format. */
+function formatOf(field: DescField, direction: Direction): string | undefined {
+  if (isInt32(field)) return "int32";
+  return isTime(field) && direction === "response" ? "date-time" : undefined;
+}
+
+function comparedFormat(field: DescField, { format }: Schema, direction: Direction): string | undefined {
+  const isCompared = formatOf(field, direction) !== undefined || /^(?:int|date-time)/.test(format ?? "");
+  return isCompared ? format : undefined;
+}
+
 function jsonType(field: DescField): string {
-  if ("enum" in field && field.enum !== undefined) {
-    return field.enum.typeName === "google.protobuf.NullValue" ? "null" : "unsupported enum";
-  }
+  if (isTime(field)) return "string";
+  // Generators of clients reject the type "null" alone.
+  if (isNull(field)) return "object";
+  if ("enum" in field && field.enum !== undefined) return "unsupported enum";
   switch ("scalar" in field ? field.scalar : undefined) {
     case undefined:
       return "object";

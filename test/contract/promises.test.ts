@@ -19,7 +19,7 @@ describe("a breaking change is detected when", () => {
     ["a parameter is removed", [...list, "get", "parameters"], []],
     ["an operation requires another scope", [...list, "get", "security"], [{ bearer: ["mgmt.admin"] }]],
     ["a response field is removed", [...schema("Connection"), "properties", "created_at"], undefined],
-    ["a response field becomes optional", [...schema("CreateConnectionResponse"), "required"], ["server_id"]],
+    ["a response field becomes optional", [...schema("CreateConnectionResult"), "required"], ["server_id"]],
     ["a field changes its type", [...schema("Connection"), "properties", "id", "type"], "string"],
     [
       "a request enum loses a value",

@@ -59,7 +59,7 @@ describe.each(operations.map((each) => [`${each.method} ${each.path}`, each] as 
   });
 
   test("has a single error body", () => {
-    const error = located.path.startsWith("/oauth2/") ? "OAuthError" : "Error";
+    const error = located.path.startsWith("/oauth2/") ? "OAuthError" : "ApiError";
     for (const [status, { content }] of answers) {
       if (Number(status) < 400) continue;
       expect(content?.["application/json"]?.schema).toEqual({ $ref: `#/components/schemas/${error}` });

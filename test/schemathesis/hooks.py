@@ -70,8 +70,8 @@ def end_once(case, body):
 
 def ask_in_order(query):
     """A range begins before it ends and is not too long, a cursor is one that was given, and a group is named once."""
-    if query.get("from") is not None:
-        query["to"] = query["from"]
+    if query.get("since") is not None:
+        query["until"] = query["since"]
     query.pop("cursor", None)
     if query.get("group_by"):
         query["group_by"] = ",".join(dict.fromkeys(word.strip() for word in query["group_by"].split(",")))

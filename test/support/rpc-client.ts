@@ -47,7 +47,7 @@ export async function callRpc(
 /** The reason in an error's google.rpc.ErrorInfo; empty without one. */
 export function reasonOf(error: ConnectError): string {
   const [found] = error.findDetails(ErrorInfoSchema);
-  return found?.domain === "patchbay" ? found.reason : "";
+  return found?.domain === "patchbay.dev" ? found.reason : "";
 }
 
 /** The Connect name of a code, such as `not_found`. */

@@ -1,5 +1,4 @@
 import { invalid } from "../../domain-error.ts";
-import { parseTimestamp } from "../../timestamp.ts";
 import type { Principal } from "../principal.ts";
 import { reachableConnections } from "../reach.ts";
 import {
@@ -14,8 +13,8 @@ import {
 
 /** The filter as the request has it. */
 export interface AuditQuery {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
   readonly action?: string | undefined;
   readonly outcome?: string | undefined;
   readonly actor?: string | undefined;
@@ -61,12 +60,12 @@ export function createAuditLog({ reader }: { readonly reader: AuditReader }): Au
 }
 
 function toFilter(query: AuditQuery, connectionIds: readonly number[] | undefined): AuditFilter {
-  const from = query.from === undefined ? undefined : parseTimestamp("from", query.from);
-  const to = query.to === undefined ? undefined : parseTimestamp("to", query.to);
-  if (from !== undefined && to !== undefined && from > to) throw invalid("from", "from must not be after to.");
+  const { since, until } = query;
+  if (since !== undefined && until !== undefined && since > until)
+    throw invalid("since", "since must not be after until.");
   return {
-    from,
-    to,
+    from: since,
+    to: until,
     action: oneOf("action", AUDIT_ACTIONS, query.action),
     outcome: oneOf("outcome", AUDIT_OUTCOMES, query.outcome),
     objectType: oneOf("object_type", AUDIT_OBJECTS, query.objectType),

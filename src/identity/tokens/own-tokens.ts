@@ -1,7 +1,6 @@
 import { checkPage, DEFAULT_PAGE, type PageQuery } from "../../page.ts";
 import { connectionNotFound, reachableId } from "../server-id.ts";
 import { DomainError, invalid } from "../../domain-error.ts";
-import { parseTimestamp } from "../../timestamp.ts";
 import type { AccountStore } from "../account.ts";
 import { type Caller, toActor } from "../actor.ts";
 import { checkClientName } from "../clients/client-registration.ts";
@@ -22,7 +21,7 @@ export interface TokenDraft {
   /** The only connection it can access, in decimal. */
   readonly serverId?: string | undefined;
   /** The expiry as a timestamp or in days from now; neither for a token that never expires. */
-  readonly expiresAt?: string | undefined;
+  readonly expiresAt?: Date | undefined;
   readonly expiresInDays?: number | undefined;
 }
 
@@ -170,11 +169,11 @@ function expiryOf({ expiresAt, expiresInDays }: TokenDraft, now: number): Date |
     return new Date(now + expiresInDays * DAY_MS);
   }
   if (expiresAt === undefined) return undefined;
-  const end = parseTimestamp("expires_at", expiresAt);
-  if (end.getTime() <= now || end.getTime() > now + MAX_DAYS * DAY_MS)
+  const end = expiresAt.getTime();
+  if (end <= now || end > now + MAX_DAYS * DAY_MS)
     throw invalid("expires_at", "expires_at must be in the future, at most 100 years from now.");
   // The `exp` claim has whole seconds.
-  return new Date(Math.floor(end.getTime() / 1_000) * 1_000);
+  return new Date(Math.floor(end / 1_000) * 1_000);
 }
 
 /** Echoes at most 64 printable characters of the id. */

@@ -15,7 +15,6 @@ import {
   type UsageGroup,
   type UsageKey,
 } from "./call-record.ts";
-import { parseTimestamp } from "../../timestamp.ts";
 
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 500;
@@ -29,8 +28,8 @@ const RECENT_MS = DAY_MS;
 export interface CallQuery {
   readonly serverId?: string | undefined;
   readonly tool?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
 }
 
 export interface CallPageQuery extends CallQuery {
@@ -84,7 +83,7 @@ export function createCallHistoryReader({
       const { limit = DEFAULT_PAGE, tool } = query;
       if (limit < 1 || limit > MAX_PAGE) throw invalid("limit", `limit must be from 1 to ${MAX_PAGE}.`);
       const outcome = parseOutcome(query.outcome);
-      const range = parseRange(query);
+      const range = rangeOf(query);
       const before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
       const connectionId = await connectionOf(principal, query.serverId);
       const filter: CallFilter = {
@@ -102,13 +101,13 @@ export function createCallHistoryReader({
 
     async usage(principal, query) {
       const keys = parseKeys(query.groupBy);
-      const { from, to = new Date(now()) } = parseRange(query);
+      const { from, to = new Date(now()) } = rangeOf(query);
       const start = from ?? new Date(to.getTime() - DEFAULT_RANGE_MS);
       const lengthMs = to.getTime() - start.getTime();
-      // Without `to` the range ends now, which may be before `from`.
-      if (lengthMs < 0) throw invalid("from", "from must not be after to.");
+      // Without `until` the range ends now, which may be before `since`.
+      if (lengthMs < 0) throw invalid("since", "since must not be after until.");
       if (lengthMs > MAX_RANGE_DAYS * DAY_MS)
-        throw invalid("from", `from must be at most ${MAX_RANGE_DAYS} days before to.`);
+        throw invalid("since", `since must be at most ${MAX_RANGE_DAYS} days before until.`);
       const connectionId = await connectionOf(principal, query.serverId);
       const { connectionIds } = principal;
       const filter: CallFilter = {
@@ -146,11 +145,10 @@ function parseOutcome(text: string | undefined): CallOutcome | undefined {
   throw invalid("outcome", `outcome must be one of ${CALL_OUTCOMES.join(", ")}.`);
 }
 
-function parseRange(query: CallQuery): Pick<CallFilter, "from" | "to"> {
-  const from = query.from === undefined ? undefined : parseTimestamp("from", query.from);
-  const to = query.to === undefined ? undefined : parseTimestamp("to", query.to);
-  if (from !== undefined && to !== undefined && from > to) throw invalid("from", "from must not be after to.");
-  return { from, to };
+function rangeOf({ since, until }: CallQuery): Pick<CallFilter, "from" | "to"> {
+  if (since !== undefined && until !== undefined && since > until)
+    throw invalid("since", "since must not be after until.");
+  return { from: since, to: until };
 }
 
 function parseKeys(text: string | undefined): readonly UsageKey[] {

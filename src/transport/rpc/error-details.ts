@@ -8,7 +8,7 @@ export type ErrorDetail = ConstructorParameters<typeof ConnectError>[3] extends 
   : never;
 
 /** Whose words the reasons are (`ErrorInfo.domain`). */
-export const ERROR_DOMAIN = "patchbay";
+export const ERROR_DOMAIN = "patchbay.dev";
 
 /**
  * What RPC says of a fault besides code and sentence: always an ErrorInfo; a BadRequest where a field is at fault,

@@ -36,6 +36,11 @@ export function isStructField(field: DescField): boolean {
   return field.message?.typeName === "google.protobuf.Struct";
 }
 
+/** Whether the values of a field are google.protobuf.Timestamp. */
+export function isTimestampField(field: DescField): boolean {
+  return field.message?.typeName === "google.protobuf.Timestamp";
+}
+
 /** Whether a message can hold a Struct, itself or in a message below it. */
 export function holdsStruct(desc: DescMessage, seen: readonly DescMessage[] = []): boolean {
   if (seen.includes(desc)) return false;

@@ -124,9 +124,11 @@ async function post(path: string, body: string): Promise<{ status: number; text:
 }
 
 const WHOLE =
-  '{"content":"AP8=","labels":{"a":"b"},"count":"9007199254740993","at":"2026-11-22T10:00:00Z","ratio":"NaN",' +
+  '{"content":"AP8=","labels":{"a":"b"},"count":"9007199254740993","at":"2026-11-22T10:00:00.250Z","ratio":"NaN",' +
   '"exact":{"n":9007199254740993},"objects":{"x":{"n":9007199254740993}},"parts":[]}';
 const ROUNDED = WHOLE.replaceAll('"n":9007199254740993', '"n":9007199254740992');
+
+const AT_FAULT = "at must be an RFC 3339 time such as 2026-07-01T09:00:00Z.";
 
 describe("a contract with bytes, maps, oneofs, well-known types and 64-bit numbers", () => {
   test("is served over REST, and numbers in objects keep every digit", async () => {
@@ -139,16 +141,26 @@ describe("a contract with bytes, maps, oneofs, well-known types and 64-bit numbe
   });
 
   test("is served from a path and a query", async () => {
-    const answer = await fetch(`${url}/echo/words?content=AP8%3D&ratio=0.5&at=2026-11-22T10:00:00Z`);
+    const answer = await fetch(`${url}/echo/words?content=AP8%3D&ratio=0.5&at=2026-11-22T10:00:00.250Z`);
     expect(await answer.json()).toEqual({
       content: "AP8=",
       labels: {},
       text: "words",
-      at: "2026-11-22T10:00:00Z",
+      at: "2026-11-22T10:00:00.250Z",
       ratio: 0.5,
       objects: {},
       parts: [],
     });
+  });
+
+  test("takes a date as a time over REST", async () => {
+    const answer = await fetch(`${url}/echo/words?at=2026-11-22`);
+    expect(await answer.json()).toMatchObject({ at: "2026-11-22T00:00:00.000Z" });
+  });
+
+  test("names a field over Connect's JSON whose time is none", async () => {
+    const { status, text } = await post("/any.Echo/Echo", '{"at":"2026-11-22"}');
+    expect([status, JSON.parse(text)]).toMatchObject([400, { code: "invalid_argument", message: AT_FAULT }]);
   });
 
   test.each([

@@ -85,7 +85,7 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
     test("a field at fault is named with the rule that it breaks", async () => {
       expect(await failureOf(client().createConnection({ serverType: "" }))).toEqual({
         code: Code.InvalidArgument,
-        info: ["INVALID_ARGUMENT", "patchbay", {}],
+        info: ["INVALID_ARGUMENT", "patchbay.dev", {}],
         violations: [["server_type", "server_type is required."]],
         retrySeconds: undefined,
       });
@@ -93,7 +93,7 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
 
     test("what comes back with time says when", async () => {
       expect(await failureOf(client().getConnection({ serverId: "429" }))).toMatchObject({
-        info: ["RATE_LIMITED", "patchbay", {}],
+        info: ["RATE_LIMITED", "patchbay.dev", {}],
         retrySeconds: 3,
       });
     });
@@ -108,7 +108,7 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
       ["503", "UNAVAILABLE"],
     ])("failure %s has the reason %s, as on REST", async (serverId, reason) => {
       const said = await failureOf(client().getConnection({ serverId }));
-      expect(said.info).toEqual([reason, "patchbay", {}]);
+      expect(said.info).toEqual([reason, "patchbay.dev", {}]);
       const answer = await fetch(`${running.url}/api/v1/mcp-servers/${serverId}`, { headers: { authorization } });
       expect(await answer.json()).toEqual({ detail: expect.any(String), code: reason });
     });
@@ -116,22 +116,26 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
     test("no token, a wrong one and one without the scope are told apart", async () => {
       const reason = async (headers: Record<string, string>) =>
         (await failureOf(client(headers).getConnection({ serverId: "1" }))).info;
-      expect(await reason({})).toEqual(["CREDENTIALS_MISSING", "patchbay", {}]);
-      expect(await reason({ authorization: "Bearer wrong" })).toEqual(["CREDENTIALS_INVALID", "patchbay", {}]);
+      expect(await reason({})).toEqual(["CREDENTIALS_MISSING", "patchbay.dev", {}]);
+      expect(await reason({ authorization: "Bearer wrong" })).toEqual(["CREDENTIALS_INVALID", "patchbay.dev", {}]);
       const scope = { scope: "mgmt.read" };
-      expect(await reason({ authorization: "Bearer mgmt.write" })).toEqual(["INSUFFICIENT_SCOPE", "patchbay", scope]);
+      expect(await reason({ authorization: "Bearer mgmt.write" })).toEqual([
+        "INSUFFICIENT_SCOPE",
+        "patchbay.dev",
+        scope,
+      ]);
     });
 
     test("what the protocol itself refuses has a reason as well", async () => {
       const tooLarge = client().createConnection({ serverType: "mcp", name: "x".repeat(2 ** 20 + 1) });
       expect(await failureOf(tooLarge)).toMatchObject({
         code: Code.ResourceExhausted,
-        info: ["REQUEST_TOO_LARGE", "patchbay", {}],
+        info: ["REQUEST_TOO_LARGE", "patchbay.dev", {}],
       });
       const headers = { authorization, "grpc-timeout": "soon", "connect-timeout-ms": "soon" };
       expect(await failureOf(client(headers).getConnection({ serverId: "1" }))).toMatchObject({
         code: Code.InvalidArgument,
-        info: ["MALFORMED_REQUEST", "patchbay", {}],
+        info: ["MALFORMED_REQUEST", "patchbay.dev", {}],
       });
     });
 
@@ -140,13 +144,13 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
       const headers = { authorization, "grpc-timeout": "50m", "connect-timeout-ms": "50" };
       expect(await failureOf(client(headers).getConnection({ serverId: "600" }))).toMatchObject({
         code: Code.DeadlineExceeded,
-        info: ["DEADLINE_EXCEEDED", "patchbay", {}],
+        info: ["DEADLINE_EXCEEDED", "patchbay.dev", {}],
       });
     });
 
     test("a stream that is refused has its reason", async () => {
       const [first] = [client().watchConnections({ serverId: "404" })[Symbol.asyncIterator]()];
-      expect(await failureOf(first.next())).toMatchObject({ info: ["NOT_FOUND", "patchbay", {}] });
+      expect(await failureOf(first.next())).toMatchObject({ info: ["NOT_FOUND", "patchbay.dev", {}] });
     });
   });
 

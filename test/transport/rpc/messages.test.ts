@@ -1,4 +1,5 @@
 import { create, toJson, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
+import { timestampFromDate, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 import {
   ConnectionService,
@@ -30,7 +31,7 @@ const connection = {
   oauth2Scopes: ["a", ""],
   agentEnabled: true,
   disabledTools: [0, 1, 300, -1],
-  createdAt: "t",
+  createdAt: timestampFromDate(new Date("2026-01-02T03:04:05.678Z")),
   accessType: "write",
 };
 
@@ -74,7 +75,10 @@ const SAMPLES: readonly (readonly [DescMessage, object])[] = [
 ];
 
 describe.each(
-  SAMPLES.map(([desc, init]) => [`${desc.typeName} ${JSON.stringify(init).slice(0, 40)}`, desc, init] as const),
+  SAMPLES.map(([desc, init]) => {
+    const shown = JSON.stringify(init, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+    return [`${desc.typeName} ${shown.slice(0, 40)}`, desc, init] as const;
+  }),
 )("%s", (_name, desc, init) => {
   test("our JSON is protobuf's with every implicit field, from a message and from what makes one", () => {
     const message = create(desc, { ...init });
@@ -83,6 +87,17 @@ describe.each(
     expect(JSON.parse(JSON.stringify(write(message)))).toEqual(expected);
     expect(JSON.parse(JSON.stringify(write(init)))).toEqual(expected);
   });
+});
+
+test.each([
+  ["2026-01-02T03:04:05.000Z", { seconds: 1_767_323_045n, nanos: 0 }],
+  ["2026-01-02T03:04:05.120Z", { seconds: 1_767_323_045n, nanos: 120_000_000 }],
+  ["2026-01-02T03:04:05.120456Z", { seconds: 1_767_323_045n, nanos: 120_456_000 }],
+  ["1969-12-31T23:59:59.999Z", { seconds: -1n, nanos: 999_000_000 }],
+])("our JSON has at least three digits of a second: %s", (text, { seconds, nanos }) => {
+  const createdAt = create(TimestampSchema, { seconds, nanos });
+  const write = createMessageWriter(GetConnectionResponseSchema);
+  expect(write({ success: true, data: { ...connection, createdAt } })).toMatchObject({ data: { created_at: text } });
 });
 
 describe("what an RPC declares", () => {

@@ -1,3 +1,4 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createPort, type Port, type PortLimits } from "../../../src/transport/http/port.ts";
 import { createTransport, type TransportDeps } from "../../../src/transport/transport.ts";
 import { DomainError, invalid } from "../../../src/domain-error.ts";
@@ -14,7 +15,7 @@ const CONNECTION = {
   oauth2Scopes: ["mcp.read"],
   agentEnabled: false,
   disabledTools: [],
-  createdAt: "2026-01-02T03:04:05.000Z",
+  createdAt: timestampFromDate(new Date("2026-01-02T03:04:05.678Z")),
   accessType: "read",
 };
 

@@ -6,13 +6,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file patchbay/v1/account.proto.
  */
 export const file_patchbay_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("ChlwYXRjaGJheS92MS9hY2NvdW50LnByb3RvEgtwYXRjaGJheS52MSLTAQoHQWNjb3VudBIKCgJpZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIaCghpc19hZG1pbhgDIAEoCFIIaXNfYWRtaW4SDgoGc3RhdHVzGAQgASgJEioKEGNvbm5lY3Rpb25fY291bnQYBSABKAVSEGNvbm5lY3Rpb25fY291bnQSHgoKY3JlYXRlZF9hdBgGIAEoCVIKY3JlYXRlZF9hdBIlCgtkaXNhYmxlZF9hdBgHIAEoCUgAUgtkaXNhYmxlZF9hdIgBAUIOCgxfZGlzYWJsZWRfYXRiBnByb3RvMw");
+  fileDesc("ChlwYXRjaGJheS92MS9hY2NvdW50LnByb3RvEgtwYXRjaGJheS52MSKLAgoHQWNjb3VudBIKCgJpZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIaCghpc19hZG1pbhgDIAEoCFIIaXNfYWRtaW4SDgoGc3RhdHVzGAQgASgJEioKEGNvbm5lY3Rpb25fY291bnQYBSABKAVSEGNvbm5lY3Rpb25fY291bnQSOgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmNyZWF0ZWRfYXQSQQoLZGlzYWJsZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSABSC2Rpc2FibGVkX2F0iAEBQg4KDF9kaXNhYmxlZF9hdEJJCg9kZXYucGF0Y2hiYXkudjFCDEFjY291bnRQcm90b1ABWiZwYXRjaGJheS5kZXYvZ28vcGF0Y2hiYXkvdjE7cGF0Y2hiYXl2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * An account owns connections, clients and tokens.
@@ -56,18 +58,18 @@ export type Account = Message<"patchbay.v1.Account"> & {
   connectionCount: number;
 
   /**
-   * When it was created, ISO 8601 in UTC.
+   * When it was created.
    *
-   * @generated from field: string created_at = 6 [json_name = "created_at"];
+   * @generated from field: google.protobuf.Timestamp created_at = 6 [json_name = "created_at"];
    */
-  createdAt: string;
+  createdAt?: Timestamp | undefined;
 
   /**
-   * When it was disabled, ISO 8601 in UTC. Unset while it is active.
+   * When it was disabled. Unset while it is active.
    *
-   * @generated from field: optional string disabled_at = 7 [json_name = "disabled_at"];
+   * @generated from field: optional google.protobuf.Timestamp disabled_at = 7 [json_name = "disabled_at"];
    */
-  disabledAt?: string | undefined;
+  disabledAt?: Timestamp | undefined;
 };
 
 /**

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/account_settings.proto.
  */
 export const file_patchbay_v1_account_settings: GenFile = /*@__PURE__*/
-  fileDesc("CiJwYXRjaGJheS92MS9hY2NvdW50X3NldHRpbmdzLnByb3RvEgtwYXRjaGJheS52MSIzCg9BY2NvdW50U2V0dGluZ3MSIAoLdG9vbF9zZWFyY2gYASABKAhSC3Rvb2xfc2VhcmNoYgZwcm90bzM");
+  fileDesc("CiJwYXRjaGJheS92MS9hY2NvdW50X3NldHRpbmdzLnByb3RvEgtwYXRjaGJheS52MSIzCg9BY2NvdW50U2V0dGluZ3MSIAoLdG9vbF9zZWFyY2gYASABKAhSC3Rvb2xfc2VhcmNoQlEKD2Rldi5wYXRjaGJheS52MUIUQWNjb3VudFNldHRpbmdzUHJvdG9QAVomcGF0Y2hiYXkuZGV2L2dvL3BhdGNoYmF5L3YxO3BhdGNoYmF5djFiBnByb3RvMw");
 
 /**
  * The settings of one account.

@@ -6,13 +6,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file patchbay/v1/audit_event.proto.
  */
 export const file_patchbay_v1_audit_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wYXRjaGJheS92MS9hdWRpdF9ldmVudC5wcm90bxILcGF0Y2hiYXkudjEiiAQKCkF1ZGl0RXZlbnQSCgoCaWQYASABKAkSIAoLb2NjdXJyZWRfYXQYAiABKAlSC29jY3VycmVkX2F0Eh4KCmFjY291bnRfaWQYAyABKAlSCmFjY291bnRfaWQSDgoGYWN0aW9uGAQgASgJEg8KB291dGNvbWUYBSABKAkSHgoKYWN0b3Jfa2luZBgGIAEoCVIKYWN0b3Jfa2luZBIvChBhY3Rvcl9hY2NvdW50X2lkGAcgASgJSABSEGFjdG9yX2FjY291bnRfaWSIAQESLQoPYWN0b3JfY2xpZW50X2lkGAggASgJSAFSD2FjdG9yX2NsaWVudF9pZIgBARIrCg5hY3Rvcl90b2tlbl9pZBgJIAEoCUgCUg5hY3Rvcl90b2tlbl9pZIgBARIPCgdhZGRyZXNzGAogASgJEh4KCnVzZXJfYWdlbnQYCyABKAlSCnVzZXJfYWdlbnQSIAoLb2JqZWN0X3R5cGUYDCABKAlSC29iamVjdF90eXBlEhwKCW9iamVjdF9pZBgNIAEoCVIJb2JqZWN0X2lkEiAKC29iamVjdF9uYW1lGA4gASgJUgtvYmplY3RfbmFtZRIPCgdjaGFuZ2VkGA8gAygJQhMKEV9hY3Rvcl9hY2NvdW50X2lkQhIKEF9hY3Rvcl9jbGllbnRfaWRCEQoPX2FjdG9yX3Rva2VuX2lkYgZwcm90bzM");
+  fileDesc("Ch1wYXRjaGJheS92MS9hdWRpdF9ldmVudC5wcm90bxILcGF0Y2hiYXkudjEipAQKCkF1ZGl0RXZlbnQSCgoCaWQYASABKAkSPAoLb2NjdXJyZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgtvY2N1cnJlZF9hdBIeCgphY2NvdW50X2lkGAMgASgJUgphY2NvdW50X2lkEg4KBmFjdGlvbhgEIAEoCRIPCgdvdXRjb21lGAUgASgJEh4KCmFjdG9yX2tpbmQYBiABKAlSCmFjdG9yX2tpbmQSLwoQYWN0b3JfYWNjb3VudF9pZBgHIAEoCUgAUhBhY3Rvcl9hY2NvdW50X2lkiAEBEi0KD2FjdG9yX2NsaWVudF9pZBgIIAEoCUgBUg9hY3Rvcl9jbGllbnRfaWSIAQESKwoOYWN0b3JfdG9rZW5faWQYCSABKAlIAlIOYWN0b3JfdG9rZW5faWSIAQESDwoHYWRkcmVzcxgKIAEoCRIeCgp1c2VyX2FnZW50GAsgASgJUgp1c2VyX2FnZW50EiAKC29iamVjdF90eXBlGAwgASgJUgtvYmplY3RfdHlwZRIcCglvYmplY3RfaWQYDSABKAlSCW9iamVjdF9pZBIgCgtvYmplY3RfbmFtZRgOIAEoCVILb2JqZWN0X25hbWUSDwoHY2hhbmdlZBgPIAMoCUITChFfYWN0b3JfYWNjb3VudF9pZEISChBfYWN0b3JfY2xpZW50X2lkQhEKD19hY3Rvcl90b2tlbl9pZEJMCg9kZXYucGF0Y2hiYXkudjFCD0F1ZGl0RXZlbnRQcm90b1ABWiZwYXRjaGJheS5kZXYvZ28vcGF0Y2hiYXkvdjE7cGF0Y2hiYXl2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * One event of the audit log: who did what to which object, and from where. It never contains secrets; for a change it
@@ -29,11 +31,11 @@ export type AuditEvent = Message<"patchbay.v1.AuditEvent"> & {
   id: string;
 
   /**
-   * When it happened, ISO 8601 in UTC.
+   * When it happened.
    *
-   * @generated from field: string occurred_at = 2 [json_name = "occurred_at"];
+   * @generated from field: google.protobuf.Timestamp occurred_at = 2 [json_name = "occurred_at"];
    */
-  occurredAt: string;
+  occurredAt?: Timestamp | undefined;
 
   /**
    * The account whose log contains the event, or `installation` for an event without an account.

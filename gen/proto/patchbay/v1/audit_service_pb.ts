@@ -7,6 +7,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { AuditEvent } from "./audit_event_pb.ts";
 import { file_patchbay_v1_audit_event } from "./audit_event_pb.ts";
 import { file_patchbay_v1_options } from "./options_pb.ts";
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/audit_service.proto.
  */
 export const file_patchbay_v1_audit_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wYXRjaGJheS92MS9hdWRpdF9zZXJ2aWNlLnByb3RvEgtwYXRjaGJheS52MSLSAgoWTGlzdEF1ZGl0RXZlbnRzUmVxdWVzdBIRCgRmcm9tGAEgASgJSACIAQESDwoCdG8YAiABKAlIAYgBARITCgZhY3Rpb24YAyABKAlIAogBARIUCgdvdXRjb21lGAQgASgJSAOIAQESEgoFYWN0b3IYBSABKAlIBIgBARIlCgtvYmplY3RfdHlwZRgGIAEoCUgFUgtvYmplY3RfdHlwZYgBARIhCglvYmplY3RfaWQYByABKAlIBlIJb2JqZWN0X2lkiAEBEhIKBWxpbWl0GAggASgFSAeIAQESEwoGY3Vyc29yGAkgASgJSAiIAQFCBwoFX2Zyb21CBQoDX3RvQgkKB19hY3Rpb25CCgoIX291dGNvbWVCCAoGX2FjdG9yQg4KDF9vYmplY3RfdHlwZUIMCgpfb2JqZWN0X2lkQggKBl9saW1pdEIJCgdfY3Vyc29yIogBChdMaXN0QXVkaXRFdmVudHNSZXNwb25zZRIPCgdzdWNjZXNzGAEgASgIEiUKBGRhdGEYAiADKAsyFy5wYXRjaGJheS52MS5BdWRpdEV2ZW50EiUKC25leHRfY3Vyc29yGAMgASgJSABSC25leHRfY3Vyc29yiAEBQg4KDF9uZXh0X2N1cnNvciKJAwoZTGlzdEFsbEF1ZGl0RXZlbnRzUmVxdWVzdBIjCgphY2NvdW50X2lkGAEgASgJSABSCmFjY291bnRfaWSIAQESEQoEZnJvbRgCIAEoCUgBiAEBEg8KAnRvGAMgASgJSAKIAQESEwoGYWN0aW9uGAQgASgJSAOIAQESFAoHb3V0Y29tZRgFIAEoCUgEiAEBEhIKBWFjdG9yGAYgASgJSAWIAQESJQoLb2JqZWN0X3R5cGUYByABKAlIBlILb2JqZWN0X3R5cGWIAQESIQoJb2JqZWN0X2lkGAggASgJSAdSCW9iamVjdF9pZIgBARISCgVsaW1pdBgJIAEoBUgIiAEBEhMKBmN1cnNvchgKIAEoCUgJiAEBQg0KC19hY2NvdW50X2lkQgcKBV9mcm9tQgUKA190b0IJCgdfYWN0aW9uQgoKCF9vdXRjb21lQggKBl9hY3RvckIOCgxfb2JqZWN0X3R5cGVCDAoKX29iamVjdF9pZEIICgZfbGltaXRCCQoHX2N1cnNvciKLAQoaTGlzdEFsbEF1ZGl0RXZlbnRzUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIlCgRkYXRhGAIgAygLMhcucGF0Y2hiYXkudjEuQXVkaXRFdmVudBIlCgtuZXh0X2N1cnNvchgDIAEoCUgAUgtuZXh0X2N1cnNvcogBAUIOCgxfbmV4dF9jdXJzb3Iy9gMKDEF1ZGl0U2VydmljZRLfAQoPTGlzdEF1ZGl0RXZlbnRzEiMucGF0Y2hiYXkudjEuTGlzdEF1ZGl0RXZlbnRzUmVxdWVzdBokLnBhdGNoYmF5LnYxLkxpc3RBdWRpdEV2ZW50c1Jlc3BvbnNlIoABkAIBirUYCW1nbXQucmVhZJq1GFAKMVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHZpZXcgdGhlIGF1ZGl0IGxvZy4SG0ZhaWxlZCB0byBsaXN0IGF1ZGl0IGV2ZW50c4LT5JMCFhIUL2FwaS92MS9hdWRpdC1ldmVudHMSgwIKEkxpc3RBbGxBdWRpdEV2ZW50cxImLnBhdGNoYmF5LnYxLkxpc3RBbGxBdWRpdEV2ZW50c1JlcXVlc3QaJy5wYXRjaGJheS52MS5MaXN0QWxsQXVkaXRFdmVudHNSZXNwb25zZSKbAZACAYq1GAptZ210LmFkbWlumrUYZApBWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyB0aGUgYXVkaXQgbG9nIG9mIGFsbCBhY2NvdW50cy4SH0ZhaWxlZCB0byBsaXN0IGFsbCBhdWRpdCBldmVudHOC0+STAhwSGi9hcGkvdjEvYWRtaW4vYXVkaXQtZXZlbnRzYgZwcm90bzM", [file_google_api_annotations, file_patchbay_v1_audit_event, file_patchbay_v1_options]);
+  fileDesc("Ch9wYXRjaGJheS92MS9hdWRpdF9zZXJ2aWNlLnByb3RvEgtwYXRjaGJheS52MSKSAwoWTGlzdEF1ZGl0RXZlbnRzUmVxdWVzdBIuCgVzaW5jZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIuCgV1bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARITCgZhY3Rpb24YAyABKAlIAogBARIUCgdvdXRjb21lGAQgASgJSAOIAQESEgoFYWN0b3IYBSABKAlIBIgBARIlCgtvYmplY3RfdHlwZRgGIAEoCUgFUgtvYmplY3RfdHlwZYgBARIhCglvYmplY3RfaWQYByABKAlIBlIJb2JqZWN0X2lkiAEBEhIKBWxpbWl0GAggASgFSAeIAQESEwoGY3Vyc29yGAkgASgJSAiIAQFCCAoGX3NpbmNlQggKBl91bnRpbEIJCgdfYWN0aW9uQgoKCF9vdXRjb21lQggKBl9hY3RvckIOCgxfb2JqZWN0X3R5cGVCDAoKX29iamVjdF9pZEIICgZfbGltaXRCCQoHX2N1cnNvciKIAQoXTGlzdEF1ZGl0RXZlbnRzUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIlCgRkYXRhGAIgAygLMhcucGF0Y2hiYXkudjEuQXVkaXRFdmVudBIlCgtuZXh0X2N1cnNvchgDIAEoCUgAUgtuZXh0X2N1cnNvcogBAUIOCgxfbmV4dF9jdXJzb3IiyQMKGUxpc3RBbGxBdWRpdEV2ZW50c1JlcXVlc3QSIwoKYWNjb3VudF9pZBgBIAEoCUgAUgphY2NvdW50X2lkiAEBEi4KBXNpbmNlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEi4KBXVudGlsGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhMKBmFjdGlvbhgEIAEoCUgDiAEBEhQKB291dGNvbWUYBSABKAlIBIgBARISCgVhY3RvchgGIAEoCUgFiAEBEiUKC29iamVjdF90eXBlGAcgASgJSAZSC29iamVjdF90eXBliAEBEiEKCW9iamVjdF9pZBgIIAEoCUgHUglvYmplY3RfaWSIAQESEgoFbGltaXQYCSABKAVICIgBARITCgZjdXJzb3IYCiABKAlICYgBAUINCgtfYWNjb3VudF9pZEIICgZfc2luY2VCCAoGX3VudGlsQgkKB19hY3Rpb25CCgoIX291dGNvbWVCCAoGX2FjdG9yQg4KDF9vYmplY3RfdHlwZUIMCgpfb2JqZWN0X2lkQggKBl9saW1pdEIJCgdfY3Vyc29yIosBChpMaXN0QWxsQXVkaXRFdmVudHNSZXNwb25zZRIPCgdzdWNjZXNzGAEgASgIEiUKBGRhdGEYAiADKAsyFy5wYXRjaGJheS52MS5BdWRpdEV2ZW50EiUKC25leHRfY3Vyc29yGAMgASgJSABSC25leHRfY3Vyc29yiAEBQg4KDF9uZXh0X2N1cnNvcjL2AwoMQXVkaXRTZXJ2aWNlEt8BCg9MaXN0QXVkaXRFdmVudHMSIy5wYXRjaGJheS52MS5MaXN0QXVkaXRFdmVudHNSZXF1ZXN0GiQucGF0Y2hiYXkudjEuTGlzdEF1ZGl0RXZlbnRzUmVzcG9uc2UigAGQAgGKtRgJbWdtdC5yZWFkmrUYUAoxWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyB0aGUgYXVkaXQgbG9nLhIbRmFpbGVkIHRvIGxpc3QgYXVkaXQgZXZlbnRzgtPkkwIWEhQvYXBpL3YxL2F1ZGl0LWV2ZW50cxKDAgoSTGlzdEFsbEF1ZGl0RXZlbnRzEiYucGF0Y2hiYXkudjEuTGlzdEFsbEF1ZGl0RXZlbnRzUmVxdWVzdBonLnBhdGNoYmF5LnYxLkxpc3RBbGxBdWRpdEV2ZW50c1Jlc3BvbnNlIpsBkAIBirUYCm1nbXQuYWRtaW6atRhkCkFZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB2aWV3IHRoZSBhdWRpdCBsb2cgb2YgYWxsIGFjY291bnRzLhIfRmFpbGVkIHRvIGxpc3QgYWxsIGF1ZGl0IGV2ZW50c4LT5JMCHBIaL2FwaS92MS9hZG1pbi9hdWRpdC1ldmVudHNCTgoPZGV2LnBhdGNoYmF5LnYxQhFBdWRpdFNlcnZpY2VQcm90b1ABWiZwYXRjaGJheS5kZXYvZ28vcGF0Y2hiYXkvdjE7cGF0Y2hiYXl2MWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_patchbay_v1_audit_event, file_patchbay_v1_options]);
 
 /**
  * Filters and page of the events to list.
@@ -25,18 +27,18 @@ export const file_patchbay_v1_audit_service: GenFile = /*@__PURE__*/
  */
 export type ListAuditEventsRequest = Message<"patchbay.v1.ListAuditEventsRequest"> & {
   /**
-   * Only events at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit.
+   * Only events at this time or later, over REST also an ISO 8601 date. Default: no limit.
    *
-   * @generated from field: optional string from = 1;
+   * @generated from field: optional google.protobuf.Timestamp since = 1;
    */
-  from?: string | undefined;
+  since?: Timestamp | undefined;
 
   /**
-   * Only events before this time: an ISO 8601 date, or date and time with an offset. Default: no limit.
+   * Only events before this time, over REST also an ISO 8601 date. Default: no limit.
    *
-   * @generated from field: optional string to = 2;
+   * @generated from field: optional google.protobuf.Timestamp until = 2;
    */
-  to?: string | undefined;
+  until?: Timestamp | undefined;
 
   /**
    * `account.create`, `account.disable`, `account.enable`, `account.end_sessions`, `account.purge`,
@@ -152,18 +154,18 @@ export type ListAllAuditEventsRequest = Message<"patchbay.v1.ListAllAuditEventsR
   accountId?: string | undefined;
 
   /**
-   * Only events at this time or later: an ISO 8601 date, or date and time with an offset. Default: no limit.
+   * Only events at this time or later, over REST also an ISO 8601 date. Default: no limit.
    *
-   * @generated from field: optional string from = 2;
+   * @generated from field: optional google.protobuf.Timestamp since = 2;
    */
-  from?: string | undefined;
+  since?: Timestamp | undefined;
 
   /**
-   * Only events before this time: an ISO 8601 date, or date and time with an offset. Default: no limit.
+   * Only events before this time, over REST also an ISO 8601 date. Default: no limit.
    *
-   * @generated from field: optional string to = 3;
+   * @generated from field: optional google.protobuf.Timestamp until = 3;
    */
-  to?: string | undefined;
+  until?: Timestamp | undefined;
 
   /**
    * `account.create`, `account.disable`, `account.enable`, `account.end_sessions`, `account.purge`,

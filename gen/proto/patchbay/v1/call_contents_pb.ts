@@ -6,7 +6,8 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Call } from "./call_pb.ts";
 import { file_patchbay_v1_call } from "./call_pb.ts";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -15,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/call_contents.proto.
  */
 export const file_patchbay_v1_call_contents: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wYXRjaGJheS92MS9jYWxsX2NvbnRlbnRzLnByb3RvEgtwYXRjaGJheS52MSL6AQoMQ2FsbENvbnRlbnRzEh8KBGNhbGwYASABKAsyES5wYXRjaGJheS52MS5DYWxsEioKCWFyZ3VtZW50cxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSJAoNYXJndW1lbnRzX2N1dBgDIAEoCFINYXJndW1lbnRzX2N1dBIsCgZyZXN1bHQYBCABKAsyFy5wYXRjaGJheS52MS5LZXB0UmVzdWx0SACIAQESHgoKcmVzdWx0X2N1dBgFIAEoCFIKcmVzdWx0X2N1dBIeCgprZXB0X3VudGlsGAYgASgJUgprZXB0X3VudGlsQgkKB19yZXN1bHQifQoKS2VwdFJlc3VsdBIoCgdjb250ZW50GAEgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIQCghpc19lcnJvchgCIAEoCBIzChJzdHJ1Y3R1cmVkX2NvbnRlbnQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0YgZwcm90bzM", [file_google_protobuf_struct, file_patchbay_v1_call]);
+  fileDesc("Ch9wYXRjaGJheS92MS9jYWxsX2NvbnRlbnRzLnByb3RvEgtwYXRjaGJheS52MSKWAgoMQ2FsbENvbnRlbnRzEh8KBGNhbGwYASABKAsyES5wYXRjaGJheS52MS5DYWxsEioKCWFyZ3VtZW50cxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSJAoNYXJndW1lbnRzX2N1dBgDIAEoCFINYXJndW1lbnRzX2N1dBIsCgZyZXN1bHQYBCABKAsyFy5wYXRjaGJheS52MS5LZXB0UmVzdWx0SACIAQESHgoKcmVzdWx0X2N1dBgFIAEoCFIKcmVzdWx0X2N1dBI6CgprZXB0X3VudGlsGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIKa2VwdF91bnRpbEIJCgdfcmVzdWx0In0KCktlcHRSZXN1bHQSKAoHY29udGVudBgBIAMoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIaXNfZXJyb3IYAiABKAgSMwoSc3RydWN0dXJlZF9jb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEJOCg9kZXYucGF0Y2hiYXkudjFCEUNhbGxDb250ZW50c1Byb3RvUAFaJnBhdGNoYmF5LmRldi9nby9wYXRjaGJheS92MTtwYXRjaGJheXYxYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_patchbay_v1_call]);
 
 /**
  * A call with its arguments and result. The secrets of its connection are replaced by `[redacted]`.
@@ -59,11 +60,11 @@ export type CallContents = Message<"patchbay.v1.CallContents"> & {
   resultCut: boolean;
 
   /**
-   * The latest time it is kept until, ISO 8601 in UTC.
+   * The latest time it is kept until.
    *
-   * @generated from field: string kept_until = 6 [json_name = "kept_until"];
+   * @generated from field: google.protobuf.Timestamp kept_until = 6 [json_name = "kept_until"];
    */
-  keptUntil: string;
+  keptUntil?: Timestamp | undefined;
 };
 
 /**

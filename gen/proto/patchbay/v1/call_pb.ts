@@ -6,13 +6,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file patchbay/v1/call.proto.
  */
 export const file_patchbay_v1_call: GenFile = /*@__PURE__*/
-  fileDesc("ChZwYXRjaGJheS92MS9jYWxsLnByb3RvEgtwYXRjaGJheS52MSKrAgoEQ2FsbBIKCgJpZBgBIAEoCRIkCg1tY3Bfc2VydmVyX2lkGAIgASgFUg1tY3Bfc2VydmVyX2lkEgwKBHRvb2wYAyABKAkSHAoJY2xpZW50X2lkGAQgASgJUgljbGllbnRfaWQSHgoKc3RhcnRlZF9hdBgFIAEoCVIKc3RhcnRlZF9hdBIgCgtkdXJhdGlvbl9tcxgGIAEoBVILZHVyYXRpb25fbXMSDwoHb3V0Y29tZRgHIAEoCRIkCg1yZXF1ZXN0X2J5dGVzGAggASgFUg1yZXF1ZXN0X2J5dGVzEiYKDnJlc3BvbnNlX2J5dGVzGAkgASgFUg5yZXNwb25zZV9ieXRlcxIkCg1jb250ZW50c19rZXB0GAogASgIUg1jb250ZW50c19rZXB0Ip0DCgVVc2FnZRIpCg1tY3Bfc2VydmVyX2lkGAEgASgFSABSDW1jcF9zZXJ2ZXJfaWSIAQESEQoEdG9vbBgCIAEoCUgBiAEBEhAKA2RheRgDIAEoCUgCiAEBEg0KBWNhbGxzGAQgASgFEgoKAm9rGAUgASgFEiAKC3Rvb2xfZXJyb3JzGAYgASgFUgt0b29sX2Vycm9ycxIoCg91cHN0cmVhbV9lcnJvcnMYByABKAVSD3Vwc3RyZWFtX2Vycm9ycxIPCgdyZWZ1c2VkGAggASgFEhEKCWNhbmNlbGxlZBgJIAEoBRIeCgplcnJvcl9yYXRlGAogASgBUgplcnJvcl9yYXRlEhsKBnA1MF9tcxgLIAEoBUgDUgZwNTBfbXOIAQESGwoGcDk1X21zGAwgASgFSARSBnA5NV9tc4gBARIbCgZwOTlfbXMYDSABKAVIBVIGcDk5X21ziAEBQhAKDl9tY3Bfc2VydmVyX2lkQgcKBV90b29sQgYKBF9kYXlCCQoHX3A1MF9tc0IJCgdfcDk1X21zQgkKB19wOTlfbXMitgEKD0Nvbm5lY3Rpb25Vc2FnZRIkCg1tY3Bfc2VydmVyX2lkGAEgASgFUg1tY3Bfc2VydmVyX2lkEisKDmxhc3RfY2FsbGVkX2F0GAIgASgJSABSDmxhc3RfY2FsbGVkX2F0iAEBEg0KBWNhbGxzGAMgASgFEg4KBmVycm9ycxgEIAEoBRIeCgplcnJvcl9yYXRlGAUgASgBUgplcnJvcl9yYXRlQhEKD19sYXN0X2NhbGxlZF9hdGIGcHJvdG8z");
+  fileDesc("ChZwYXRjaGJheS92MS9jYWxsLnByb3RvEgtwYXRjaGJheS52MSLHAgoEQ2FsbBIKCgJpZBgBIAEoCRIkCg1tY3Bfc2VydmVyX2lkGAIgASgFUg1tY3Bfc2VydmVyX2lkEgwKBHRvb2wYAyABKAkSHAoJY2xpZW50X2lkGAQgASgJUgljbGllbnRfaWQSOgoKc3RhcnRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCnN0YXJ0ZWRfYXQSIAoLZHVyYXRpb25fbXMYBiABKAVSC2R1cmF0aW9uX21zEg8KB291dGNvbWUYByABKAkSJAoNcmVxdWVzdF9ieXRlcxgIIAEoBVINcmVxdWVzdF9ieXRlcxImCg5yZXNwb25zZV9ieXRlcxgJIAEoBVIOcmVzcG9uc2VfYnl0ZXMSJAoNY29udGVudHNfa2VwdBgKIAEoCFINY29udGVudHNfa2VwdCKdAwoFVXNhZ2USKQoNbWNwX3NlcnZlcl9pZBgBIAEoBUgAUg1tY3Bfc2VydmVyX2lkiAEBEhEKBHRvb2wYAiABKAlIAYgBARIQCgNkYXkYAyABKAlIAogBARINCgVjYWxscxgEIAEoBRIKCgJvaxgFIAEoBRIgCgt0b29sX2Vycm9ycxgGIAEoBVILdG9vbF9lcnJvcnMSKAoPdXBzdHJlYW1fZXJyb3JzGAcgASgFUg91cHN0cmVhbV9lcnJvcnMSDwoHcmVmdXNlZBgIIAEoBRIRCgljYW5jZWxsZWQYCSABKAUSHgoKZXJyb3JfcmF0ZRgKIAEoAVIKZXJyb3JfcmF0ZRIbCgZwNTBfbXMYCyABKAVIA1IGcDUwX21ziAEBEhsKBnA5NV9tcxgMIAEoBUgEUgZwOTVfbXOIAQESGwoGcDk5X21zGA0gASgFSAVSBnA5OV9tc4gBAUIQCg5fbWNwX3NlcnZlcl9pZEIHCgVfdG9vbEIGCgRfZGF5QgkKB19wNTBfbXNCCQoHX3A5NV9tc0IJCgdfcDk5X21zItIBCg9Db25uZWN0aW9uVXNhZ2USJAoNbWNwX3NlcnZlcl9pZBgBIAEoBVINbWNwX3NlcnZlcl9pZBJHCg5sYXN0X2NhbGxlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAFIObGFzdF9jYWxsZWRfYXSIAQESDQoFY2FsbHMYAyABKAUSDgoGZXJyb3JzGAQgASgFEh4KCmVycm9yX3JhdGUYBSABKAFSCmVycm9yX3JhdGVCEQoPX2xhc3RfY2FsbGVkX2F0QkYKD2Rldi5wYXRjaGJheS52MUIJQ2FsbFByb3RvUAFaJnBhdGNoYmF5LmRldi9nby9wYXRjaGJheS92MTtwYXRjaGJheXYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * A call in the call history, without its arguments and result. GetCall returns those if they are kept.
@@ -49,11 +51,11 @@ export type Call = Message<"patchbay.v1.Call"> & {
   clientId: string;
 
   /**
-   * When the call started, ISO 8601 in UTC.
+   * When the call started.
    *
-   * @generated from field: string started_at = 5 [json_name = "started_at"];
+   * @generated from field: google.protobuf.Timestamp started_at = 5 [json_name = "started_at"];
    */
-  startedAt: string;
+  startedAt?: Timestamp | undefined;
 
   /**
    * Duration in milliseconds.
@@ -218,11 +220,11 @@ export type ConnectionUsage = Message<"patchbay.v1.ConnectionUsage"> & {
   mcpServerId: number;
 
   /**
-   * When the latest call started, ISO 8601 in UTC. Unset if the call history has none.
+   * When the latest call started. Unset if the call history has none.
    *
-   * @generated from field: optional string last_called_at = 2 [json_name = "last_called_at"];
+   * @generated from field: optional google.protobuf.Timestamp last_called_at = 2 [json_name = "last_called_at"];
    */
-  lastCalledAt?: string | undefined;
+  lastCalledAt?: Timestamp | undefined;
 
   /**
    * Number of calls started in the last 24 hours.

@@ -9,14 +9,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file patchbay/v1/connection.proto.
  */
 export const file_patchbay_v1_connection: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXRjaGJheS92MS9jb25uZWN0aW9uLnByb3RvEgtwYXRjaGJheS52MSKYBQoKQ29ubmVjdGlvbhIKCgJpZBgBIAEoBRIoCg9tY3Bfc2VydmVyX25hbWUYAiABKAlSD21jcF9zZXJ2ZXJfbmFtZRJAChthcGlfa2V5X3ZlcmlmaWNhdGlvbl9zdGF0dXMYAyABKAlSG2FwaV9rZXlfdmVyaWZpY2F0aW9uX3N0YXR1cxIqChBvYXV0aDJfY2xpZW50X2lkGAQgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYBSADKAlSDW9hdXRoMl9zY29wZXMSJAoNYWdlbnRfZW5hYmxlZBgGIAEoCFINYWdlbnRfZW5hYmxlZBImCg5kaXNhYmxlZF90b29scxgHIAMoBVIOZGlzYWJsZWRfdG9vbHMSHgoKY3JlYXRlZF9hdBgIIAEoCVIKY3JlYXRlZF9hdBIgCgthY2Nlc3NfdHlwZRgJIAEoCVILYWNjZXNzX3R5cGUSJQoLc2VydmVyX3R5cGUYCiABKAlIAFILc2VydmVyX3R5cGWIAQESEwoGc3RhdHVzGAsgASgJSAGIAQESKQoNc3RhdHVzX3JlYXNvbhgMIAEoCUgCUg1zdGF0dXNfcmVhc29uiAEBEjcKFHBlbmRpbmdfdG9vbF9jaGFuZ2VzGA0gASgFSANSFHBlbmRpbmdfdG9vbF9jaGFuZ2VziAEBEjMKEmtlZXBfY29udGVudHNfZGF5cxgOIAEoBUgEUhJrZWVwX2NvbnRlbnRzX2RheXOIAQFCDgoMX3NlcnZlcl90eXBlQgkKB19zdGF0dXNCEAoOX3N0YXR1c19yZWFzb25CFwoVX3BlbmRpbmdfdG9vbF9jaGFuZ2VzQhUKE19rZWVwX2NvbnRlbnRzX2RheXMi5AQKEUNvbm5lY3Rpb25EZXRhaWxzEiQKDWNvbm5lY3Rpb25faWQYASABKAlSDWNvbm5lY3Rpb25faWQSJAoNbWNwX3NlcnZlcl9pZBgCIAEoCVINbWNwX3NlcnZlcl9pZBIgCgtzZXJ2ZXJfdHlwZRgDIAEoCVILc2VydmVyX3R5cGUSDAoEbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZzdGF0dXMYBiABKAkSKQoNc3RhdHVzX3JlYXNvbhgHIAEoCUgAUg1zdGF0dXNfcmVhc29uiAEBEiAKC2F1dGhfbWV0aG9kGAggASgJUgthdXRoX21ldGhvZBIqChBvYXV0aDJfY2xpZW50X2lkGAkgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYCiADKAlSDW9hdXRoMl9zY29wZXMSJwoGY29uZmlnGAsgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIeCgpjcmVhdGVkX2F0GAwgASgJUgpjcmVhdGVkX2F0Eh4KCnVwZGF0ZWRfYXQYDSABKAlSCnVwZGF0ZWRfYXQSMAoTYWNjZXB0X3Rvb2xfY2hhbmdlcxgOIAEoCVITYWNjZXB0X3Rvb2xfY2hhbmdlcxIyChRwZW5kaW5nX3Rvb2xfY2hhbmdlcxgPIAEoBVIUcGVuZGluZ190b29sX2NoYW5nZXMSLgoSa2VlcF9jb250ZW50c19kYXlzGBAgASgFUhJrZWVwX2NvbnRlbnRzX2RheXNCEAoOX3N0YXR1c19yZWFzb25iBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("ChxwYXRjaGJheS92MS9jb25uZWN0aW9uLnByb3RvEgtwYXRjaGJheS52MSK0BQoKQ29ubmVjdGlvbhIKCgJpZBgBIAEoBRIoCg9tY3Bfc2VydmVyX25hbWUYAiABKAlSD21jcF9zZXJ2ZXJfbmFtZRJAChthcGlfa2V5X3ZlcmlmaWNhdGlvbl9zdGF0dXMYAyABKAlSG2FwaV9rZXlfdmVyaWZpY2F0aW9uX3N0YXR1cxIqChBvYXV0aDJfY2xpZW50X2lkGAQgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYBSADKAlSDW9hdXRoMl9zY29wZXMSJAoNYWdlbnRfZW5hYmxlZBgGIAEoCFINYWdlbnRfZW5hYmxlZBImCg5kaXNhYmxlZF90b29scxgHIAMoBVIOZGlzYWJsZWRfdG9vbHMSOgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmNyZWF0ZWRfYXQSIAoLYWNjZXNzX3R5cGUYCSABKAlSC2FjY2Vzc190eXBlEiUKC3NlcnZlcl90eXBlGAogASgJSABSC3NlcnZlcl90eXBliAEBEhMKBnN0YXR1cxgLIAEoCUgBiAEBEikKDXN0YXR1c19yZWFzb24YDCABKAlIAlINc3RhdHVzX3JlYXNvbogBARI3ChRwZW5kaW5nX3Rvb2xfY2hhbmdlcxgNIAEoBUgDUhRwZW5kaW5nX3Rvb2xfY2hhbmdlc4gBARIzChJrZWVwX2NvbnRlbnRzX2RheXMYDiABKAVIBFISa2VlcF9jb250ZW50c19kYXlziAEBQg4KDF9zZXJ2ZXJfdHlwZUIJCgdfc3RhdHVzQhAKDl9zdGF0dXNfcmVhc29uQhcKFV9wZW5kaW5nX3Rvb2xfY2hhbmdlc0IVChNfa2VlcF9jb250ZW50c19kYXlzIpwFChFDb25uZWN0aW9uRGV0YWlscxIkCg1jb25uZWN0aW9uX2lkGAEgASgJUg1jb25uZWN0aW9uX2lkEiQKDW1jcF9zZXJ2ZXJfaWQYAiABKAlSDW1jcF9zZXJ2ZXJfaWQSIAoLc2VydmVyX3R5cGUYAyABKAlSC3NlcnZlcl90eXBlEgwKBG5hbWUYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSDgoGc3RhdHVzGAYgASgJEikKDXN0YXR1c19yZWFzb24YByABKAlIAFINc3RhdHVzX3JlYXNvbogBARIgCgthdXRoX21ldGhvZBgIIAEoCVILYXV0aF9tZXRob2QSKgoQb2F1dGgyX2NsaWVudF9pZBgJIAEoCVIQb2F1dGgyX2NsaWVudF9pZBIkCg1vYXV0aDJfc2NvcGVzGAogAygJUg1vYXV0aDJfc2NvcGVzEicKBmNvbmZpZxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSOgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmNyZWF0ZWRfYXQSOgoKdXBkYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCnVwZGF0ZWRfYXQSMAoTYWNjZXB0X3Rvb2xfY2hhbmdlcxgOIAEoCVITYWNjZXB0X3Rvb2xfY2hhbmdlcxIyChRwZW5kaW5nX3Rvb2xfY2hhbmdlcxgPIAEoBVIUcGVuZGluZ190b29sX2NoYW5nZXMSLgoSa2VlcF9jb250ZW50c19kYXlzGBAgASgFUhJrZWVwX2NvbnRlbnRzX2RheXNCEAoOX3N0YXR1c19yZWFzb25CTAoPZGV2LnBhdGNoYmF5LnYxQg9Db25uZWN0aW9uUHJvdG9QAVomcGF0Y2hiYXkuZGV2L2dvL3BhdGNoYmF5L3YxO3BhdGNoYmF5djFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A connection between an account and one upstream, in the default view.
@@ -75,11 +76,11 @@ export type Connection = Message<"patchbay.v1.Connection"> & {
   disabledTools: number[];
 
   /**
-   * When the connection was created, ISO 8601 in UTC.
+   * When the connection was created.
    *
-   * @generated from field: string created_at = 8 [json_name = "created_at"];
+   * @generated from field: google.protobuf.Timestamp created_at = 8 [json_name = "created_at"];
    */
-  createdAt: string;
+  createdAt?: Timestamp | undefined;
 
   /**
    * The access level: `read`, `write` or `individual`.
@@ -219,18 +220,18 @@ export type ConnectionDetails = Message<"patchbay.v1.ConnectionDetails"> & {
   config?: JsonObject | undefined;
 
   /**
-   * When the connection was created, ISO 8601 in UTC.
+   * When the connection was created.
    *
-   * @generated from field: string created_at = 12 [json_name = "created_at"];
+   * @generated from field: google.protobuf.Timestamp created_at = 12 [json_name = "created_at"];
    */
-  createdAt: string;
+  createdAt?: Timestamp | undefined;
 
   /**
-   * When the connection last changed, ISO 8601 in UTC.
+   * When the connection last changed.
    *
-   * @generated from field: string updated_at = 13 [json_name = "updated_at"];
+   * @generated from field: google.protobuf.Timestamp updated_at = 13 [json_name = "updated_at"];
    */
-  updatedAt: string;
+  updatedAt?: Timestamp | undefined;
 
   /**
    * How tool changes by the upstream are accepted: `manual` (by the owner) or `automatic`.

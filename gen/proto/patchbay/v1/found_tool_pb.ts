@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/found_tool.proto.
  */
 export const file_patchbay_v1_found_tool: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXRjaGJheS92MS9mb3VuZF90b29sLnByb3RvEgtwYXRjaGJheS52MSKeAQoJRm91bmRUb29sEiQKDW1jcF9zZXJ2ZXJfaWQYASABKAVSDW1jcF9zZXJ2ZXJfaWQSKAoPbWNwX3NlcnZlcl9uYW1lGAIgASgJUg9tY3Bfc2VydmVyX25hbWUSIAoLc2VydmVyX3R5cGUYAyABKAlSC3NlcnZlcl90eXBlEh8KBHRvb2wYBCABKAsyES5wYXRjaGJheS52MS5Ub29sYgZwcm90bzM", [file_patchbay_v1_tool]);
+  fileDesc("ChxwYXRjaGJheS92MS9mb3VuZF90b29sLnByb3RvEgtwYXRjaGJheS52MSKeAQoJRm91bmRUb29sEiQKDW1jcF9zZXJ2ZXJfaWQYASABKAVSDW1jcF9zZXJ2ZXJfaWQSKAoPbWNwX3NlcnZlcl9uYW1lGAIgASgJUg9tY3Bfc2VydmVyX25hbWUSIAoLc2VydmVyX3R5cGUYAyABKAlSC3NlcnZlcl90eXBlEh8KBHRvb2wYBCABKAsyES5wYXRjaGJheS52MS5Ub29sQksKD2Rldi5wYXRjaGJheS52MUIORm91bmRUb29sUHJvdG9QAVomcGF0Y2hiYXkuZGV2L2dvL3BhdGNoYmF5L3YxO3BhdGNoYmF5djFiBnByb3RvMw", [file_patchbay_v1_tool]);
 
 /**
  * A tool of one of the caller's connections.

@@ -6,13 +6,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file patchbay/v1/grant.proto.
  */
 export const file_patchbay_v1_grant: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXRjaGJheS92MS9ncmFudC5wcm90bxILcGF0Y2hiYXkudjEixQIKBUdyYW50EgoKAmlkGAEgASgJEhwKCWNsaWVudF9pZBgCIAEoCVIJY2xpZW50X2lkEiAKC2NsaWVudF9uYW1lGAMgASgJUgtjbGllbnRfbmFtZRIiCgxyZWRpcmVjdF91cmkYBCABKAlSDHJlZGlyZWN0X3VyaRIOCgZzY29wZXMYBSADKAkSEAoIcmVzb3VyY2UYBiABKAkSKAoPYWxsX2Nvbm5lY3Rpb25zGAcgASgIUg9hbGxfY29ubmVjdGlvbnMSJgoObWNwX3NlcnZlcl9pZHMYCCADKAVSDm1jcF9zZXJ2ZXJfaWRzEh4KCmNyZWF0ZWRfYXQYCSABKAlSCmNyZWF0ZWRfYXQSJwoMbGFzdF91c2VkX2F0GAogASgJSABSDGxhc3RfdXNlZF9hdIgBAUIPCg1fbGFzdF91c2VkX2F0YgZwcm90bzM");
+  fileDesc("ChdwYXRjaGJheS92MS9ncmFudC5wcm90bxILcGF0Y2hiYXkudjEi/QIKBUdyYW50EgoKAmlkGAEgASgJEhwKCWNsaWVudF9pZBgCIAEoCVIJY2xpZW50X2lkEiAKC2NsaWVudF9uYW1lGAMgASgJUgtjbGllbnRfbmFtZRIiCgxyZWRpcmVjdF91cmkYBCABKAlSDHJlZGlyZWN0X3VyaRIOCgZzY29wZXMYBSADKAkSEAoIcmVzb3VyY2UYBiABKAkSKAoPYWxsX2Nvbm5lY3Rpb25zGAcgASgIUg9hbGxfY29ubmVjdGlvbnMSJgoObWNwX3NlcnZlcl9pZHMYCCADKAVSDm1jcF9zZXJ2ZXJfaWRzEjoKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgpjcmVhdGVkX2F0EkMKDGxhc3RfdXNlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAFIMbGFzdF91c2VkX2F0iAEBQg8KDV9sYXN0X3VzZWRfYXRCRwoPZGV2LnBhdGNoYmF5LnYxQgpHcmFudFByb3RvUAFaJnBhdGNoYmF5LmRldi9nby9wYXRjaGJheS92MTtwYXRjaGJheXYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * What a person allowed a client: scopes, resource and connections. Every token of the authorization code flow belongs
@@ -78,18 +80,18 @@ export type Grant = Message<"patchbay.v1.Grant"> & {
   mcpServerIds: number[];
 
   /**
-   * When it was created, ISO 8601 in UTC.
+   * When it was created.
    *
-   * @generated from field: string created_at = 9 [json_name = "created_at"];
+   * @generated from field: google.protobuf.Timestamp created_at = 9 [json_name = "created_at"];
    */
-  createdAt: string;
+  createdAt?: Timestamp | undefined;
 
   /**
-   * When a token was last issued with it, ISO 8601 in UTC. Unset before the first one.
+   * When a token was last issued with it. Unset before the first one.
    *
-   * @generated from field: optional string last_used_at = 10 [json_name = "last_used_at"];
+   * @generated from field: optional google.protobuf.Timestamp last_used_at = 10 [json_name = "last_used_at"];
    */
-  lastUsedAt?: string | undefined;
+  lastUsedAt?: Timestamp | undefined;
 };
 
 /**

@@ -7,6 +7,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Call, ConnectionUsage, Usage } from "./call_pb.ts";
 import { file_patchbay_v1_call } from "./call_pb.ts";
 import type { CallContents } from "./call_contents_pb.ts";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/history_service.proto.
  */
 export const file_patchbay_v1_history_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFwYXRjaGJheS92MS9oaXN0b3J5X3NlcnZpY2UucHJvdG8SC3BhdGNoYmF5LnYxIkgKDkdldENhbGxSZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEhgKB2NhbGxfaWQYAiABKAlSB2NhbGxfaWQiSwoPR2V0Q2FsbFJlc3BvbnNlEg8KB3N1Y2Nlc3MYASABKAgSJwoEZGF0YRgCIAEoCzIZLnBhdGNoYmF5LnYxLkNhbGxDb250ZW50cyLzAQoQTGlzdENhbGxzUmVxdWVzdBIhCglzZXJ2ZXJfaWQYASABKAlIAFIJc2VydmVyX2lkiAEBEhEKBHRvb2wYAiABKAlIAYgBARIUCgdvdXRjb21lGAMgASgJSAKIAQESEQoEZnJvbRgEIAEoCUgDiAEBEg8KAnRvGAUgASgJSASIAQESEgoFbGltaXQYBiABKAVIBYgBARITCgZjdXJzb3IYByABKAlIBogBAUIMCgpfc2VydmVyX2lkQgcKBV90b29sQgoKCF9vdXRjb21lQgcKBV9mcm9tQgUKA190b0IICgZfbGltaXRCCQoHX2N1cnNvciJ8ChFMaXN0Q2FsbHNSZXNwb25zZRIPCgdzdWNjZXNzGAEgASgIEh8KBGRhdGEYAiADKAsyES5wYXRjaGJheS52MS5DYWxsEiUKC25leHRfY3Vyc29yGAMgASgJSABSC25leHRfY3Vyc29yiAEBQg4KDF9uZXh0X2N1cnNvciLAAQoPR2V0VXNhZ2VSZXF1ZXN0EiEKCXNlcnZlcl9pZBgBIAEoCUgAUglzZXJ2ZXJfaWSIAQESEQoEdG9vbBgCIAEoCUgBiAEBEhEKBGZyb20YAyABKAlIAogBARIPCgJ0bxgEIAEoCUgDiAEBEh8KCGdyb3VwX2J5GAUgASgJSARSCGdyb3VwX2J5iAEBQgwKCl9zZXJ2ZXJfaWRCBwoFX3Rvb2xCBwoFX2Zyb21CBQoDX3RvQgsKCV9ncm91cF9ieSJhChBHZXRVc2FnZVJlc3BvbnNlEg8KB3N1Y2Nlc3MYASABKAgSIAoEZGF0YRgCIAMoCzISLnBhdGNoYmF5LnYxLlVzYWdlEhoKCGhhc19tb3JlGAMgASgIUghoYXNfbW9yZSIcChpMaXN0Q29ubmVjdGlvblVzYWdlUmVxdWVzdCJaChtMaXN0Q29ubmVjdGlvblVzYWdlUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIqCgRkYXRhGAIgAygLMhwucGF0Y2hiYXkudjEuQ29ubmVjdGlvblVzYWdlMrUGCg5IaXN0b3J5U2VydmljZRK2AQoJTGlzdENhbGxzEh0ucGF0Y2hiYXkudjEuTGlzdENhbGxzUmVxdWVzdBoeLnBhdGNoYmF5LnYxLkxpc3RDYWxsc1Jlc3BvbnNlImqQAgGKtRgJbWdtdC5yZWFkmrUYQQopWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyBjYWxscy4SFEZhaWxlZCB0byBsaXN0IGNhbGxzgtPkkwIPEg0vYXBpL3YxL2NhbGxzEtEBCgdHZXRDYWxsEhsucGF0Y2hiYXkudjEuR2V0Q2FsbFJlcXVlc3QaHC5wYXRjaGJheS52MS5HZXRDYWxsUmVzcG9uc2UiigGQAgGKtRgJbWdtdC5yZWFkmrUYPwopWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyBjYWxscy4SEkZhaWxlZCB0byBnZXQgY2FsbILT5JMCMRIvL2FwaS92MS9tY3Atc2VydmVycy97c2VydmVyX2lkfS9jYWxscy97Y2FsbF9pZH0SsgEKCEdldFVzYWdlEhwucGF0Y2hiYXkudjEuR2V0VXNhZ2VSZXF1ZXN0Gh0ucGF0Y2hiYXkudjEuR2V0VXNhZ2VSZXNwb25zZSJpkAIBirUYCW1nbXQucmVhZJq1GEAKKVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHZpZXcgdXNhZ2UuEhNGYWlsZWQgdG8gZ2V0IHVzYWdlgtPkkwIPEg0vYXBpL3YxL3VzYWdlEuABChNMaXN0Q29ubmVjdGlvblVzYWdlEicucGF0Y2hiYXkudjEuTGlzdENvbm5lY3Rpb25Vc2FnZVJlcXVlc3QaKC5wYXRjaGJheS52MS5MaXN0Q29ubmVjdGlvblVzYWdlUmVzcG9uc2UidpACAYq1GAltZ210LnJlYWSatRhBCilZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB2aWV3IHVzYWdlLhIURmFpbGVkIHRvIGxpc3QgdXNhZ2WC0+STAhsSGS9hcGkvdjEvdXNhZ2UvY29ubmVjdGlvbnNiBnByb3RvMw", [file_google_api_annotations, file_patchbay_v1_call, file_patchbay_v1_call_contents, file_patchbay_v1_options]);
+  fileDesc("CiFwYXRjaGJheS92MS9oaXN0b3J5X3NlcnZpY2UucHJvdG8SC3BhdGNoYmF5LnYxIkgKDkdldENhbGxSZXF1ZXN0EhwKCXNlcnZlcl9pZBgBIAEoCVIJc2VydmVyX2lkEhgKB2NhbGxfaWQYAiABKAlSB2NhbGxfaWQiSwoPR2V0Q2FsbFJlc3BvbnNlEg8KB3N1Y2Nlc3MYASABKAgSJwoEZGF0YRgCIAEoCzIZLnBhdGNoYmF5LnYxLkNhbGxDb250ZW50cyKzAgoQTGlzdENhbGxzUmVxdWVzdBIhCglzZXJ2ZXJfaWQYASABKAlIAFIJc2VydmVyX2lkiAEBEhEKBHRvb2wYAiABKAlIAYgBARIUCgdvdXRjb21lGAMgASgJSAKIAQESLgoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAOIAQESLgoFdW50aWwYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSASIAQESEgoFbGltaXQYBiABKAVIBYgBARITCgZjdXJzb3IYByABKAlIBogBAUIMCgpfc2VydmVyX2lkQgcKBV90b29sQgoKCF9vdXRjb21lQggKBl9zaW5jZUIICgZfdW50aWxCCAoGX2xpbWl0QgkKB19jdXJzb3IifAoRTGlzdENhbGxzUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIfCgRkYXRhGAIgAygLMhEucGF0Y2hiYXkudjEuQ2FsbBIlCgtuZXh0X2N1cnNvchgDIAEoCUgAUgtuZXh0X2N1cnNvcogBAUIOCgxfbmV4dF9jdXJzb3IigAIKD0dldFVzYWdlUmVxdWVzdBIhCglzZXJ2ZXJfaWQYASABKAlIAFIJc2VydmVyX2lkiAEBEhEKBHRvb2wYAiABKAlIAYgBARIuCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBARIuCgV1bnRpbBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIA4gBARIfCghncm91cF9ieRgFIAEoCUgEUghncm91cF9ieYgBAUIMCgpfc2VydmVyX2lkQgcKBV90b29sQggKBl9zaW5jZUIICgZfdW50aWxCCwoJX2dyb3VwX2J5ImEKEEdldFVzYWdlUmVzcG9uc2USDwoHc3VjY2VzcxgBIAEoCBIgCgRkYXRhGAIgAygLMhIucGF0Y2hiYXkudjEuVXNhZ2USGgoIaGFzX21vcmUYAyABKAhSCGhhc19tb3JlIhwKGkxpc3RDb25uZWN0aW9uVXNhZ2VSZXF1ZXN0IloKG0xpc3RDb25uZWN0aW9uVXNhZ2VSZXNwb25zZRIPCgdzdWNjZXNzGAEgASgIEioKBGRhdGEYAiADKAsyHC5wYXRjaGJheS52MS5Db25uZWN0aW9uVXNhZ2UytQYKDkhpc3RvcnlTZXJ2aWNlErYBCglMaXN0Q2FsbHMSHS5wYXRjaGJheS52MS5MaXN0Q2FsbHNSZXF1ZXN0Gh4ucGF0Y2hiYXkudjEuTGlzdENhbGxzUmVzcG9uc2UiapACAYq1GAltZ210LnJlYWSatRhBCilZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB2aWV3IGNhbGxzLhIURmFpbGVkIHRvIGxpc3QgY2FsbHOC0+STAg8SDS9hcGkvdjEvY2FsbHMS0QEKB0dldENhbGwSGy5wYXRjaGJheS52MS5HZXRDYWxsUmVxdWVzdBocLnBhdGNoYmF5LnYxLkdldENhbGxSZXNwb25zZSKKAZACAYq1GAltZ210LnJlYWSatRg/CilZb3UgZG8gbm90IGhhdmUgcGVybWlzc2lvbiB0byB2aWV3IGNhbGxzLhISRmFpbGVkIHRvIGdldCBjYWxsgtPkkwIxEi8vYXBpL3YxL21jcC1zZXJ2ZXJzL3tzZXJ2ZXJfaWR9L2NhbGxzL3tjYWxsX2lkfRKyAQoIR2V0VXNhZ2USHC5wYXRjaGJheS52MS5HZXRVc2FnZVJlcXVlc3QaHS5wYXRjaGJheS52MS5HZXRVc2FnZVJlc3BvbnNlImmQAgGKtRgJbWdtdC5yZWFkmrUYQAopWW91IGRvIG5vdCBoYXZlIHBlcm1pc3Npb24gdG8gdmlldyB1c2FnZS4SE0ZhaWxlZCB0byBnZXQgdXNhZ2WC0+STAg8SDS9hcGkvdjEvdXNhZ2US4AEKE0xpc3RDb25uZWN0aW9uVXNhZ2USJy5wYXRjaGJheS52MS5MaXN0Q29ubmVjdGlvblVzYWdlUmVxdWVzdBooLnBhdGNoYmF5LnYxLkxpc3RDb25uZWN0aW9uVXNhZ2VSZXNwb25zZSJ2kAIBirUYCW1nbXQucmVhZJq1GEEKKVlvdSBkbyBub3QgaGF2ZSBwZXJtaXNzaW9uIHRvIHZpZXcgdXNhZ2UuEhRGYWlsZWQgdG8gbGlzdCB1c2FnZYLT5JMCGxIZL2FwaS92MS91c2FnZS9jb25uZWN0aW9uc0JQCg9kZXYucGF0Y2hiYXkudjFCE0hpc3RvcnlTZXJ2aWNlUHJvdG9QAVomcGF0Y2hiYXkuZGV2L2dvL3BhdGNoYmF5L3YxO3BhdGNoYmF5djFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_timestamp, file_patchbay_v1_call, file_patchbay_v1_call_contents, file_patchbay_v1_options]);
 
 /**
  * The call to read.
@@ -104,19 +106,18 @@ export type ListCallsRequest = Message<"patchbay.v1.ListCallsRequest"> & {
   outcome?: string | undefined;
 
   /**
-   * Only calls that started at this time or later: an ISO 8601 date, or date and time with an offset. Default: no
-   * limit.
+   * Only calls that started at this time or later, over REST also an ISO 8601 date. Default: no limit.
    *
-   * @generated from field: optional string from = 4;
+   * @generated from field: optional google.protobuf.Timestamp since = 4;
    */
-  from?: string | undefined;
+  since?: Timestamp | undefined;
 
   /**
-   * Only calls that started before this time: an ISO 8601 date, or date and time with an offset. Default: no limit.
+   * Only calls that started before this time, over REST also an ISO 8601 date. Default: no limit.
    *
-   * @generated from field: optional string to = 5;
+   * @generated from field: optional google.protobuf.Timestamp until = 5;
    */
-  to?: string | undefined;
+  until?: Timestamp | undefined;
 
   /**
    * Page size, 1 to 500. Default: 100.
@@ -196,20 +197,18 @@ export type GetUsageRequest = Message<"patchbay.v1.GetUsageRequest"> & {
   tool?: string | undefined;
 
   /**
-   * Calls that started at this time or later: an ISO 8601 date, or date and time with an offset. Default: 7 days before
-   * `to`.
+   * Calls that started at this time or later, over REST also an ISO 8601 date. Default: 7 days before `until`.
    *
-   * @generated from field: optional string from = 3;
+   * @generated from field: optional google.protobuf.Timestamp since = 3;
    */
-  from?: string | undefined;
+  since?: Timestamp | undefined;
 
   /**
-   * Calls that started before this time, at most 31 days after `from`: an ISO 8601 date, or date and time with an
-   * offset. Default: now.
+   * Calls that started before this time, at most 31 days after `since`, over REST also an ISO 8601 date. Default: now.
    *
-   * @generated from field: optional string to = 4;
+   * @generated from field: optional google.protobuf.Timestamp until = 4;
    */
-  to?: string | undefined;
+  until?: Timestamp | undefined;
 
   /**
    * Any of connection, tool and day, each at most once, separated by commas, such as `tool,day`. Default: all three.

@@ -6,14 +6,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file patchbay/v1/oauth_client.proto.
  */
 export const file_patchbay_v1_oauth_client: GenFile = /*@__PURE__*/
-  fileDesc("Ch5wYXRjaGJheS92MS9vYXV0aF9jbGllbnQucHJvdG8SC3BhdGNoYmF5LnYxIoQFCgtPQXV0aENsaWVudBIcCgljbGllbnRfaWQYASABKAlSCWNsaWVudF9pZBIMCgRuYW1lGAIgASgJEg4KBnNjb3BlcxgDIAMoCRIkCg1yZWRpcmVjdF91cmlzGAQgAygJUg1yZWRpcmVjdF91cmlzEiAKC2dyYW50X3R5cGVzGAUgAygJUgtncmFudF90eXBlcxI+Chp0b2tlbl9lbmRwb2ludF9hdXRoX21ldGhvZBgGIAEoCVIadG9rZW5fZW5kcG9pbnRfYXV0aF9tZXRob2QSJQoEandrcxgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHwoIandrc191cmkYCCABKAlIAFIIandrc191cmmIAQESKQoNbWNwX3NlcnZlcl9pZBgJIAEoBUgBUg1tY3Bfc2VydmVyX2lkiAEBEh4KCmhhc19zZWNyZXQYCiABKAhSCmhhc19zZWNyZXQSHgoKY3JlYXRlZF9hdBgLIAEoCVIKY3JlYXRlZF9hdBIxChFzZWNyZXRfcm90YXRlZF9hdBgMIAEoCUgCUhFzZWNyZXRfcm90YXRlZF9hdIgBARJDChpwcmV2aW91c19zZWNyZXRfZXhwaXJlc19hdBgNIAEoCUgDUhpwcmV2aW91c19zZWNyZXRfZXhwaXJlc19hdIgBARIjCgpyZXZva2VkX2F0GA4gASgJSARSCnJldm9rZWRfYXSIAQFCCwoJX2p3a3NfdXJpQhAKDl9tY3Bfc2VydmVyX2lkQhQKEl9zZWNyZXRfcm90YXRlZF9hdEIdChtfcHJldmlvdXNfc2VjcmV0X2V4cGlyZXNfYXRCDQoLX3Jldm9rZWRfYXRiBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("Ch5wYXRjaGJheS92MS9vYXV0aF9jbGllbnQucHJvdG8SC3BhdGNoYmF5LnYxIvQFCgtPQXV0aENsaWVudBIcCgljbGllbnRfaWQYASABKAlSCWNsaWVudF9pZBIMCgRuYW1lGAIgASgJEg4KBnNjb3BlcxgDIAMoCRIkCg1yZWRpcmVjdF91cmlzGAQgAygJUg1yZWRpcmVjdF91cmlzEiAKC2dyYW50X3R5cGVzGAUgAygJUgtncmFudF90eXBlcxI+Chp0b2tlbl9lbmRwb2ludF9hdXRoX21ldGhvZBgGIAEoCVIadG9rZW5fZW5kcG9pbnRfYXV0aF9tZXRob2QSJQoEandrcxgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHwoIandrc191cmkYCCABKAlIAFIIandrc191cmmIAQESKQoNbWNwX3NlcnZlcl9pZBgJIAEoBUgBUg1tY3Bfc2VydmVyX2lkiAEBEh4KCmhhc19zZWNyZXQYCiABKAhSCmhhc19zZWNyZXQSOgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmNyZWF0ZWRfYXQSTQoRc2VjcmV0X3JvdGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAJSEXNlY3JldF9yb3RhdGVkX2F0iAEBEl8KGnByZXZpb3VzX3NlY3JldF9leHBpcmVzX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgDUhpwcmV2aW91c19zZWNyZXRfZXhwaXJlc19hdIgBARI/CgpyZXZva2VkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgEUgpyZXZva2VkX2F0iAEBQgsKCV9qd2tzX3VyaUIQCg5fbWNwX3NlcnZlcl9pZEIUChJfc2VjcmV0X3JvdGF0ZWRfYXRCHQobX3ByZXZpb3VzX3NlY3JldF9leHBpcmVzX2F0Qg0KC19yZXZva2VkX2F0Qk0KD2Rldi5wYXRjaGJheS52MUIQT2F1dGhDbGllbnRQcm90b1ABWiZwYXRjaGJheS5kZXYvZ28vcGF0Y2hiYXkvdjE7cGF0Y2hiYXl2MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * An OAuth client: a program that gets tokens for the account. Its secret is shown only when it is created or rotated.
@@ -93,32 +94,32 @@ export type OAuthClient = Message<"patchbay.v1.OAuthClient"> & {
   hasSecret: boolean;
 
   /**
-   * When it was created, ISO 8601 in UTC.
+   * When it was created.
    *
-   * @generated from field: string created_at = 11 [json_name = "created_at"];
+   * @generated from field: google.protobuf.Timestamp created_at = 11 [json_name = "created_at"];
    */
-  createdAt: string;
+  createdAt?: Timestamp | undefined;
 
   /**
-   * When its secret was last rotated, ISO 8601 in UTC. Unset before the first time.
+   * When its secret was last rotated. Unset before the first time.
    *
-   * @generated from field: optional string secret_rotated_at = 12 [json_name = "secret_rotated_at"];
+   * @generated from field: optional google.protobuf.Timestamp secret_rotated_at = 12 [json_name = "secret_rotated_at"];
    */
-  secretRotatedAt?: string | undefined;
+  secretRotatedAt?: Timestamp | undefined;
 
   /**
-   * When the previous secret expires, ISO 8601 in UTC. Unset if it is no longer valid.
+   * When the previous secret expires. Unset if it is no longer valid.
    *
-   * @generated from field: optional string previous_secret_expires_at = 13 [json_name = "previous_secret_expires_at"];
+   * @generated from field: optional google.protobuf.Timestamp previous_secret_expires_at = 13 [json_name = "previous_secret_expires_at"];
    */
-  previousSecretExpiresAt?: string | undefined;
+  previousSecretExpiresAt?: Timestamp | undefined;
 
   /**
-   * When it was revoked, ISO 8601 in UTC. Unset if it was not.
+   * When it was revoked. Unset if it was not.
    *
-   * @generated from field: optional string revoked_at = 14 [json_name = "revoked_at"];
+   * @generated from field: optional google.protobuf.Timestamp revoked_at = 14 [json_name = "revoked_at"];
    */
-  revokedAt?: string | undefined;
+  revokedAt?: Timestamp | undefined;
 };
 
 /**

@@ -6,13 +6,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file patchbay/v1/personal_access_token.proto.
  */
 export const file_patchbay_v1_personal_access_token: GenFile = /*@__PURE__*/
-  fileDesc("CidwYXRjaGJheS92MS9wZXJzb25hbF9hY2Nlc3NfdG9rZW4ucHJvdG8SC3BhdGNoYmF5LnYxIpMDChNQZXJzb25hbEFjY2Vzc1Rva2VuEgoKAmlkGAEgASgJEhwKCWNsaWVudF9pZBgCIAEoCVIJY2xpZW50X2lkEgwKBG5hbWUYAyABKAkSDgoGc2NvcGVzGAQgAygJEikKDW1jcF9zZXJ2ZXJfaWQYBSABKAVIAFINbWNwX3NlcnZlcl9pZIgBARIeCgpjcmVhdGVkX2F0GAYgASgJUgpjcmVhdGVkX2F0EiMKCmV4cGlyZXNfYXQYByABKAlIAVIKZXhwaXJlc19hdIgBARInCgxsYXN0X3VzZWRfYXQYCCABKAlIAlIMbGFzdF91c2VkX2F0iAEBEiMKCnJldm9rZWRfYXQYCSABKAlIA1IKcmV2b2tlZF9hdIgBARIlCgtyZXBsYWNlZF9ieRgKIAEoCUgEUgtyZXBsYWNlZF9ieYgBAUIQCg5fbWNwX3NlcnZlcl9pZEINCgtfZXhwaXJlc19hdEIPCg1fbGFzdF91c2VkX2F0Qg0KC19yZXZva2VkX2F0Qg4KDF9yZXBsYWNlZF9ieWIGcHJvdG8z");
+  fileDesc("CidwYXRjaGJheS92MS9wZXJzb25hbF9hY2Nlc3NfdG9rZW4ucHJvdG8SC3BhdGNoYmF5LnYxIoMEChNQZXJzb25hbEFjY2Vzc1Rva2VuEgoKAmlkGAEgASgJEhwKCWNsaWVudF9pZBgCIAEoCVIJY2xpZW50X2lkEgwKBG5hbWUYAyABKAkSDgoGc2NvcGVzGAQgAygJEikKDW1jcF9zZXJ2ZXJfaWQYBSABKAVIAFINbWNwX3NlcnZlcl9pZIgBARI6CgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIKY3JlYXRlZF9hdBI/CgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBUgpleHBpcmVzX2F0iAEBEkMKDGxhc3RfdXNlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAlIMbGFzdF91c2VkX2F0iAEBEj8KCnJldm9rZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSANSCnJldm9rZWRfYXSIAQESJQoLcmVwbGFjZWRfYnkYCiABKAlIBFILcmVwbGFjZWRfYnmIAQFCEAoOX21jcF9zZXJ2ZXJfaWRCDQoLX2V4cGlyZXNfYXRCDwoNX2xhc3RfdXNlZF9hdEINCgtfcmV2b2tlZF9hdEIOCgxfcmVwbGFjZWRfYnlCVQoPZGV2LnBhdGNoYmF5LnYxQhhQZXJzb25hbEFjY2Vzc1Rva2VuUHJvdG9QAVomcGF0Y2hiYXkuZGV2L2dvL3BhdGNoYmF5L3YxO3BhdGNoYmF5djFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * A personal access token: a bearer token that a person creates for a program. The token itself is shown only once.
@@ -56,32 +58,32 @@ export type PersonalAccessToken = Message<"patchbay.v1.PersonalAccessToken"> & {
   mcpServerId?: number | undefined;
 
   /**
-   * When it was created, ISO 8601 in UTC.
+   * When it was created.
    *
-   * @generated from field: string created_at = 6 [json_name = "created_at"];
+   * @generated from field: google.protobuf.Timestamp created_at = 6 [json_name = "created_at"];
    */
-  createdAt: string;
+  createdAt?: Timestamp | undefined;
 
   /**
-   * When it expires, ISO 8601 in UTC. Unset if it never expires.
+   * When it expires. Unset if it never expires.
    *
-   * @generated from field: optional string expires_at = 7 [json_name = "expires_at"];
+   * @generated from field: optional google.protobuf.Timestamp expires_at = 7 [json_name = "expires_at"];
    */
-  expiresAt?: string | undefined;
+  expiresAt?: Timestamp | undefined;
 
   /**
-   * When it was last used, within five minutes, ISO 8601 in UTC. Unset before the first use.
+   * When it was last used, within five minutes. Unset before the first use.
    *
-   * @generated from field: optional string last_used_at = 8 [json_name = "last_used_at"];
+   * @generated from field: optional google.protobuf.Timestamp last_used_at = 8 [json_name = "last_used_at"];
    */
-  lastUsedAt?: string | undefined;
+  lastUsedAt?: Timestamp | undefined;
 
   /**
-   * When it was revoked, ISO 8601 in UTC. Unset if it was not.
+   * When it was revoked. Unset if it was not.
    *
-   * @generated from field: optional string revoked_at = 9 [json_name = "revoked_at"];
+   * @generated from field: optional google.protobuf.Timestamp revoked_at = 9 [json_name = "revoked_at"];
    */
-  revokedAt?: string | undefined;
+  revokedAt?: Timestamp | undefined;
 
   /**
    * The id of the token that replaced it. Unset if it was not rotated.

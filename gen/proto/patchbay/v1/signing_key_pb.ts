@@ -6,13 +6,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file patchbay/v1/signing_key.proto.
  */
 export const file_patchbay_v1_signing_key: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wYXRjaGJheS92MS9zaWduaW5nX2tleS5wcm90bxILcGF0Y2hiYXkudjEi5QEKClNpZ25pbmdLZXkSCgoCaWQYASABKAkSDwoHcHVycG9zZRgCIAEoCRINCgVzdGF0ZRgDIAEoCRIeCgpjcmVhdGVkX2F0GAQgASgJUgpjcmVhdGVkX2F0EhoKCHJlYWR5X2F0GAUgASgJUghyZWFkeV9hdBIpCg1jdXJyZW50X3NpbmNlGAYgASgJSABSDWN1cnJlbnRfc2luY2WIAQESIwoKcmV0aXJlZF9hdBgHIAEoCUgBUgpyZXRpcmVkX2F0iAEBQhAKDl9jdXJyZW50X3NpbmNlQg0KC19yZXRpcmVkX2F0YgZwcm90bzM");
+  fileDesc("Ch1wYXRjaGJheS92MS9zaWduaW5nX2tleS5wcm90bxILcGF0Y2hiYXkudjEi1QIKClNpZ25pbmdLZXkSCgoCaWQYASABKAkSDwoHcHVycG9zZRgCIAEoCRINCgVzdGF0ZRgDIAEoCRI6CgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIKY3JlYXRlZF9hdBI2CghyZWFkeV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCHJlYWR5X2F0EkUKDWN1cnJlbnRfc2luY2UYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSABSDWN1cnJlbnRfc2luY2WIAQESPwoKcmV0aXJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAVIKcmV0aXJlZF9hdIgBAUIQCg5fY3VycmVudF9zaW5jZUINCgtfcmV0aXJlZF9hdEJMCg9kZXYucGF0Y2hiYXkudjFCD1NpZ25pbmdLZXlQcm90b1ABWiZwYXRjaGJheS5kZXYvZ28vcGF0Y2hiYXkvdjE7cGF0Y2hiYXl2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A token signing key without its private part.
@@ -42,32 +44,32 @@ export type SigningKey = Message<"patchbay.v1.SigningKey"> & {
   state: string;
 
   /**
-   * When it was created, ISO 8601 in UTC.
+   * When it was created.
    *
-   * @generated from field: string created_at = 4 [json_name = "created_at"];
+   * @generated from field: google.protobuf.Timestamp created_at = 4 [json_name = "created_at"];
    */
-  createdAt: string;
+  createdAt?: Timestamp | undefined;
 
   /**
-   * The earliest time it may sign, ISO 8601 in UTC.
+   * The earliest time it may sign.
    *
-   * @generated from field: string ready_at = 5 [json_name = "ready_at"];
+   * @generated from field: google.protobuf.Timestamp ready_at = 5 [json_name = "ready_at"];
    */
-  readyAt: string;
+  readyAt?: Timestamp | undefined;
 
   /**
-   * When it started to sign, ISO 8601 in UTC. Unset while it is `next`.
+   * When it started to sign. Unset while it is `next`.
    *
-   * @generated from field: optional string current_since = 6 [json_name = "current_since"];
+   * @generated from field: optional google.protobuf.Timestamp current_since = 6 [json_name = "current_since"];
    */
-  currentSince?: string | undefined;
+  currentSince?: Timestamp | undefined;
 
   /**
-   * When it stopped signing, ISO 8601 in UTC. Unset before that.
+   * When it stopped signing. Unset before that.
    *
-   * @generated from field: optional string retired_at = 7 [json_name = "retired_at"];
+   * @generated from field: optional google.protobuf.Timestamp retired_at = 7 [json_name = "retired_at"];
    */
-  retiredAt?: string | undefined;
+  retiredAt?: Timestamp | undefined;
 };
 
 /**

@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/tool_change.proto.
  */
 export const file_patchbay_v1_tool_change: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wYXRjaGJheS92MS90b29sX2NoYW5nZS5wcm90bxILcGF0Y2hiYXkudjEitQEKEVBlbmRpbmdUb29sQ2hhbmdlEgwKBHRvb2wYASABKAkSCgoCaWQYAiABKAUSDwoHY2hhbmdlZBgDIAMoCRIOCgZkaWdlc3QYBCABKAkSNwoIaW5fZm9yY2UYBSABKAsyGy5wYXRjaGJheS52MS5Ub29sRGVmaW5pdGlvblIIaW5fZm9yY2USLAoHb2ZmZXJlZBgGIAEoCzIbLnBhdGNoYmF5LnYxLlRvb2xEZWZpbml0aW9uIvcBCg5Ub29sRGVmaW5pdGlvbhITCgtkZXNjcmlwdGlvbhgBIAEoCRItCgxpbnB1dF9zY2hlbWEYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei4KDW91dHB1dF9zY2hlbWEYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKC2Fubm90YXRpb25zGAQgASgLMhwucGF0Y2hiYXkudjEuVG9vbEFubm90YXRpb25zEhwKCXJlYWRfb25seRgFIAEoCFIJcmVhZF9vbmx5EhQKB3JlcXVlc3QYBiABKAlIAIgBAUIKCghfcmVxdWVzdGIGcHJvdG8z", [file_google_protobuf_struct, file_patchbay_v1_tool]);
+  fileDesc("Ch1wYXRjaGJheS92MS90b29sX2NoYW5nZS5wcm90bxILcGF0Y2hiYXkudjEiqwEKEVBlbmRpbmdUb29sQ2hhbmdlEgwKBHRvb2wYASABKAkSCgoCaWQYAiABKAUSDwoHY2hhbmdlZBgDIAMoCRIOCgZkaWdlc3QYBCABKAkSLAoHY3VycmVudBgFIAEoCzIbLnBhdGNoYmF5LnYxLlRvb2xEZWZpbml0aW9uEi0KCHByb3Bvc2VkGAYgASgLMhsucGF0Y2hiYXkudjEuVG9vbERlZmluaXRpb24i9wEKDlRvb2xEZWZpbml0aW9uEhMKC2Rlc2NyaXB0aW9uGAEgASgJEi0KDGlucHV0X3NjaGVtYRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoNb3V0cHV0X3NjaGVtYRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSMQoLYW5ub3RhdGlvbnMYBCABKAsyHC5wYXRjaGJheS52MS5Ub29sQW5ub3RhdGlvbnMSHAoJcmVhZF9vbmx5GAUgASgIUglyZWFkX29ubHkSFAoHcmVxdWVzdBgGIAEoCUgAiAEBQgoKCF9yZXF1ZXN0QkwKD2Rldi5wYXRjaGJheS52MUIPVG9vbENoYW5nZVByb3RvUAFaJnBhdGNoYmF5LmRldi9nby9wYXRjaGJheS92MTtwYXRjaGJheXYxYgZwcm90bzM", [file_google_protobuf_struct, file_patchbay_v1_tool]);
 
 /**
  * A tool with a proposed definition. The current definition stays in use until the owner accepts the proposed one.
@@ -55,16 +55,16 @@ export type PendingToolChange = Message<"patchbay.v1.PendingToolChange"> & {
   /**
    * The current definition, which agents see and calls are validated against.
    *
-   * @generated from field: patchbay.v1.ToolDefinition in_force = 5 [json_name = "in_force"];
+   * @generated from field: patchbay.v1.ToolDefinition current = 5;
    */
-  inForce?: ToolDefinition | undefined;
+  current?: ToolDefinition | undefined;
 
   /**
    * The proposed definition.
    *
-   * @generated from field: patchbay.v1.ToolDefinition offered = 6;
+   * @generated from field: patchbay.v1.ToolDefinition proposed = 6;
    */
-  offered?: ToolDefinition | undefined;
+  proposed?: ToolDefinition | undefined;
 };
 
 /**

@@ -30,7 +30,7 @@ export function useUsage(filter: ActivityFilter, groupBy: "day" | "connection" |
       (
         await bodyOf(
           client.GET("/api/v1/usage", {
-            params: { query: { group_by: groupBy, from: since(days), ...ofWhich(connection, tool) } },
+            params: { query: { group_by: groupBy, since: since(days), ...ofWhich(connection, tool) } },
           }),
         )
       ).data,
@@ -49,7 +49,7 @@ export function useCalls({ connection, tool, outcome, days }: ActivityFilter) {
           params: {
             query: {
               limit: 50,
-              from: since(days),
+              since: since(days),
               ...ofWhich(connection, tool),
               ...(outcome !== undefined && { outcome }),
               ...(pageParam !== "" && { cursor: pageParam }),

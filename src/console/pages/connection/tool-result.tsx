@@ -42,7 +42,7 @@ function Content({ block }: { readonly block: Block }) {
 }
 
 /** What a tool answered: text, data as a tree, pictures. */
-export function ToolResult({ result }: { readonly result: Schemas["CallToolResponse"] }) {
+export function ToolResult({ result }: { readonly result: Schemas["CallToolResult"] }) {
   const { content, isError, structuredContent } = result;
   // The same data again as text is for those who cannot read it as data.
   const blocks = structuredContent === undefined ? content : content.filter(({ type }) => type !== "text");

@@ -14,7 +14,7 @@ async function openSession(client: ApiClient): Promise<string> {
 export function useToolCall(connectionId: string, tool: string) {
   const { client } = useApi();
   return useMutation({
-    mutationFn: async (input: Readonly<Record<string, unknown>>): Promise<Schemas["CallToolResponse"]> => {
+    mutationFn: async (input: Readonly<Record<string, unknown>>): Promise<Schemas["CallToolResult"]> => {
       const session = await openSession(client);
       return bodyOf(
         client.POST("/mcp/tools/call", {

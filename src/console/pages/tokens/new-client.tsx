@@ -6,7 +6,7 @@ import { ShownOnce } from "../../parts/shown-once.tsx";
 import { CredentialForm } from "./new-credential.tsx";
 import { useCreateClient } from "./use-clients.ts";
 
-function MadeClient({ made }: { readonly made: Schemas["CreateOAuthClientResponse"] }) {
+function MadeClient({ made }: { readonly made: Schemas["CreateOAuthClientResult"] }) {
   return (
     <>
       <Text size="sm">The client id:</Text>

@@ -1,10 +1,22 @@
 import { isUtf8 } from "node:buffer";
-import { create, fromBinary, fromJsonString, toBinary, type DescMessage, type Message } from "@bufbuild/protobuf";
+import {
+  create,
+  fromBinary,
+  fromJson,
+  fromJsonString,
+  isMessage,
+  toBinary,
+  type DescMessage,
+  type Message,
+} from "@bufbuild/protobuf";
 import { isFieldError } from "@bufbuild/protobuf/reflect";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ServedRpc } from "../calls.ts";
 import { invalid, type DomainError } from "../../../domain-error.ts";
+import { isJsonObject, type JsonValue } from "../../../json.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
+import { isTimestampField } from "../message-fields.ts";
 
 /** Deep enough that the depth of JSON is refused where every protocol refuses it; a level of JSON costs up to three of messages. */
 const RECURSION_LIMIT = 400;
@@ -16,7 +28,7 @@ export function parseJsonMessage(bytes: Buffer, rpc: ServedRpc): Message {
   try {
     return fromJsonString(rpc.method.input, bytes.toString("utf8"), JSON_READ_OPTIONS);
   } catch (cause) {
-    throw fieldAtFault(cause, rpc) ?? ConnectError.from(cause, Code.InvalidArgument);
+    throw fieldAtFault(cause, rpc) ?? timeAtFault(bytes, rpc) ?? ConnectError.from(cause, Code.InvalidArgument);
   }
 }
 
@@ -27,6 +39,32 @@ function fieldAtFault(thrown: unknown, rpc: ServedRpc): DomainError | undefined 
   return field.kind === "field" && field.parent === rpc.method.input
     ? invalid(field.jsonName, thrown.message)
     : undefined;
+}
+
+/** protobuf-es does not say which field holds a time that it cannot read. */
+function timeAtFault(bytes: Buffer, rpc: ServedRpc): DomainError | undefined {
+  const json = parseJson(bytes);
+  if (!isJsonObject(json)) return undefined;
+  const field = rpc.method.input.fields.find(
+    (each) => isTimestampField(each) && !isTime(json[each.jsonName] ?? json[each.localName] ?? null),
+  );
+  return field && invalid(field.jsonName, `${field.jsonName} must be an RFC 3339 time such as 2026-07-01T09:00:00Z.`);
+}
+
+function isTime(json: JsonValue): boolean {
+  try {
+    return json === null || isMessage(fromJson(TimestampSchema, json));
+  } catch {
+    return false;
+  }
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads a message in protobuf's binary form. Throws ConnectError `invalid_argument`. */

@@ -7,13 +7,14 @@ import {
 } from "../../../../gen/proto/patchbay/v1/audit_service_pb.ts";
 import type { AuditLog } from "../../../identity/audit/audit-log.ts";
 import { toWireAuditEvent } from "../mappers/audit-event.ts";
+import { fromWireRange } from "../mappers/timestamp.ts";
 import { principalOf } from "../principal.ts";
 
 /** The implementation of AuditService behind every protocol: principal, map in, one domain call, map out. */
 export function createAuditHandlers(log: AuditLog): ServiceImpl<typeof AuditService> {
   return {
     async listAuditEvents(request, context) {
-      const { events, nextCursor } = await log.list(principalOf(context), request);
+      const { events, nextCursor } = await log.list(principalOf(context), { ...request, ...fromWireRange(request) });
       return create(ListAuditEventsResponseSchema, {
         success: true,
         data: events.map(toWireAuditEvent),
@@ -22,7 +23,7 @@ export function createAuditHandlers(log: AuditLog): ServiceImpl<typeof AuditServ
     },
 
     async listAllAuditEvents(request) {
-      const { events, nextCursor } = await log.listAll(request.accountId, request);
+      const { events, nextCursor } = await log.listAll(request.accountId, { ...request, ...fromWireRange(request) });
       return create(ListAllAuditEventsResponseSchema, {
         success: true,
         data: events.map(toWireAuditEvent),

@@ -10,13 +10,14 @@ import {
 import type { CallHistoryReader } from "../../../runtime/calls/history-reader.ts";
 import { toWireCall, toWireConnectionUsage, toWireUsage } from "../mappers/call.ts";
 import { toWireCallContents } from "../mappers/call-contents.ts";
+import { fromWireRange } from "../mappers/timestamp.ts";
 import { principalOf } from "../principal.ts";
 
 /** The implementation of HistoryService behind every protocol: principal, map in, one domain call, map out. */
 export function createHistoryHandlers(callHistory: CallHistoryReader): ServiceImpl<typeof HistoryService> {
   return {
-    async listCalls({ serverId, tool, outcome, from, to, limit, cursor }, context) {
-      const query = { serverId, tool, outcome, from, to, limit, cursor };
+    async listCalls({ serverId, tool, outcome, since, until, limit, cursor }, context) {
+      const query = { serverId, tool, outcome, ...fromWireRange({ since, until }), limit, cursor };
       const { calls, nextCursor } = await callHistory.list(principalOf(context), query);
       return create(ListCallsResponseSchema, {
         success: true,
@@ -30,8 +31,9 @@ export function createHistoryHandlers(callHistory: CallHistoryReader): ServiceIm
       return create(GetCallResponseSchema, { success: true, data: toWireCallContents(call) });
     },
 
-    async getUsage({ serverId, tool, from, to, groupBy }, context) {
-      const { groups, hasMore } = await callHistory.usage(principalOf(context), { serverId, tool, from, to, groupBy });
+    async getUsage({ serverId, tool, since, until, groupBy }, context) {
+      const query = { serverId, tool, ...fromWireRange({ since, until }), groupBy };
+      const { groups, hasMore } = await callHistory.usage(principalOf(context), query);
       return create(GetUsageResponseSchema, { success: true, data: groups.map(toWireUsage), hasMore });
     },
 

@@ -11,6 +11,7 @@ import {
 import type { OwnTokens } from "../../../identity/tokens/own-tokens.ts";
 import type { CallerOf } from "../caller.ts";
 import { toWirePersonalAccessToken } from "../mappers/personal-access-token.ts";
+import { fromWireTimestamp } from "../mappers/timestamp.ts";
 import { principalOf } from "../principal.ts";
 
 /** The implementation of PersonalAccessTokenService behind every protocol: caller, map in, one domain call, map out. */
@@ -19,7 +20,9 @@ export function createPersonalAccessTokenHandlers(
   callerOf: CallerOf,
 ): ServiceImpl<typeof PersonalAccessTokenService> {
   return {
-    async createPersonalAccessToken({ name, scopes, serverId, expiresAt, expiresInDays }, context) {
+    async createPersonalAccessToken(request, context) {
+      const { name, scopes, serverId, expiresInDays } = request;
+      const expiresAt = fromWireTimestamp("expires_at", request.expiresAt);
       const draft = { name, scopes, serverId, expiresAt, expiresInDays };
       const { token, text } = await tokens.create(callerOf(context), draft);
       context.responseHeader.set("Location", `/api/v1/personal-access-tokens/${token.id}`);

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Account as WireAccount, AccountSchema } from "../../../../gen/proto/patchbay/v1/account_pb.ts";
 import { type SigningKey as WireKey, SigningKeySchema } from "../../../../gen/proto/patchbay/v1/signing_key_pb.ts";
 import {
@@ -20,8 +21,8 @@ export function toWireAccount(account: AdministeredAccount): WireAccount {
     isAdmin: account.isAdmin,
     status: disabledAt === undefined ? "active" : "disabled",
     connectionCount: account.connectionCount,
-    createdAt: account.createdAt.toISOString(),
-    ...(disabledAt === undefined ? {} : { disabledAt: disabledAt.toISOString() }),
+    createdAt: timestampFromDate(account.createdAt),
+    ...(disabledAt === undefined ? {} : { disabledAt: timestampFromDate(disabledAt) }),
   });
 }
 
@@ -32,10 +33,10 @@ export function toWireSigningKey(key: SigningKeySummary): WireKey {
     id: key.id,
     purpose: key.purpose,
     state: key.state,
-    createdAt: key.createdAt.toISOString(),
-    readyAt: key.readyAt.toISOString(),
-    ...(currentSince === undefined ? {} : { currentSince: currentSince.toISOString() }),
-    ...(retiredAt === undefined ? {} : { retiredAt: retiredAt.toISOString() }),
+    createdAt: timestampFromDate(key.createdAt),
+    readyAt: timestampFromDate(key.readyAt),
+    ...(currentSince === undefined ? {} : { currentSince: timestampFromDate(currentSince) }),
+    ...(retiredAt === undefined ? {} : { retiredAt: timestampFromDate(retiredAt) }),
   });
 }
 

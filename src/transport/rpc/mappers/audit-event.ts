@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type AuditEvent as WireEvent, AuditEventSchema } from "../../../../gen/proto/patchbay/v1/audit_event_pb.ts";
 import type { AuditEvent } from "../../../identity/audit/audit-event.ts";
 
@@ -7,7 +8,7 @@ export function toWireAuditEvent(event: AuditEvent): WireEvent {
   const { actor } = event;
   return create(AuditEventSchema, {
     id: String(event.id),
-    occurredAt: event.occurredAt.toISOString(),
+    occurredAt: timestampFromDate(event.occurredAt),
     accountId: event.accountId,
     action: event.action,
     outcome: event.outcome,

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   type CallContents as WireCallContents,
   CallContentsSchema,
@@ -24,6 +25,6 @@ export function toWireCallContents({ call, contents, keptUntil }: StoredCallCont
           }),
         }),
     resultCut: isResultCut,
-    keptUntil: keptUntil.toISOString(),
+    keptUntil: timestampFromDate(keptUntil),
   });
 }

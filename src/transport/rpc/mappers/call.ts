@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   type Call as WireCall,
   CallSchema,
@@ -16,7 +17,7 @@ export function toWireCall(call: StoredCall): WireCall {
     mcpServerId: call.connectionId,
     tool: call.toolName,
     clientId: call.clientId,
-    startedAt: call.startedAt.toISOString(),
+    startedAt: timestampFromDate(call.startedAt),
     durationMs: call.durationMs,
     outcome: call.outcome,
     requestBytes: call.requestBytes,
@@ -47,7 +48,7 @@ export function toWireConnectionUsage(used: ConnectionUsage): WireConnectionUsag
   const { connectionId, lastCalledAt, calls, errors } = used;
   return create(ConnectionUsageSchema, {
     mcpServerId: connectionId,
-    ...(lastCalledAt === undefined ? {} : { lastCalledAt: lastCalledAt.toISOString() }),
+    ...(lastCalledAt === undefined ? {} : { lastCalledAt: timestampFromDate(lastCalledAt) }),
     calls,
     errors,
     errorRate: calls === 0 ? 0 : errors / calls,

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   type Connection as WireConnection,
   type ConnectionDetails,
@@ -25,7 +26,7 @@ export function toWireConnection(connection: Connection): WireConnection {
     oauth2Scopes: [...connectionScopes(connection.accessType)],
     agentEnabled: connection.agentEnabled,
     disabledTools: [...connection.disabledToolIds],
-    createdAt: connection.createdAt.toISOString(),
+    createdAt: timestampFromDate(connection.createdAt),
     accessType: connection.accessType,
     ...(connection.changedTools === 0 ? {} : { pendingToolChanges: connection.changedTools }),
     ...(connection.keepContentsDays === 0 ? {} : { keepContentsDays: connection.keepContentsDays }),
@@ -39,7 +40,7 @@ export function toWireCreated(created: CreatedConnection): CreateConnectionRespo
     status: created.status,
     serverType: created.serverType,
     name: created.name,
-    createdAt: created.createdAt.toISOString(),
+    createdAt: timestampFromDate(created.createdAt),
     ...(created.authorization && toWireAddress(created.authorization)),
   });
 }
@@ -47,9 +48,9 @@ export function toWireCreated(created: CreatedConnection): CreateConnectionRespo
 /** Where the owner of a connection authorizes it, field by field. */
 export function toWireAddress({ url, expiresAt }: AuthorizationAddress): {
   readonly authorizationUrl: string;
-  readonly authorizationUrlExpiresAt: string;
+  readonly authorizationUrlExpiresAt: Timestamp;
 } {
-  return { authorizationUrl: url, authorizationUrlExpiresAt: expiresAt.toISOString() };
+  return { authorizationUrl: url, authorizationUrlExpiresAt: timestampFromDate(expiresAt) };
 }
 
 /** The connection as a list with the view `detailed`, or a watch, shows it: with what tells connections apart at a glance. */
@@ -75,8 +76,8 @@ export function toWireDetails(connection: Connection, catalog: Catalog): Connect
     oauth2ClientId: connection.oauthClientId,
     oauth2Scopes: [...connectionScopes(connection.accessType)],
     config: connection.configuration,
-    createdAt: connection.createdAt.toISOString(),
-    updatedAt: connection.updatedAt.toISOString(),
+    createdAt: timestampFromDate(connection.createdAt),
+    updatedAt: timestampFromDate(connection.updatedAt),
     acceptToolChanges: connection.acceptToolChanges,
     pendingToolChanges: connection.changedTools,
     keepContentsDays: connection.keepContentsDays,

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Grant as WireGrant, GrantSchema } from "../../../../gen/proto/patchbay/v1/grant_pb.ts";
 import type { OAuthGrant } from "../../../identity/grants/grants.ts";
 
@@ -14,7 +15,7 @@ export function toWireGrant(grant: OAuthGrant): WireGrant {
     resource: grant.resource,
     allConnections: connectionIds === undefined,
     mcpServerIds: [...(connectionIds ?? [])],
-    createdAt: grant.createdAt.toISOString(),
-    ...(lastUsedAt === undefined ? {} : { lastUsedAt: lastUsedAt.toISOString() }),
+    createdAt: timestampFromDate(grant.createdAt),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt: timestampFromDate(lastUsedAt) }),
   });
 }

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   type OAuthClient as WireClient,
   OAuthClientSchema,
@@ -34,9 +35,9 @@ export function toWireOAuthClient(client: OAuthClient): WireClient {
     ...(jwksUri === undefined ? {} : { jwksUri }),
     ...(connectionId === undefined ? {} : { mcpServerId: connectionId }),
     hasSecret: client.hasSecret,
-    createdAt: client.createdAt.toISOString(),
-    ...(secretRotatedAt === undefined ? {} : { secretRotatedAt: secretRotatedAt.toISOString() }),
-    ...(previousSecretUntil === undefined ? {} : { previousSecretExpiresAt: previousSecretUntil.toISOString() }),
-    ...(revokedAt === undefined ? {} : { revokedAt: revokedAt.toISOString() }),
+    createdAt: timestampFromDate(client.createdAt),
+    ...(secretRotatedAt === undefined ? {} : { secretRotatedAt: timestampFromDate(secretRotatedAt) }),
+    ...(previousSecretUntil === undefined ? {} : { previousSecretExpiresAt: timestampFromDate(previousSecretUntil) }),
+    ...(revokedAt === undefined ? {} : { revokedAt: timestampFromDate(revokedAt) }),
   });
 }

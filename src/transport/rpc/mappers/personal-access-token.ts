@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   type PersonalAccessToken as WireToken,
   PersonalAccessTokenSchema,
@@ -14,10 +15,10 @@ export function toWirePersonalAccessToken(token: PersonalAccessToken): WireToken
     name: token.name,
     scopes: [...token.scopes],
     ...(connectionId === undefined ? {} : { mcpServerId: connectionId }),
-    createdAt: token.createdAt.toISOString(),
-    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
-    ...(lastUsedAt === undefined ? {} : { lastUsedAt: lastUsedAt.toISOString() }),
-    ...(revokedAt === undefined ? {} : { revokedAt: revokedAt.toISOString() }),
+    createdAt: timestampFromDate(token.createdAt),
+    ...(expiresAt === undefined ? {} : { expiresAt: timestampFromDate(expiresAt) }),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt: timestampFromDate(lastUsedAt) }),
+    ...(revokedAt === undefined ? {} : { revokedAt: timestampFromDate(revokedAt) }),
     ...(replacedBy === undefined ? {} : { replacedBy }),
   });
 }

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   type AcceptToolChangesRequest,
   AcceptToolChangesResponseSchema,
@@ -38,7 +39,7 @@ export function toWireToolChanges(listed: ListedToolChanges): ListToolChangesRes
 
 function toWirePastChange({ changedAt, added, removed, changed }: ToolChange): WireToolChange {
   return create(ToolChangeSchema, {
-    changedAt: changedAt.toISOString(),
+    changedAt: timestampFromDate(changedAt),
     added: [...added],
     removed: [...removed],
     changed: [...changed],
@@ -51,8 +52,8 @@ function toWirePendingChange(change: PendingToolChange): WirePendingToolChange {
     id: change.id,
     changed: [...change.changed],
     digest: change.digest,
-    inForce: toWireDefinition(change.current),
-    offered: toWireDefinition(change.proposed),
+    current: toWireDefinition(change.current),
+    proposed: toWireDefinition(change.proposed),
   });
 }
 

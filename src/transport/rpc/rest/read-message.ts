@@ -1,7 +1,9 @@
 import { create, fromJson, ScalarType, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { timestampFromDate, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { DomainError, invalid } from "../../../domain-error.ts";
 import { isJsonObject, roundNumbers, type JsonObject, type JsonValue } from "../../../json.ts";
-import { fieldValue, isStructField, setField } from "../message-fields.ts";
+import { fieldValue, isStructField, isTimestampField, setField } from "../message-fields.ts";
+import { parseTimestamp } from "./parse-timestamp.ts";
 
 /** Turns a JSON object into a message. `path` precedes the names of its fields in errors. */
 export type MessageReader = (json: JsonObject, path: string) => Message;
@@ -69,6 +71,7 @@ function createValueReader(field: DescField, lenient: boolean): ValueReader {
 /** The reader of a single value by the rules of our contracts; undefined for a kind that they do not use. */
 function singleReader(field: DescField, lenient: boolean): ValueReader | undefined {
   if (isStructField(field)) return readObject;
+  if (isTimestampField(field)) return readTimestamp;
   if (field.message !== undefined) return nestedReader(field.message, lenient);
   switch (field.scalar) {
     case ScalarType.STRING:
@@ -102,6 +105,12 @@ function nestedReader(desc: DescMessage, lenient: boolean): ValueReader | undefi
 function readObject(json: JsonValue, name: string): unknown {
   if (!isJsonObject(json)) throw invalid(name, `${name} must be an object.`);
   return json;
+}
+
+/** Reads a time as proto JSON has it, and a date, which means its start in UTC. */
+export function readTimestamp(json: JsonValue, name: string): Timestamp {
+  if (typeof json !== "string") throw invalid(name, `${name} must be a string.`);
+  return timestampFromDate(parseTimestamp(name, json));
 }
 
 function readInt32(json: JsonValue, name: string): number {

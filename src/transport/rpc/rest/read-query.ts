@@ -1,7 +1,7 @@
 import { ScalarType, type DescField } from "@bufbuild/protobuf";
 import { DomainError, invalid } from "../../../domain-error.ts";
-import { setField } from "../message-fields.ts";
-import { INT32_RANGE, outOfRange, printableValue, protoReader } from "./read-message.ts";
+import { isTimestampField, setField } from "../message-fields.ts";
+import { INT32_RANGE, outOfRange, printableValue, protoReader, readTimestamp } from "./read-message.ts";
 
 /** Fills the fields of a message that REST takes from the query. Throws DomainError `invalid` naming the parameter. */
 export type QueryReader = (query: string, message: object) => void;
@@ -54,7 +54,7 @@ export function parameterReader(field: DescField): (text: string, name: string) 
         break;
     }
   }
-  return protoReader(field, false);
+  return isTimestampField(field) ? readTimestamp : protoReader(field, false);
 }
 
 function decode(text: string): string {

@@ -1,7 +1,7 @@
-import { create, ScalarType, toJson, type DescField, type DescMessage } from "@bufbuild/protobuf";
-import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { create, isMessage, ScalarType, toJson, type DescField, type DescMessage } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence, timestampDate, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
-import { asMessage, fieldValue, isStructField, mapValues, memberName } from "../message-fields.ts";
+import { asMessage, fieldValue, isStructField, isTimestampField, mapValues, memberName } from "../message-fields.ts";
 
 /** Turns a message, or what `create` would make one of, into its JSON object. */
 export type MessageWriter = (message: object) => JsonObject;
@@ -82,6 +82,7 @@ function zeroOf(field: DescField): JsonValue | undefined {
 /** The writer of a field's single values; undefined for a kind without a rule here. */
 function valueWriter(field: DescField, known: Map<DescMessage, MessageWriter>): ValueWriter | undefined {
   if (isStructField(field)) return asJson;
+  if (isTimestampField(field)) return writeTimestamp;
   if (field.message !== undefined) {
     if (field.message.typeName.startsWith("google.protobuf.")) return undefined;
     const write = writerOf(field.message, known);
@@ -94,6 +95,13 @@ function valueWriter(field: DescField, known: Map<DescMessage, MessageWriter>): 
   }
   if (ENCODED.has(field.scalar)) return undefined;
   return INT64.has(field.scalar) ? String : asJson;
+}
+
+/** Writes at least three digits of a second in every time, also where protobuf-es writes none. */
+function writeTimestamp(value: unknown): string {
+  if (!isMessage(value, TimestampSchema)) throw new TypeError("a Timestamp field holds no Timestamp");
+  const isInMs = value.nanos % 1_000_000 === 0;
+  return isInMs ? timestampDate(value).toISOString() : toJson(TimestampSchema, value);
 }
 
 /** The named place where a scalar, the value of a Struct field, or JSON made of them is taken for the JSON that it is. */

@@ -68,7 +68,7 @@ export function PendingChange({
   readonly isDisabled: boolean;
   readonly onAccept: () => void;
 }) {
-  const { tool, changed, in_force: before, offered: after } = change;
+  const { tool, changed, current: before, proposed: after } = change;
   return (
     <Paper withBorder p="md" component="section" aria-label={`Change of ${tool}`}>
       <Stack gap="md">

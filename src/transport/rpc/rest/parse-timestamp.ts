@@ -1,4 +1,4 @@
-import { invalid } from "./domain-error.ts";
+import { invalid } from "../../../domain-error.ts";
 
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
