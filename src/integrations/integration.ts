@@ -5,11 +5,11 @@ import type { OwnerAuthorization } from "./authorization.ts";
 import type { CallResult, ToolDefinition } from "./tool.ts";
 
 /**
- * The result of a verification. `retry` says nothing about the key; `needs_authorization` means that the owner must
+ * The result of a verification. A reason for `verified` says what cannot be used nevertheless. `retry` says nothing about the key; `needs_authorization` means that the owner must
  * log in.
  */
 export type Verification =
-  | { readonly outcome: "verified" }
+  | { readonly outcome: "verified"; readonly reason?: string }
   | { readonly outcome: "failed"; readonly reason: string }
   | { readonly outcome: "needs_authorization"; readonly reason: string }
   | { readonly outcome: "retry"; readonly reason: string };
@@ -71,6 +71,8 @@ export interface Integration {
    * cannot be reached.
    */
   listTools(target: Target, options: CallOptions): Promise<readonly ToolDefinition[]>;
+  /** Restores what storage does not keep of a tool, such as the order of keys. */
+  restoreTool?(stored: ToolDefinition): ToolDefinition;
   /**
    * Calls a tool with validated arguments. Upstream failures are results with `isError`; throws only for internal
    * errors and for `options.signal`.

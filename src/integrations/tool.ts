@@ -1,5 +1,8 @@
-import type { JsonObject } from "../json.ts";
+import { printInKeyOrder, type JsonObject } from "../json.ts";
 import type { InputRequired } from "./relayed-client.ts";
+
+/** The longest time that MCP clients may cache a list, in milliseconds. Listeners are notified of changes earlier. */
+export const LIST_TTL_MS = 30_000;
 
 /** MCP's tool hints, where the integration states them. */
 export interface ToolHints {
@@ -38,6 +41,18 @@ export interface ToolDefinition {
   readonly request?: string;
   /** Further MCP fields of the upstream's list (`title`, `icons`, `annotations`, `_meta`), for MCP clients only. */
   readonly listed?: JsonObject;
+  /** The tool as the MCP server wrote it, for MCP clients only. */
+  readonly json?: string;
+  /** The upstream's time to live of the list in milliseconds, if shorter than `LIST_TTL_MS`. */
+  readonly ttlMs?: number;
+}
+
+/** Prints what identifies a tool for callers, equal for equal tools whatever the order of their keys. */
+export function printCanonicalTool(definition: ToolDefinition): string {
+  const { json, annotations, readOnly, digest, ttlMs } = definition;
+  if (json === undefined) return printInKeyOrder(definition);
+  const upstream: unknown = JSON.parse(json);
+  return printInKeyOrder({ upstream, annotations, readOnly, digest, ttlMs });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ToolDefinition } from "../../integrations/tool.ts";
 import { isJsonObject } from "../../json.ts";
+import { memberOf, withMembers } from "../../json-text.ts";
 import type { KnownToolList } from "../known-tool-list.ts";
 import type { AcceptedDefinitions } from "./accepted-definitions.ts";
 
@@ -56,7 +57,7 @@ export function compareTools(
 function withAcceptedDefinition(accepted: ToolDefinition, proposed: ToolDefinition): ToolDefinition {
   const annotations = { ...accepted.annotations, requiresAuth: proposed.annotations.requiresAuth };
   if (!accepted.readOnly || proposed.readOnly) return { ...accepted, annotations };
-  const { listed } = accepted;
+  const { listed, json } = accepted;
   return {
     ...accepted,
     annotations,
@@ -64,5 +65,12 @@ function withAcceptedDefinition(accepted: ToolDefinition, proposed: ToolDefiniti
     ...(isJsonObject(listed?.annotations)
       ? { listed: { ...listed, annotations: { ...listed.annotations, readOnlyHint: false } } }
       : {}),
+    ...(json !== undefined && { json: withoutReadOnlyMark(json) }),
   };
+}
+
+function withoutReadOnlyMark(json: string): string {
+  const marks = memberOf(json, "annotations");
+  if (marks === undefined) return json;
+  return withMembers(json, { annotations: withMembers(json.slice(marks.start, marks.end), { readOnlyHint: "false" }) });
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import { atMost } from "../../at-most.ts";
@@ -12,11 +11,10 @@ import type { ConnectionTool, ConnectionTools } from "../connection-tools.ts";
 import type { ConnectionView } from "../connection-view.ts";
 import type { KnownToolList } from "../known-tool-list.ts";
 import type { CurrentTools } from "../definitions/current-tools.ts";
+import { digestOfList, FRESH_MS, freshMs, restored } from "./stored-tool-list.ts";
 import type { StoredToolList, ToolListStore, ToolNames } from "./tool-list-store.ts";
 
 const MAX_LISTS = 10_000;
-/** The age at which a list is fetched again in the background. */
-const FRESH_MS = 60_000;
 /** The pause before an unavailable upstream is asked again. */
 const PAUSE_MS = 10_000;
 /** How long a caller waits for the first list; later ones are served while they are refreshed. */
@@ -193,11 +191,11 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     const storedStaleAt = (stored?.fetchedAt.getTime() ?? 0) + FRESH_MS;
     const isOutdated = outdated.delete(connection.id);
     if (!isOutdated && stored?.keyVersion === connection.keyVersion && storedStaleAt > Date.now()) {
-      return keep(connection, stored, storedStaleAt);
+      return keep(connection, restored(integration, stored), storedStaleAt);
     }
     const fetched = await fetchList(integration, connection);
-    if (fetched !== undefined) return keep(connection, fetched, Date.now() + FRESH_MS);
-    return keep(connection, stored ?? { tools: [], digest: "" }, Date.now() + PAUSE_MS);
+    if (fetched !== undefined) return keep(connection, fetched, Date.now() + freshMs(fetched));
+    return keep(connection, stored ? restored(integration, stored) : { tools: [], digest: "" }, Date.now() + PAUSE_MS);
   }
 
   async function keep(
@@ -217,7 +215,7 @@ export function createToolLists(deps: ToolListDeps): ConnectionTools {
     const timer = setTimeout(() => controller.abort(), FETCH_TIMEOUT_MS);
     try {
       const tools = await integration.listTools(await deps.view.target(connection), { signal: controller.signal });
-      const digest = createHash("sha256").update(JSON.stringify(tools)).digest("base64url");
+      const digest = digestOfList(tools);
       const list = { keyVersion: connection.keyVersion, tools, digest, fetchedAt: new Date() };
       await deps.lists.save(connection.accountId, connection.id, list);
       return list;

@@ -49,7 +49,7 @@ export function createVerification(deps: VerifierDeps): VerifyKey {
       await deps.connections.requireAuthorization(accountId, connectionId, keyVersion, { reason: seen.reason });
       return undefined;
     }
-    await record(seen.outcome, seen.outcome === "failed" ? seen.reason : undefined);
+    await record(seen.outcome, seen.reason);
     // Loads the tools before their owner opens them.
     if (seen.outcome === "verified") await deps.tools.of(connection);
     return undefined;

@@ -21,7 +21,8 @@ import { inputParams, readInputRequired } from "./input-required.ts";
 import { checkMcpConfiguration, MCP_CONFIGURATION_SCHEMA } from "./configuration.ts";
 import { endpointFor, endpointOf, MCP_SECRET_PROPERTIES } from "./http/endpoint.ts";
 import { createFeatures } from "./lists/features.ts";
-import { listUpstreamTools } from "./lists/list-tools.ts";
+import { listUpstreamTools, tryTools } from "./lists/list-tools.ts";
+import { restoreTool } from "./lists/read-tool.ts";
 import { createListStreams } from "./sessions/list-streams.ts";
 import { createLogLevels } from "./sessions/log-level.ts";
 import { openSession } from "./sessions/open-session.ts";
@@ -97,14 +98,17 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     listTools: async (target, { signal }) => {
       const deadlineMs = performance.now() + timeoutMs;
       try {
-        return await sessions.use(target, { repeatable: true, signal }, (session) =>
+        const { tools } = await sessions.use(target, { repeatable: true, signal }, (session) =>
           listUpstreamTools({ ...deps, requester }, session, { deadlineMs, signal }),
         );
+        return tools;
       } catch (error) {
         if (error instanceof UpstreamFailure) throw new DomainError("unavailable", error.message, { cause: error });
         throw error;
       }
     },
+
+    restoreTool,
 
     callTool: async (target, tool, args, options) => {
       const { signal, client } = options;
@@ -150,11 +154,11 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       try {
         const session = await openSession(requester, endpointFor(target, deps.tokens), deadlineMs, signal);
         try {
-          await listUpstreamTools({ ...deps, requester }, session, { deadlineMs, signal, maxPages: 1 });
+          const reason = await tryTools({ ...deps, requester }, session, { deadlineMs, signal });
+          return { outcome: "verified", ...(reason !== undefined && { reason }) };
         } finally {
           requester.close(session);
         }
-        return { outcome: "verified" };
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
         if (error.kind !== "unauthorized") return { outcome: "retry", reason: error.message };

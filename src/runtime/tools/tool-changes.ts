@@ -3,8 +3,7 @@ import type { WarnLog } from "../../log.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { SettingsFeed } from "../../connections/settings/settings-view.ts";
-import type { ToolDefinition } from "../../integrations/tool.ts";
-import { printInKeyOrder } from "../../json.ts";
+import { printCanonicalTool, type ToolDefinition } from "../../integrations/tool.ts";
 import type { McpSession } from "../sessions/session.ts";
 import type { ListedTool } from "./session-tools.ts";
 
@@ -48,8 +47,8 @@ export function createToolChanges(deps: {
   function digestOfDefinition(definition: ToolDefinition): string {
     let known = definitionDigests.get(definition);
     if (known === undefined) {
-      // PostgreSQL does not keep the order of JSON keys, so definitions are compared with sorted keys.
-      known = createHash("sha256").update(printInKeyOrder(definition)).digest("base64");
+      // Two replicas may know the same definition with its keys in another order.
+      known = createHash("sha256").update(printCanonicalTool(definition)).digest("base64");
       definitionDigests.set(definition, known);
     }
     return known;

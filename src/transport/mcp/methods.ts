@@ -1,7 +1,7 @@
 import type { Principal } from "../../identity/principal.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { Relay } from "../../integrations/relay.ts";
-import { errorResult, type CallResult } from "../../integrations/tool.ts";
+import { errorResult, LIST_TTL_MS, type CallResult } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
 import type { McpSession } from "../../runtime/sessions/session.ts";
@@ -10,7 +10,7 @@ import type { CallableTool } from "../../runtime/tools/tools-in-view.ts";
 import type { UpstreamCapabilities, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import { InputNeeded } from "../../runtime/relay/input-needed.ts";
 import { callResultText } from "./call-result-text.ts";
-import { LIST_TTL_MS, toResult, type RpcResult } from "./result.ts";
+import { toResult, type RpcResult } from "./result.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
 import { createToolPrinter } from "./tool-text.ts";
 

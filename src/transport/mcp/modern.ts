@@ -1,3 +1,4 @@
+import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { InputNeeded } from "../../runtime/relay/input-needed.ts";
 import type { NotificationFilter } from "../../runtime/upstream/upstream-features.ts";
@@ -8,7 +9,7 @@ import { createParamHeaderCheck } from "./param-headers.ts";
 import { readModernClient } from "./request-input.ts";
 import { createRelay, readLogLevel } from "./relay.ts";
 import { Reply } from "./reply.ts";
-import { createModernResult, LIST_TTL_MS, toResult } from "./result.ts";
+import { createModernResult, toResult } from "./result.ts";
 import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
 

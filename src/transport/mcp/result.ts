@@ -1,9 +1,6 @@
 import type { JsonObject } from "../../json.ts";
 import { memberOf, withMembers } from "../../json-text.ts";
 
-/** The longest time to live of lists at the client, in milliseconds. Listeners are notified of changes earlier. */
-export const LIST_TTL_MS = 30_000;
-
 const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
 
 /** A result before the fields of a protocol revision are added. */

@@ -1,7 +1,9 @@
+import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import type { JsonObject } from "../../json.ts";
+import { withMembers } from "../../json-text.ts";
 import type { SessionToolPage } from "../../runtime/tools/list-tools.ts";
 import type { ListedTool } from "../../runtime/tools/session-tools.ts";
-import { LIST_TTL_MS, type RpcResult } from "./result.ts";
+import type { RpcResult } from "./result.ts";
 
 export interface ToolPrinter {
   /** Returns the result of `tools/list`, the same object for the same page. */
@@ -18,16 +20,34 @@ export function createToolPrinter(): ToolPrinter {
       const known = printed.get(page);
       if (known !== undefined) return known;
       const cursor = page.nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(page.nextCursor)}`;
-      const tools = page.tools.map((tool) => JSON.stringify(toWireTool(tool, isLegacy)));
-      const result = { text: `{"tools":[${tools.join(",")}]${cursor}}`, ttlMs: LIST_TTL_MS };
+      const tools = page.tools.map((tool) => toolText(tool, isLegacy));
+      const ttlMs = page.tools.reduce(
+        (least, { definition }) => Math.min(least, definition.ttlMs ?? least),
+        LIST_TTL_MS,
+      );
+      const result = { text: `{"tools":[${tools.join(",")}]${cursor}}`, ttlMs };
       printed.set(page, result);
       return result;
     },
   };
 }
 
-/** Converts a tool to its MCP form. Fields from an MCP upstream are passed on unchanged. */
-function toWireTool({ name, definition }: ListedTool, isLegacy: boolean): JsonObject {
+/** Prints a tool: what an MCP server wrote, byte for byte, under the name that clients call it by. */
+function toolText(tool: ListedTool, isLegacy: boolean): string {
+  const { name, definition } = tool;
+  const { json, outputSchema } = definition;
+  // Up to 2025-11-25 structured results must be objects; clients reject tools with other schemas.
+  const isHidden = isLegacy && outputSchema !== undefined && outputSchema.type !== "object";
+  if (json === undefined) return JSON.stringify(toWireTool(tool, isHidden));
+  const changes = {
+    ...(name !== definition.name && { name: JSON.stringify(name) }),
+    ...(isHidden && { outputSchema: undefined }),
+  };
+  return Object.keys(changes).length === 0 ? json : withMembers(json, changes);
+}
+
+/** Converts a tool of the service's own to its MCP form. */
+function toWireTool({ name, definition }: ListedTool, isOutputHidden: boolean): JsonObject {
   const { description, inputSchema, outputSchema, readOnly, hints = {}, listed } = definition;
   const { destructive, idempotent, openWorld } = hints;
   return {
@@ -41,7 +61,6 @@ function toWireTool({ name, definition }: ListedTool, isLegacy: boolean): JsonOb
     name,
     description,
     inputSchema,
-    // Up to 2025-11-25 structured results must be objects; clients reject tools with other schemas.
-    ...(outputSchema !== undefined && (!isLegacy || outputSchema.type === "object") && { outputSchema }),
+    ...(outputSchema !== undefined && !isOutputHidden && { outputSchema }),
   };
 }

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
-import type { JsonValue } from "../../../json.ts";
+import { printJson, type JsonValue } from "../../../json.ts";
+import { elementsOf, memberOf } from "../../../json-text.ts";
 import type { Requester } from "../sessions/request.ts";
 import type { UpstreamSession } from "../sessions/session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
-/** Further pages are ignored. */
 const MAX_PAGES = 200;
 
 /** `deadlineMs` is on the clock of `performance.now()`. */
@@ -19,8 +19,16 @@ export interface ListOf {
   /** The result's property that holds the list. */
   readonly key: string;
   readonly maxBytes: number;
-  /** Adds one item; returns false when the list is full. */
-  readonly add: (item: JsonValue) => boolean;
+  /** Adds one item, given as value and as text; returns false when the list is full. */
+  readonly add: (item: JsonValue, text: string) => boolean;
+}
+
+export interface ListedPages {
+  readonly bytes: number;
+  /** The shortest time to live of a page in milliseconds, if the server states one (2026-07-28). */
+  readonly ttlMs: number | undefined;
+  /** Whether the server has more items than a limit allows. */
+  readonly isTruncated: boolean;
 }
 
 /**
@@ -32,13 +40,15 @@ export async function listPages(
   session: UpstreamSession,
   { method, key, maxBytes, add }: ListOf,
   options: ListOptions,
-): Promise<{ readonly bytes: number }> {
+): Promise<ListedPages> {
   const { endpoint } = session;
-  const { deadlineMs, signal } = options;
+  const { deadlineMs, signal, maxPages = MAX_PAGES } = options;
   const seen = new Set<string>();
   let cursor: string | undefined;
   let bytes = 0;
-  for (let page = 0; page < (options.maxPages ?? MAX_PAGES); page += 1) {
+  let ttlMs: number | undefined;
+  let isTruncated = false;
+  for (let page = 0; page < maxPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const reply = await requester.request(session, { method, params, deadlineMs, signal }).catch((error: unknown) => {
       if (error instanceof UpstreamFailure && error.kind === "rpc" && error.code === -32601) return undefined;
@@ -52,18 +62,32 @@ export async function listPages(
         `The MCP server at ${endpoint.label} answered ${method} without a list of ${LIST_WORDS[method] ?? "items"}.`,
       );
     }
-    const isFull = listed.map(add).includes(false);
+    const texts = textsOf(reply.text(), key);
+    const isFull = listed.map((item, index) => add(item, texts[index] ?? printJson(item))).includes(false);
     bytes += reply.bytes;
+    ttlMs = shorter(ttlMs, reply.result.ttlMs);
     const next = reply.result.nextCursor;
-    if (typeof next !== "string" || next === "") break;
-    if (seen.has(next) || isFull || bytes > maxBytes) {
+    const isLast = typeof next !== "string" || next === "";
+    isTruncated = isFull || (!isLast && (bytes > maxBytes || page === maxPages - 1));
+    // A server that repeats its cursor has no further items.
+    const isEnd = isTruncated || isLast || seen.has(next);
+    if (isEnd && !isLast && options.maxPages === undefined)
       log.warn({ host: endpoint.label, method, bytes }, "list of an MCP server truncated");
-      break;
-    }
+    if (isEnd) break;
     seen.add(next);
     cursor = next;
   }
-  return { bytes };
+  return { bytes, ttlMs, isTruncated };
+}
+
+function textsOf(result: string, key: string): readonly string[] {
+  const list = memberOf(result, key);
+  return list === undefined ? [] : elementsOf(result, list.start).map(({ start, end }) => result.slice(start, end));
+}
+
+function shorter(ttlMs: number | undefined, stated: JsonValue | undefined): number | undefined {
+  if (typeof stated !== "number" || !(stated >= 0)) return ttlMs;
+  return ttlMs === undefined ? stated : Math.min(ttlMs, stated);
 }
 
 const LIST_WORDS: Readonly<Record<string, string>> = {

@@ -22,6 +22,15 @@ const FIELDS: Readonly<Record<string, Check>> = {
   _meta: isJsonObject,
 };
 
+/** Returns the fields that have a wrong type, each as a member to remove. */
+export function wrongFields(value: JsonObject): Record<string, undefined> {
+  const wrong = Object.entries(FIELDS).filter(([name, check]) => {
+    const field = value[name];
+    return field !== undefined && !check(roundNumbers(field));
+  });
+  return Object.fromEntries(wrong.map(([name]) => [name, undefined]));
+}
+
 /** Keeps the named fields that have the required type: one wrong field would make clients reject the whole list. */
 export function keepFields(value: JsonObject, names: readonly string[]): JsonObject {
   const kept: JsonObject = {};

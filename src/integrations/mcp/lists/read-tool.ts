@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
-import { isJsonObject, printInKeyOrder, roundNumbers, type JsonObject, type JsonValue } from "../../../json.ts";
+import {
+  isJsonObject,
+  parseJson,
+  printInKeyOrder,
+  roundNumbers,
+  type JsonObject,
+  type JsonValue,
+} from "../../../json.ts";
 import type { ToolDefinition, ToolHints } from "../../tool.ts";
 import { keepFields } from "./listed-fields.ts";
+import { listedToolText } from "./listed-text.ts";
 import { mirroredParameters } from "../sessions/request-metadata.ts";
 
 /** Printable, at most 128 characters: the specification allows fewer, but some servers use more. */
@@ -11,10 +19,10 @@ const TOOL_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 
 /**
- * Returns the tool, or the reason why it is unusable. Only `readOnlyHint: true` makes it read-only, since a missing
+ * Returns the tool, or the reason why it is unusable. `text` is the tool as the server wrote it. Only `readOnlyHint: true` makes it read-only, since a missing
  * hint promises nothing.
  */
-export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinition | string {
+export function readTool(value: JsonValue, text: string, requiresAuth: boolean): ToolDefinition | string {
   if (!isJsonObject(value)) return "it is not an object";
   const { name, description, inputSchema, outputSchema, annotations: hints, _meta: meta } = value;
   if (typeof name !== "string" || !TOOL_NAME.test(name) || name.trim() !== name) return "its name cannot be used";
@@ -42,24 +50,24 @@ export function readTool(value: JsonValue, requiresAuth: boolean): ToolDefinitio
     ...hintsOf(hints),
     digest: digestOf(value),
     ...(Object.keys(listed).length > 0 ? { listed } : {}),
+    json: listedToolText(value, text),
   };
 }
 
-/** Fields that reach agents; changes of other fields do not count. */
-const DIGESTED_FIELDS = [
-  "name",
-  "title",
-  "description",
-  "inputSchema",
-  "outputSchema",
-  "annotations",
-  "icons",
-  "_meta",
-];
-
-function digestOf(tool: JsonObject): string {
-  const digested = Object.fromEntries(Object.entries(tool).filter(([key]) => DIGESTED_FIELDS.includes(key)));
+/** Every field reaches agents, so every field counts, except the plain mark for tasks. */
+function digestOf({ execution, ...tool }: JsonObject): string {
+  const digested = execution === undefined || isTaskMark(execution) ? tool : { ...tool, execution };
   return createHash("sha256").update("mcp\n").update(printInKeyOrder(digested)).digest("base64url");
+}
+
+const TASK_SUPPORT: readonly (JsonValue | undefined)[] = ["forbidden", "optional", "required"];
+
+function isTaskMark(execution: JsonValue): boolean {
+  return (
+    isJsonObject(execution) &&
+    Object.keys(execution).every((key) => key === "taskSupport") &&
+    TASK_SUPPORT.includes(execution.taskSupport)
+  );
 }
 
 function hintsOf(annotations: JsonValue | undefined): { readonly hints?: ToolHints } {
@@ -89,4 +97,13 @@ function readInputSchema(value: JsonValue | undefined): JsonObject {
 
 function plain(text: JsonValue | undefined): string {
   return typeof text === "string" ? text.toWellFormed().replaceAll("\0", "") : "";
+}
+
+/** Reads a stored tool again from its text, because storage does not keep the order of keys. */
+export function restoreTool(stored: ToolDefinition): ToolDefinition {
+  const { json, digest, ttlMs, annotations } = stored;
+  if (json === undefined) return stored;
+  const tool = readTool(parseJson(json, { maxDepth: Infinity }), json, annotations.requiresAuth);
+  if (typeof tool === "string") return stored;
+  return { ...tool, ...(digest !== undefined && { digest }), ...(ttlMs !== undefined && { ttlMs }) };
 }
