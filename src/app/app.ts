@@ -165,7 +165,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     makeDue: (connection) => hastenVerification(pool, connection),
     onError: (error) => log.warn({ err: error }, "a key that was refused could not be made due for verification"),
   });
+  const listingFeed = await createListingFeed(pool, listener);
+  const features = createUpstreamFeatures({ connections: view, catalog, slots: callSlots, feed, listingFeed, log });
   const toolUse = createToolUse({
+    links: features,
     toolSearchMode: createToolSearchMode({ settings: discovery.settingsView, ranking: discovery.ranking, validator }),
     sessions,
     views: createToolViews({ connections: view, tools }),
@@ -186,7 +189,6 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     toolChanges.close();
   });
   const callerOf = createCallerOf(config.trustProxy);
-  const listingFeed = await createListingFeed(pool, listener);
   let ready = false;
   const transport = createTransport({
     implementations: {
@@ -220,7 +222,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       activeRequests: createActiveRequests({ feed: await createCancellationFeed(pool, listener), log }),
       openStreams: createOpenStreams({ sessions, connections: view, slots: streamSlots, isTokenValid, log }),
       toolChanges,
-      features: createUpstreamFeatures({ connections: view, catalog, slots: callSlots, feed, listingFeed, log }),
+      features,
       requestStates: createRequestStates(createStateSealer(foundation.sealer)),
       serverInfo,
     },

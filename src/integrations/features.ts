@@ -2,11 +2,16 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import type { InputRequired } from "./relayed-client.ts";
 import type { CallOptions, Target } from "./target.ts";
 
-/**
- * The resources, resource templates and prompts of an upstream. Items are MCP's; fields of the wrong type are
- * removed.
- */
+/** How a server introduces itself. */
+export interface ServerIntroduction {
+  /** MCP's `Implementation`: name, version, title, icons, website. */
+  readonly info: JsonObject | undefined;
+  readonly instructions: string | undefined;
+}
+
+/** The resources, resource templates and prompts of an upstream, and its introduction. */
 export interface FeatureListing {
+  readonly server: ServerIntroduction;
   readonly capabilities: {
     readonly resources: boolean;
     /** Whether it notifies about changes of a resource. */
@@ -16,6 +21,8 @@ export interface FeatureListing {
     readonly logging: boolean;
     /** Whether it notifies about changes of its lists, tools included. */
     readonly listChanged: boolean;
+    /** The declared extensions that the service passes on, by identifier. */
+    readonly extensions: JsonObject;
   };
   /** Unique by `uri`. */
   readonly resources: readonly ListedFeature[];
@@ -23,6 +30,10 @@ export interface FeatureListing {
   readonly resourceTemplates: readonly ListedFeature[];
   /** Unique by `name`. */
   readonly prompts: readonly ListedFeature[];
+  /** The lists that a limit cut, in words. */
+  readonly truncated: readonly string[];
+  /** The upstream's time to live of the lists in milliseconds, if it states one. */
+  readonly ttlMs: number | undefined;
   /** Approximate memory use. */
   readonly bytes: number;
 }
@@ -30,7 +41,8 @@ export interface FeatureListing {
 export interface ListedFeature {
   /** The value of `uri`, `uriTemplate` or `name`. */
   readonly key: string;
-  readonly item: JsonObject;
+  /** The item as the server wrote it, without fields that would make clients reject the whole list. */
+  readonly json: string;
 }
 
 /** A read-only MCP request. */
@@ -41,7 +53,13 @@ export type FeatureRequest =
 
 /** A result without fields specific to a protocol revision, or the upstream's error. */
 export type FeatureAnswer =
-  | { readonly kind: "result"; readonly result: JsonObject }
+  | {
+      readonly kind: "result";
+      /** The result as the server wrote it. */
+      readonly json: string;
+      /** How long the server allows caching it, in milliseconds, if it says so. */
+      readonly ttlMs: number | undefined;
+    }
   | { readonly kind: "input_required"; readonly required: InputRequired }
   | { readonly kind: "error"; readonly code: number; readonly message: string; readonly data: JsonValue | undefined };
 

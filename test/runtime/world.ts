@@ -211,7 +211,13 @@ export async function createWorld(
       slots: createCallSlots(options.maxInFlight, options.maxOfAccount),
     });
     const toolSearchMode = createToolSearchMode({ settings, ranking: createToolRanking(), validator });
-    const toolUse = createToolUse({ sessions, views, caller, toolSearchMode });
+    const toolUse = createToolUse({
+      sessions,
+      views,
+      caller,
+      toolSearchMode,
+      links: { withClientLinks: (_who, _connection, json) => json },
+    });
     const toolChanges = createToolChanges({ tools: toolUse, feed, settingsFeed, log });
     const runtime = createRuntime({
       sessions,

@@ -16,6 +16,8 @@ import {
   type NameOwners,
   NO_NAME_OWNERS,
 } from "../tools/session-tools.ts";
+import type { Connection } from "../../connections/connection.ts";
+import type { UpstreamFeatures } from "../upstream/upstream-features.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { CallableTool, ToolView, ToolViews } from "../tools/tools-in-view.ts";
 
@@ -56,6 +58,7 @@ export interface ToolUseDeps {
   readonly views: ToolViews;
   readonly caller: ToolCaller;
   readonly toolSearchMode: ToolSearchMode;
+  readonly links: Pick<UpstreamFeatures, "withClientLinks">;
 }
 
 /** A repeated call sends no query: session, view and compiled schema are cached. */
@@ -127,6 +130,13 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     return foundResult(found, totalCount);
   }
 
+  /** Links in the result name the connection, so that the client can read them. */
+  function withClientLinks(principal: Principal, connection: Connection, result: CallResult): CallResult {
+    if (result.json === undefined) return result;
+    const json = deps.links.withClientLinks(principal, connection, result.json);
+    return json === result.json ? result : { ...result, json };
+  }
+
   /** Calls the tool that the arguments name. An unknown name is a result that the model can correct. */
   async function callInner(
     principal: Principal,
@@ -185,6 +195,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
       if (resolution.kind === "ambiguous") return ambiguousResult(name, resolution.candidates);
 
       const { callable, bare } = resolution;
+      const { connection } = callable;
       inspect?.(callable);
       const refused = caller.refusal(callable, args);
       const refusal = refused instanceof Promise ? await refused : refused;
@@ -193,7 +204,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
         if (!isRemembered) throw unknownTool(name);
       }
       const call = { callable, args, clientId: principal.clientId, controller, relay };
-      if (refusal === undefined) return caller.dispatch(call);
+      if (refusal === undefined) return withClientLinks(principal, connection, await caller.dispatch(call));
       caller.recordRefusal(call, refusal);
       return refusal;
     },

@@ -9,6 +9,8 @@ export type NameOwners = Pick<McpSession, "bareNameOwners">;
 export interface ListedTool {
   readonly name: string;
   readonly definition: ToolDefinition;
+  /** Undefined for the service's own tools. */
+  readonly callable?: CallableTool;
 }
 
 /** A listed tool with the connection that it belongs to. */

@@ -50,10 +50,10 @@ export function resolvePrompt(view: UpstreamView, name: string): ResolvedName {
 
 /** Finds the connection of a resource. Throws like `resolvePrompt`. */
 export function resolveResource(view: UpstreamView, uri: string): ResolvedName {
-  const parts = splitQualifiedUri(uri);
+  const candidates = view.byUri.get(uri) ?? [];
+  const parts = view.isQualified || candidates.length === 0 ? splitQualifiedUri(uri) : undefined;
   const meant = parts && qualified(view, parts.connectionId, parts.uri);
   if (meant !== undefined) return meant;
-  const candidates = view.byUri.get(uri) ?? [];
   if (candidates.length > 0) return one(RESOURCE, uri, candidates);
   const matching = view.sources.filter(({ listing }) =>
     listing?.resourceTemplates.some(({ key }) => matchesTemplate(key, uri)),
@@ -69,15 +69,23 @@ export function resolveTemplate(view: UpstreamView, template: string): ResolvedN
   return resolveResource(view, template);
 }
 
-/** Returns the URI that clients use for a resource: its own URI if it is unambiguous. */
-export function clientUri(view: UpstreamView, source: Source, uri: string): string {
-  try {
-    const resolved = resolveResource(view, uri);
-    if (resolved.source.connection.id === source.connection.id && resolved.key === uri) return uri;
-  } catch {
-    // Ambiguous or unknown.
-  }
-  return qualifyUri(uri, source.connection.id);
+/** Returns the URI by which clients of the view know what an upstream names. */
+export function clientUri(view: UpstreamView, { connection, listing }: Source, uri: string): string {
+  return view.isQualified ? linkUri(connection.id, listing, uri) : uri;
+}
+
+/** Clients fetch a web page themselves, unless its upstream lists it as a resource. */
+export function linkUri(connectionId: number, listing: FeatureListing | undefined, uri: string): string {
+  return WEB.test(uri) && (listing === undefined || !uriSetOf(listing).has(uri)) ? uri : qualifyUri(uri, connectionId);
+}
+
+const WEB = /^https?:/i;
+const uriSets = new WeakMap<FeatureListing, ReadonlySet<string>>();
+
+function uriSetOf(listing: FeatureListing): ReadonlySet<string> {
+  const uris = uriSets.get(listing) ?? new Set(listing.resources.map(({ key }) => key));
+  uriSets.set(listing, uris);
+  return uris;
 }
 
 function one(kind: FeatureKind, key: string, candidates: readonly Source[]): ResolvedName {

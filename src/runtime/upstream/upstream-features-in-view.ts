@@ -2,16 +2,27 @@ import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
 import { invalid } from "../../domain-error.ts";
 import type { Catalog } from "../../integrations/integration.ts";
+import { RpcError } from "../../integrations/rpc-error.ts";
+import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { createUpstreamRequester } from "./upstream-requests.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
 import type { WarnLog } from "../../log.ts";
-import { clientUri, resolvePrompt, resolveResource, resolveTemplate, type ResolvedName } from "./resolve-upstream.ts";
-import type { UpstreamFeatures } from "./upstream-features.ts";
+import {
+  clientUri,
+  linkUri,
+  resolvePrompt,
+  resolveResource,
+  resolveTemplate,
+  type ResolvedName,
+} from "./resolve-upstream.ts";
+import { introduce } from "./introduce.ts";
+import { LINKS, renameLinks } from "./link-edits.ts";
+import type { FeatureResult, UpstreamFeatures } from "./upstream-features.ts";
 import { createChangeFollowers } from "./change-followers.ts";
 import { createUpstreamListings, type ListingFeed } from "./upstream-listings.ts";
 import { indexAfterCursor, pageFrom } from "../tools/pages.ts";
-import type { NamedItem, Source, UpstreamView } from "./upstream-view.ts";
+import type { NamedItem, UpstreamView } from "./upstream-view.ts";
 import { createUpstreamViews } from "./upstream-views.ts";
 
 /** How long a list waits for the first listing of a connection, in milliseconds. After that it is returned without it. */
@@ -51,51 +62,62 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
       return view instanceof Promise ? view.then(({ capabilities }) => capabilities) : view.capabilities;
     },
 
+    introduce: async (principal) => introduce(await views.of(principal, REQUEST_WAIT_MS)),
+
+    knownServerInfo({ connectionId }) {
+      return connectionId === undefined ? undefined : listings.known(connectionId)?.server.info;
+    },
+
+    withClientLinks(principal, { id }, json) {
+      if (principal.connectionId !== undefined) return json;
+      return renameLinks(json, LINKS.callResult, (uri) => linkUri(id, listings.known(id), uri));
+    },
+
     async listResources(principal, cursor) {
-      const { resources } = await views.of(principal, LIST_WAIT_MS);
-      return page("resources", resources, cursor);
+      const view = await views.of(principal, LIST_WAIT_MS);
+      return page("resources", view.resources, view, cursor);
     },
 
     async listResourceTemplates(principal, cursor) {
-      const { resourceTemplates } = await views.of(principal, LIST_WAIT_MS);
-      return page("resourceTemplates", resourceTemplates, cursor);
+      const view = await views.of(principal, LIST_WAIT_MS);
+      return page("resourceTemplates", view.resourceTemplates, view, cursor);
     },
 
     async listPrompts(principal, cursor) {
-      const { prompts } = await views.of(principal, LIST_WAIT_MS);
-      return page("prompts", prompts, cursor);
+      const view = await views.of(principal, LIST_WAIT_MS);
+      return page("prompts", view.prompts, view, cursor);
     },
 
     async readResource(principal, uri, options) {
       if (uri === "") throw invalid("uri", "uri is required: the URI of the resource to read.");
       const view = await views.of(principal, REQUEST_WAIT_MS);
       const { source, key } = resolveResource(view, uri);
-      const result = await requester.ask(source, { method: "resources/read", uri: key }, options);
       const name = (of: string): string => (of === key ? uri : clientUri(view, source, of));
-      const { contents } = result;
-      return { ...result, contents: Array.isArray(contents) ? contents.map((item) => withClientUri(item, name)) : [] };
+      try {
+        const { text, ttlMs = 0 } = await requester.ask(source, { method: "resources/read", uri: key }, options);
+        return { text: renameLinks(text, LINKS.contents, name), ttlMs };
+      } catch (thrown) {
+        throw withClientUri(thrown, name);
+      }
     },
 
     async getPrompt(principal, name, args, options) {
       if (name === "") throw invalid("name", "name is required: the name of the prompt.");
       const view = await views.of(principal, REQUEST_WAIT_MS);
       const { source, key } = resolvePrompt(view, name);
-      const result = await requester.ask(source, { method: "prompts/get", name: key, args }, options);
-      const { messages } = result;
-      return {
-        ...result,
-        messages: Array.isArray(messages) ? messages.map((one) => withClientUris(one, view, source)) : [],
-      };
+      const { text } = await requester.ask(source, { method: "prompts/get", name: key, args }, options);
+      return { text: renameLinks(text, LINKS.prompt, (uri) => clientUri(view, source, uri)), ttlMs: undefined };
     },
 
     async complete(principal, params, options) {
       const view = await views.of(principal, REQUEST_WAIT_MS);
       const { resolved, ref } = readReference(view, params.ref);
       // The combined server declares completions even if only some upstreams support them.
-      if (resolved.source.listing?.capabilities.completions === false) return { completion: { values: [] } };
+      if (resolved.source.listing?.capabilities.completions === false) return NO_COMPLETION;
       const { _meta: _callers, ...asked } = params;
       const question = { method: "completion/complete", params: { ...asked, ref } } as const;
-      return requester.ask(resolved.source, question, options);
+      const { text } = await requester.ask(resolved.source, question, options);
+      return { text, ttlMs: undefined };
     },
 
     async checkSubscription(principal, uri) {
@@ -113,10 +135,26 @@ export function createUpstreamFeatures(deps: UpstreamFeaturesDeps): UpstreamFeat
   };
 }
 
-function page(key: string, items: readonly NamedItem[], cursor: string | undefined): JsonObject {
+const NO_COMPLETION: FeatureResult = { text: '{"completion":{"values":[]}}', ttlMs: undefined };
+
+function page(
+  key: string,
+  items: readonly NamedItem[],
+  { sources }: UpstreamView,
+  cursor: string | undefined,
+): FeatureResult {
   const keyOf = (listed: NamedItem): string => listed.key;
   const { items: listed, nextCursor } = pageFrom(items, keyOf, indexAfterCursor(items, keyOf, cursor));
-  return { [key]: listed.map(({ item }) => item), ...(nextCursor === undefined ? {} : { nextCursor }) };
+  const next = nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`;
+  const ttlMs = sources.reduce((least, { listing }) => Math.min(least, listing?.ttlMs ?? least), LIST_TTL_MS);
+  return { text: `{"${key}":[${listed.map(({ json }) => json).join(",")}]${next}}`, ttlMs };
+}
+
+/** Renames the URI in the data of an upstream's error. */
+function withClientUri(thrown: unknown, name: (uri: string) => string): unknown {
+  if (!(thrown instanceof RpcError) || !isJsonObject(thrown.data) || typeof thrown.data.uri !== "string") return thrown;
+  const { code, message, data } = thrown;
+  return new RpcError({ code, message, data: { ...data, uri: name(thrown.data.uri) } }, thrown.explanation);
 }
 
 /** Finds the connection of a completion and replaces the reference by the one at the upstream. */
@@ -130,20 +168,4 @@ function readReference(view: UpstreamView, ref: JsonValue | undefined): { resolv
     return { resolved, ref: { ...ref, uri: resolved.key } };
   }
   throw invalid("ref", "ref must be a ref/prompt with a name or a ref/resource with a uri.");
-}
-
-function withClientUri(item: JsonValue, name: (uri: string) => string): JsonValue {
-  if (!isJsonObject(item) || typeof item.uri !== "string") return item;
-  const uri = name(item.uri);
-  return uri === item.uri ? item : { ...item, uri };
-}
-
-/** Replaces URIs of embedded and linked resources by those that the client can request. */
-function withClientUris(message: JsonValue, view: UpstreamView, source: Source): JsonValue {
-  if (!isJsonObject(message) || !isJsonObject(message.content)) return message;
-  const { content } = message;
-  const name = (uri: string): string => clientUri(view, source, uri);
-  if (content.type === "resource_link") return { ...message, content: withClientUri(content, name) };
-  if (content.type !== "resource" || !isJsonObject(content.resource)) return message;
-  return { ...message, content: { ...content, resource: withClientUri(content.resource, name) } };
 }

@@ -1,3 +1,4 @@
+import type { Connection } from "../../connections/connection.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { Notification, Relay } from "../../integrations/relay.ts";
 import type { JsonObject } from "../../json.ts";
@@ -13,6 +14,23 @@ export interface UpstreamCapabilities {
   readonly prompts?: { readonly listChanged?: boolean };
   readonly completions?: Record<string, never>;
   readonly logging?: Record<string, never>;
+  readonly extensions?: JsonObject;
+}
+
+/** A result as JSON text, as its upstream wrote it but with the names and URIs that the client knows. */
+export interface FeatureResult {
+  readonly text: string;
+  /** How long clients may cache it, in milliseconds; undefined if the upstream does not say. */
+  readonly ttlMs: number | undefined;
+}
+
+/** What MCP servers tell clients first. */
+export interface Introduction {
+  readonly capabilities: UpstreamCapabilities;
+  /** The upstream's own `Implementation`, for a principal bound to its connection. */
+  readonly serverInfo: JsonObject | undefined;
+  /** The instructions of the upstream, or of all upstreams under the names of their connections. */
+  readonly instructions: string | undefined;
 }
 
 /** The notifications that a client wants outside of requests. */
@@ -26,10 +44,10 @@ export interface NotificationFilter {
 /**
  * The features of `mcp` connections beyond tools. The agent-enabled connections that the principal reaches are visible.
  *
- * A prompt keeps its name while only one visible connection has it; otherwise it is called `name__<id>`. Resources and templates
- * keep their URI in the same way; otherwise it is `patchbay://<id>/<uri>`. The qualified forms always resolve. An unlisted URI
- * resolves to the connection with a matching template, or to the only connection with resources. Results contain the same URIs,
- * except results of tools. Sessions do not store these names, unlike those of tools, because they only read.
+ * A prompt keeps its name while only one visible connection has it; otherwise it is called `name__<id>`. URIs of resources and
+ * templates are `patchbay://<id>/<uri>`, those of apps `ui://patchbay/<id>/<rest>`, in lists and in results alike; a principal bound
+ * to one connection gets them as they are. A URI without qualifier resolves to the only connection that lists it or has a matching
+ * template, or to the only one with resources. Sessions do not store these names, unlike those of tools, because they only read.
  *
  * A pending or failed connection lists nothing, and a request for it fails with the reason. Requests are not in the call history.
  * Every token with a reading scope may read resources and prompts.
@@ -41,23 +59,32 @@ export interface NotificationFilter {
 export interface UpstreamFeatures {
   /** Returns what is known, and waits briefly for upstreams that are not listed yet. */
   capabilities(principal: Principal): UpstreamCapabilities | Promise<UpstreamCapabilities>;
+  introduce(principal: Principal): Promise<Introduction>;
+  /** Returns the upstream's `Implementation` for a principal bound to its connection, if it is known already. */
+  knownServerInfo(principal: Principal): JsonObject | undefined;
+  /** Returns the result of a tool with the URIs that the client can request. */
+  withClientLinks(principal: Principal, connection: Connection, json: string): string;
   /** `{resources, nextCursor?}`, cached, in a stable order. */
-  listResources(principal: Principal, cursor: string | undefined, options: RelayOptions): Promise<JsonObject>;
+  listResources(principal: Principal, cursor: string | undefined, options: RelayOptions): Promise<FeatureResult>;
   /** `{resourceTemplates, nextCursor?}`. */
-  listResourceTemplates(principal: Principal, cursor: string | undefined, options: RelayOptions): Promise<JsonObject>;
+  listResourceTemplates(
+    principal: Principal,
+    cursor: string | undefined,
+    options: RelayOptions,
+  ): Promise<FeatureResult>;
   /** `{contents}` with the URIs that the client knows. */
-  readResource(principal: Principal, uri: string, options: RelayOptions): Promise<JsonObject>;
+  readResource(principal: Principal, uri: string, options: RelayOptions): Promise<FeatureResult>;
   /** `{prompts, nextCursor?}`. */
-  listPrompts(principal: Principal, cursor: string | undefined, options: RelayOptions): Promise<JsonObject>;
+  listPrompts(principal: Principal, cursor: string | undefined, options: RelayOptions): Promise<FeatureResult>;
   /** `{description?, messages}`. */
   getPrompt(
     principal: Principal,
     name: string,
     args: JsonObject | undefined,
     options: RelayOptions,
-  ): Promise<JsonObject>;
+  ): Promise<FeatureResult>;
   /** `{completion}`; `params` are those of the request: `ref`, `argument`, `context?`. */
-  complete(principal: Principal, params: JsonObject, options: RelayOptions): Promise<JsonObject>;
+  complete(principal: Principal, params: JsonObject, options: RelayOptions): Promise<FeatureResult>;
   /**
    * Throws `not_found` unless a visible upstream has the resource and supports subscriptions. The protocol handler
    * stores the subscription.

@@ -3,8 +3,9 @@ import { LRUCache } from "lru-cache";
 import type { ChangeFeed } from "../../connections/change-feed.ts";
 import type { Connection } from "../../connections/connection.ts";
 import type { ConnectionView } from "../../connections/connection-view.ts";
-import type { FeatureListing } from "../../integrations/features.ts";
+import type { FeatureListing, ListedFeature } from "../../integrations/features.ts";
 import type { Catalog } from "../../integrations/integration.ts";
+import { printInKeyOrder } from "../../json.ts";
 import { withinMs } from "../../within-ms.ts";
 import type { WarnLog } from "../../log.ts";
 
@@ -14,6 +15,8 @@ const MAX_BYTES = 128 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 /** Age at which a listing is fetched again in the background, in milliseconds. */
 const FRESH_MS = 60_000;
+/** The least age at which a listing is fetched again, however short the upstream's time to live is. */
+const MIN_FRESH_MS = 5_000;
 /** How often reported list changes of one upstream are announced, in milliseconds. */
 const ANNOUNCE_EVERY_MS = 1_000;
 /** Pause after a failed fetch, in milliseconds. */
@@ -58,6 +61,14 @@ interface Entry {
   readonly sinceMs: number;
   /** When the listing is fetched again, in milliseconds since 1970. */
   staleAt: number;
+}
+
+/** The order of keys does not count: some servers print them in another order each time. */
+function digestOfListing(listing: FeatureListing): string {
+  const values = (items: readonly ListedFeature[]): unknown[] => items.map(({ json }): unknown => JSON.parse(json));
+  const { resources, resourceTemplates, prompts, ...rest } = listing;
+  const lists = [values(resources), values(resourceTemplates), values(prompts)];
+  return createHash("sha256").update(printInKeyOrder({ rest, lists })).digest("base64url");
 }
 
 /** Fetches each listing with one request at a time, for all callers. */
@@ -110,10 +121,8 @@ export function createUpstreamListings(deps: UpstreamListingsDeps): UpstreamList
       const target = await deps.connections.target(connection);
       const features = deps.catalog.get(connection.serverType)?.features;
       const listing = await features?.listFeatures(target, { signal: new AbortController().signal });
-      const digest = createHash("sha256")
-        .update(JSON.stringify(listing ?? null))
-        .digest("base64url");
-      const staleAt = Date.now() + freshMs;
+      const digest = listing === undefined ? "none" : digestOfListing(listing);
+      const staleAt = Date.now() + Math.min(freshMs, Math.max(listing?.ttlMs ?? freshMs, MIN_FRESH_MS));
       if (digest === before.digest) return keep({ ...before, staleAt });
       keep({ listing, digest, staleAt });
       for (const callback of callbacks) callback(connection);

@@ -2,23 +2,22 @@ import type { ConnectionView } from "../../connections/connection-view.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { FeatureRequest, FeatureAnswer } from "../../integrations/features.ts";
 import type { Catalog } from "../../integrations/integration.ts";
-import type { JsonObject } from "../../json.ts";
 import { createTimeLimit } from "../../time-limit.ts";
 import { CALL_TIMEOUT_MS } from "../calls/call-tool.ts";
 import { InputNeeded } from "../relay/input-needed.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
 import { withLinkedController, withDeadline, type DeadlineOutcome } from "../calls/deadline.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
-import type { RelayOptions } from "./upstream-features.ts";
+import type { FeatureResult, RelayOptions } from "./upstream-features.ts";
 import type { Source } from "./upstream-view.ts";
-
-/** Used up to 2025-11-25; later revisions have no code for it. */
-const RESOURCE_NOT_FOUND = -32002;
 
 /** Sends read-only requests to upstreams. */
 export interface UpstreamRequester {
-  /** Throws InputNeeded if the client must answer requests first. Throws RpcError with the upstream's error, `not_found`, `unavailable`, `exhausted` or the reason of the signal. */
-  ask(source: Source, question: FeatureRequest, options: RelayOptions): Promise<JsonObject>;
+  /**
+   * Throws InputNeeded if the client must answer requests first, RpcError with the upstream's error, `unavailable`,
+   * `exhausted` or the reason of the signal.
+   */
+  ask(source: Source, question: FeatureRequest, options: RelayOptions): Promise<FeatureResult>;
 }
 
 export interface UpstreamRequesterDeps {
@@ -52,22 +51,17 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
             features.request(await deps.connections.target(connection), question, { ...options, signal }),
           ),
         );
-        return conclude(outcome, question, connection.name, options.signal);
+        return conclude(outcome, connection.name, options.signal);
       } finally {
         slots.release(connection);
       }
     },
   };
 
-  function conclude(
-    outcome: DeadlineOutcome<FeatureAnswer>,
-    question: FeatureRequest,
-    name: string,
-    signal: AbortSignal,
-  ): JsonObject {
+  function conclude(outcome: DeadlineOutcome<FeatureAnswer>, name: string, signal: AbortSignal): FeatureResult {
     switch (outcome.kind) {
       case "done":
-        return read(outcome.result, question);
+        return read(outcome.result);
       case "timed_out":
         throw new DomainError(
           "unavailable",
@@ -84,10 +78,8 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
   }
 }
 
-function read(answer: FeatureAnswer, { method }: FeatureRequest): JsonObject {
-  if (answer.kind === "result") return answer.result;
+function read(answer: FeatureAnswer): FeatureResult {
   if (answer.kind === "input_required") throw new InputNeeded(answer.required);
-  const { code, message, data } = answer;
-  if (method === "resources/read" && code === RESOURCE_NOT_FOUND) throw new DomainError("not_found", message);
-  throw new RpcError({ code, message, data });
+  if (answer.kind === "error") throw new RpcError(answer);
+  return { text: answer.json, ttlMs: answer.ttlMs };
 }

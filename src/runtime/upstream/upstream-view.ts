@@ -1,14 +1,16 @@
 import type { Connection } from "../../connections/connection.ts";
 import type { FeatureListing, ListedFeature } from "../../integrations/features.ts";
 import type { JsonObject } from "../../json.ts";
+import { withMembers } from "../../json-text.ts";
 import { looksQualified } from "../tools/tool-name.ts";
 import type { UpstreamCapabilities } from "./upstream-features.ts";
-import { qualifyUri, splitQualifiedUri } from "./upstream-uri.ts";
+import { qualifyUri } from "./upstream-uri.ts";
 
 /** A listed item under the name or URI that clients know. */
 export interface NamedItem {
   readonly key: string;
-  readonly item: JsonObject;
+  /** The item as JSON. */
+  readonly json: string;
 }
 
 /** A connection that can be requested. */
@@ -29,6 +31,8 @@ export interface UnavailableSource {
 
 /** The combined features of the visible connections. */
 export interface UpstreamView {
+  /** Whether URIs name their connection: always, unless the principal is bound to one connection. */
+  readonly isQualified: boolean;
   readonly sources: readonly Source[];
   readonly unavailable: readonly UnavailableSource[];
   readonly capabilities: UpstreamCapabilities;
@@ -45,19 +49,20 @@ export interface UpstreamView {
 export function computeUpstreamView(
   sources: readonly Source[],
   unavailable: readonly UnavailableSource[],
+  isQualified: boolean,
 ): UpstreamView {
   const byUri = ownersByKey(sources, (listing) => listing.resources);
   const byTemplate = ownersByKey(sources, (listing) => listing.resourceTemplates);
   const byPrompt = ownersByKey(sources, (listing) => listing.prompts);
-  const nameUri = (by: ReadonlyMap<string, readonly Source[]>) => (uri: string, id: number) =>
-    by.get(uri)?.length === 1 && splitQualifiedUri(uri) === undefined ? uri : qualifyUri(uri, id);
+  const nameUri = isQualified ? qualifyUri : (uri: string): string => uri;
   return {
+    isQualified,
     sources,
     unavailable,
     // Requests for an unavailable connection fail with its reason instead of "Method not found".
     capabilities: capabilitiesOf([...sources, ...unavailable]),
-    resources: listed(sources, "uri", (listing) => listing.resources, nameUri(byUri)),
-    resourceTemplates: listed(sources, "uriTemplate", (listing) => listing.resourceTemplates, nameUri(byTemplate)),
+    resources: listed(sources, "uri", (listing) => listing.resources, nameUri),
+    resourceTemplates: listed(sources, "uriTemplate", (listing) => listing.resourceTemplates, nameUri),
     prompts: listed(
       sources,
       "name",
@@ -98,22 +103,34 @@ function listed(
 ): readonly NamedItem[] {
   return sources
     .flatMap(({ connection, listing }) =>
-      (listing === undefined ? [] : itemsOf(listing)).map(({ key, item }) => {
-        const name = nameFor(key, connection.id);
-        const named: JsonObject = name === key ? item : { ...item, [keyName]: name };
-        return { key: name, item: named };
+      (listing === undefined ? [] : itemsOf(listing)).map((item) => {
+        const name = nameFor(item.key, connection.id);
+        return name === item.key ? item : renamed(item, keyName, name);
       }),
     )
     .sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
+/** Views of many principals share the renamed items. */
+const renamedItems = new WeakMap<ListedFeature, NamedItem>();
+
+function renamed(item: ListedFeature, keyName: string, name: string): NamedItem {
+  const known = renamedItems.get(item);
+  if (known?.key === name) return known;
+  const named = { key: name, json: withMembers(item.json, { [keyName]: JSON.stringify(name) }) };
+  renamedItems.set(item, named);
+  return named;
+}
+
 function capabilitiesOf(sources: readonly Pick<Source, "listing">[]): UpstreamCapabilities {
   const all = sources.flatMap(({ listing }) => (listing === undefined ? [] : [listing.capabilities]));
   const subscribe = all.some((one) => one.subscribe);
+  const extensions: JsonObject = Object.fromEntries(all.flatMap((one) => Object.entries(one.extensions)));
   return {
     ...(all.some((one) => one.resources) ? { resources: { subscribe, listChanged: true } } : {}),
     ...(all.some((one) => one.prompts) ? { prompts: { listChanged: true } } : {}),
     ...(all.some((one) => one.completions) ? { completions: {} } : {}),
     ...(all.some((one) => one.logging) ? { logging: {} } : {}),
+    ...(Object.keys(extensions).length > 0 ? { extensions } : {}),
   };
 }

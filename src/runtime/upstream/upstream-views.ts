@@ -19,7 +19,7 @@ export interface UpstreamViews {
   of(principal: Principal, maxWaitMs: number): UpstreamView | Promise<UpstreamView>;
 }
 
-const NOTHING = computeUpstreamView([], []);
+const NOTHING = computeUpstreamView([], [], true);
 
 /** Resources and prompts require a reading scope (DESIGN §6). */
 export function createUpstreamViews(deps: {
@@ -42,7 +42,7 @@ export function createUpstreamViews(deps: {
     const key = `${accountId} ${connectionId ?? "*"} ${connectionIds === undefined ? "*" : grantId}`;
     const cached = cache.get(key);
     if (cached !== undefined && isSame(cached, sources, unavailable)) return cached;
-    const view = computeUpstreamView(sources, unavailable);
+    const view = computeUpstreamView(sources, unavailable, connectionId === undefined);
     cache.set(key, view);
     return view;
   }

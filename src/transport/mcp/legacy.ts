@@ -50,8 +50,10 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     const protocolVersion = negotiateProtocolVersion(requiredText(request.params, "protocolVersion"));
     const info = parseClientInfo({ name: textOr(peer.name), version: textOr(peer.version) });
     const session = await sessions.open(principal, protocolVersion, info);
-    const capabilities = { tools: { listChanged: true }, ...(await features.capabilities(principal)) };
-    const result = { protocolVersion, capabilities, serverInfo: serving.serverInfo };
+    const introduction = await features.introduce(principal);
+    const capabilities = { tools: { listChanged: true }, ...introduction.capabilities };
+    const { serverInfo = serving.serverInfo, instructions } = introduction;
+    const result = { protocolVersion, capabilities, serverInfo, ...(instructions !== undefined && { instructions }) };
     if (exchange.isOpen) {
       reply.finish(resultText(request.id, JSON.stringify(result)), 200, { "mcp-session-id": session.id });
     }

@@ -1,7 +1,7 @@
 import type { Principal } from "../../identity/principal.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { Relay } from "../../integrations/relay.ts";
-import { errorResult, LIST_TTL_MS, type CallResult } from "../../integrations/tool.ts";
+import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
 import type { McpSession } from "../../runtime/sessions/session.ts";
@@ -10,7 +10,7 @@ import type { CallableTool } from "../../runtime/tools/tools-in-view.ts";
 import type { UpstreamCapabilities, UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import { InputNeeded } from "../../runtime/relay/input-needed.ts";
 import { callResultText } from "./call-result-text.ts";
-import { toResult, type RpcResult } from "./result.ts";
+import type { RpcResult } from "./result.ts";
 import { CODES, RpcFault } from "./rpc-fault.ts";
 import { createToolPrinter } from "./tool-text.ts";
 
@@ -52,7 +52,10 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
 
   const methods: Readonly<Record<string, RpcMethod>> = {
     "tools/list": async ({ principal, session, params }) =>
-      printer.print(await tools.list(principal, session, optionalText(params, "cursor")), session !== undefined),
+      printer.print(await tools.list(principal, session, optionalText(params, "cursor")), {
+        isLegacy: session !== undefined,
+        isBound: principal.connectionId !== undefined,
+      }),
 
     "tools/call": async (call) => {
       const { principal, session, params, controller, relay, inspect } = call;
@@ -71,15 +74,13 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       "resources",
       "resources/list",
       async ({ principal, params, controller: { signal }, relay }) =>
-        cacheable(await features.listResources(principal, optionalText(params, "cursor"), { ...relay, signal })),
+        features.listResources(principal, optionalText(params, "cursor"), { ...relay, signal }),
     ),
     "resources/templates/list": requireFeature(
       "resources",
       "resources/templates/list",
       async ({ principal, params, controller: { signal }, relay }) =>
-        cacheable(
-          await features.listResourceTemplates(principal, optionalText(params, "cursor"), { ...relay, signal }),
-        ),
+        features.listResourceTemplates(principal, optionalText(params, "cursor"), { ...relay, signal }),
     ),
     "resources/read": requireFeature("resources", "resources/read", async (call) => {
       const {
@@ -91,7 +92,7 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       } = call;
       const uri = requiredText(params, "uri");
       try {
-        return cacheable(await features.readResource(principal, uri, { ...relay, signal }));
+        return await features.readResource(principal, uri, { ...relay, signal });
       } catch (thrown) {
         throw withResourceUri(thrown, uri, session === undefined ? CODES.invalidParams : CODES.resourceNotFound);
       }
@@ -100,14 +101,14 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       "prompts",
       "prompts/list",
       async ({ principal, params, controller: { signal }, relay }) =>
-        cacheable(await features.listPrompts(principal, optionalText(params, "cursor"), { ...relay, signal })),
+        features.listPrompts(principal, optionalText(params, "cursor"), { ...relay, signal }),
     ),
     "prompts/get": requireFeature(
       "prompts",
       "prompts/get",
       async ({ principal, params, controller: { signal }, relay }) => {
         const args = optionalObject(params, "arguments");
-        return toResult(await features.getPrompt(principal, requiredText(params, "name"), args, { ...relay, signal }));
+        return features.getPrompt(principal, requiredText(params, "name"), args, { ...relay, signal });
       },
     ),
     "completion/complete": requireFeature(
@@ -115,7 +116,7 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       "completion/complete",
       async ({ principal, params, controller: { signal }, relay }) => {
         const { _meta: _, ...rest } = params;
-        return toResult(await features.complete(principal, rest, { ...relay, signal }));
+        return features.complete(principal, rest, { ...relay, signal });
       },
     ),
   };
@@ -153,12 +154,10 @@ function optionalObject(params: JsonObject, name: string): JsonObject | undefine
   throw invalidParams(`${name} must be an object.`);
 }
 
-function cacheable(result: JsonObject): RpcResult {
-  return toResult(result, LIST_TTL_MS);
-}
-
 /** Adds the URI to the error for a missing resource; up to 2025-11-25 it has its own code. */
 function withResourceUri(thrown: unknown, uri: string, code: number): unknown {
+  const isUpstreams = thrown instanceof RpcError && thrown.code === CODES.resourceNotFound;
+  if (isUpstreams) return new RpcFault(code, thrown.message, { data: thrown.data ?? { uri } });
   const isMissing = thrown instanceof DomainError && thrown.kind === "not_found";
   return isMissing ? new RpcFault(code, thrown.message, { data: { uri } }) : thrown;
 }

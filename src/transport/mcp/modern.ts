@@ -1,6 +1,7 @@
 import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { InputNeeded } from "../../runtime/relay/input-needed.ts";
+import type { Principal } from "../../identity/principal.ts";
 import type { NotificationFilter } from "../../runtime/upstream/upstream-features.ts";
 import { type Envelope, MODERN_VERSION, readEnvelope } from "./envelope.ts";
 import { errorText, notificationText, resultText, type RpcNotification, type RpcRequest } from "./message.ts";
@@ -27,12 +28,29 @@ export interface ModernHandler {
 export function createModernHandler(serving: Serving): ModernHandler {
   const { methods, features, requestStates, log } = serving;
   const { name, version } = serving.serverInfo;
-  const print = createModernResult({ name, version });
+  const printOwn = createModernResult({ name, version });
+  /** By the server info of an upstream, for the address of its connection. */
+  const printers = new WeakMap<JsonObject, ReturnType<typeof createModernResult>>();
+
+  function printerFor(principal: Principal): ReturnType<typeof createModernResult> {
+    const info = features.knownServerInfo(principal);
+    if (info === undefined) return printOwn;
+    const print = printers.get(info) ?? createModernResult(info);
+    printers.set(info, print);
+    return print;
+  }
   const checkParamHeaders = createParamHeaderCheck();
 
   async function discover({ principal }: Admitted): Promise<string> {
-    const capabilities = { tools: { listChanged: true }, ...(await features.capabilities(principal)) };
-    return print(toResult({ supportedVersions: [MODERN_VERSION], capabilities }, LIST_TTL_MS));
+    const introduction = await features.introduce(principal);
+    const capabilities = { tools: { listChanged: true }, ...introduction.capabilities };
+    const { instructions } = introduction;
+    const result = {
+      supportedVersions: [MODERN_VERSION],
+      capabilities,
+      ...(instructions !== undefined && { instructions }),
+    };
+    return printerFor(principal)(toResult(result, LIST_TTL_MS));
   }
 
   async function answer(
@@ -67,14 +85,14 @@ export function createModernHandler(serving: Serving): ModernHandler {
           Object.keys(wanted).every((capability) => envelope.capabilities[capability] !== undefined),
       });
       isAnswered = true;
-      reply.finish(resultText(id, print(result)));
+      reply.finish(resultText(id, printerFor(principal)(result)));
     } catch (thrown) {
       isAnswered = true;
       if (controller.signal.reason === CLIENT_DISCONNECTED) return;
       if (thrown instanceof InputNeeded) {
         const { requests, ...state } = thrown.required;
         const members = { inputRequests: requests, requestState: requestStates.seal(stateful, state) };
-        reply.finish(resultText(id, print(toResult(members), "input_required")));
+        reply.finish(resultText(id, printerFor(principal)(toResult(members), "input_required")));
         return;
       }
       const fault = methodFault(thrown, log);
@@ -93,7 +111,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
       notifications: acceptedFilter,
       _meta: mark,
     });
-    const closing = resultText(id, print(toResult({ _meta: mark })));
+    const closing = resultText(id, printerFor(principal)(toResult({ _meta: mark })));
     if (Object.keys(acceptedFilter).length === 0) {
       const reply = new Reply(exchange, accepted);
       await reply.notify(acknowledged);

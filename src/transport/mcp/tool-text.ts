@@ -3,11 +3,20 @@ import type { JsonObject } from "../../json.ts";
 import { withMembers } from "../../json-text.ts";
 import type { SessionToolPage } from "../../runtime/tools/list-tools.ts";
 import type { ListedTool } from "../../runtime/tools/session-tools.ts";
+import { LINKS, renameLinks } from "../../runtime/upstream/link-edits.ts";
+import { qualifyUri } from "../../runtime/upstream/upstream-uri.ts";
 import type { RpcResult } from "./result.ts";
 
 export interface ToolPrinter {
   /** Returns the result of `tools/list`, the same object for the same page. */
-  print(page: SessionToolPage, isLegacy: boolean): RpcResult;
+  print(page: SessionToolPage, options: PrintOptions): RpcResult;
+}
+
+export interface PrintOptions {
+  /** Whether the client speaks a revision up to 2025-11-25. */
+  readonly isLegacy: boolean;
+  /** Whether the page is of one connection, whose URIs need no qualifier. */
+  readonly isBound: boolean;
 }
 
 /** Prints each page once per protocol handler: a page is the same object until its list changes. */
@@ -15,12 +24,12 @@ export function createToolPrinter(): ToolPrinter {
   const legacy = new WeakMap<SessionToolPage, RpcResult>();
   const modern = new WeakMap<SessionToolPage, RpcResult>();
   return {
-    print(page, isLegacy) {
-      const printed = isLegacy ? legacy : modern;
+    print(page, options) {
+      const printed = options.isLegacy ? legacy : modern;
       const known = printed.get(page);
       if (known !== undefined) return known;
       const cursor = page.nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(page.nextCursor)}`;
-      const tools = page.tools.map((tool) => toolText(tool, isLegacy));
+      const tools = page.tools.map((tool) => toolText(tool, options));
       const ttlMs = page.tools.reduce(
         (least, { definition }) => Math.min(least, definition.ttlMs ?? least),
         LIST_TTL_MS,
@@ -33,8 +42,8 @@ export function createToolPrinter(): ToolPrinter {
 }
 
 /** Prints a tool: what an MCP server wrote, byte for byte, under the name that clients call it by. */
-function toolText(tool: ListedTool, isLegacy: boolean): string {
-  const { name, definition } = tool;
+function toolText(tool: ListedTool, { isLegacy, isBound }: PrintOptions): string {
+  const { name, definition, callable } = tool;
   const { json, outputSchema } = definition;
   // Up to 2025-11-25 structured results must be objects; clients reject tools with other schemas.
   const isHidden = isLegacy && outputSchema !== undefined && outputSchema.type !== "object";
@@ -43,7 +52,9 @@ function toolText(tool: ListedTool, isLegacy: boolean): string {
     ...(name !== definition.name && { name: JSON.stringify(name) }),
     ...(isHidden && { outputSchema: undefined }),
   };
-  return Object.keys(changes).length === 0 ? json : withMembers(json, changes);
+  const text = Object.keys(changes).length === 0 ? json : withMembers(json, changes);
+  if (isBound || callable === undefined) return text;
+  return renameLinks(text, LINKS.tool, (uri) => qualifyUri(uri, callable.connection.id));
 }
 
 /** Converts a tool of the service's own to its MCP form. */

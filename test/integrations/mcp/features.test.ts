@@ -42,6 +42,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era
       completions: true,
       logging: true,
       listChanged: true,
+      extensions: {},
     });
     expect(keys(offer.resources)).toContain("test://static-text");
     expect(keys(offer.resourceTemplates)).toEqual(["test://template/{id}/data"]);
@@ -54,9 +55,10 @@ describe.each(["legacy", "modern"] as const)("a server of the %s revision", (era
     const ask = async (question: FeatureRequest): Promise<JsonObject> => {
       const answer = await features.request(connection, question, patient());
       if (answer.kind !== "result") throw new Error(answer.kind);
-      expect(answer.result).not.toHaveProperty("resultType");
-      expect(answer.result).not.toHaveProperty("ttlMs");
-      return answer.result;
+      const answered = JSON.parse(answer.json) as JsonObject;
+      expect(answered).not.toHaveProperty("resultType");
+      expect(answered).not.toHaveProperty("ttlMs");
+      return answered;
     };
     const uri = "test://static-text";
     expect(await ask({ method: "resources/read", uri })).toMatchObject({ contents: [{ uri }] });
@@ -124,9 +126,9 @@ describe("the feature listing of a server", () => {
         json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "Method not found" } }),
     });
     const offer = await featuresOf(subject).listFeatures(target(subject.server.url), patient());
-    expect(offer.resources.map(({ item }) => item)).toEqual([
-      { uri: "a://1", name: "one", annotations: { priority: 1 } },
-      { uri: "a://2", name: "a://2", mimeType: "text/plain" },
+    expect(offer.resources.map((item) => item.json)).toEqual([
+      '{"uri":"a://1","name":"one","annotations":{"priority":1}}',
+      '{"uri":"a://2","mimeType":"text/plain","name":"a://2"}',
     ]);
     expect(offer.resourceTemplates).toEqual([]);
     expect(offer.capabilities).toMatchObject({ resources: true, subscribe: false, prompts: false });
@@ -163,7 +165,7 @@ describe("a feature request", () => {
       },
     });
     const answer = await featuresOf(subject).request(target(subject.server.url), read, patient());
-    expect(answer).toEqual({ kind: "result", result: { contents: [] } });
+    expect(answer).toEqual({ kind: "result", json: '{"contents":[]}', ttlMs: undefined });
     expect(subject.server.of("initialize")).toHaveLength(2);
   });
 

@@ -8,7 +8,7 @@ import { createMcpIntegration } from "../../../src/integrations/mcp/mcp-integrat
 import type { Notification } from "../../../src/integrations/relay.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { createGuardedDispatcher } from "../../../src/outbound/guarded-dispatcher.ts";
-import type { UpstreamFeatures } from "../../../src/runtime/upstream/upstream-features.ts";
+import type { FeatureResult, UpstreamFeatures } from "../../../src/runtime/upstream/upstream-features.ts";
 import { createUpstreamFeatures } from "../../../src/runtime/upstream/upstream-features-in-view.ts";
 import { createListingFeed } from "../../../src/storage/stores/sessions/offer-change.ts";
 import { startEverythingServer as startSdkServer } from "../../conformance/everything-server.ts";
@@ -139,16 +139,19 @@ async function connect(accountId: string, url: string, name: string): Promise<Co
 
 const patient = () => ({ signal: new AbortController().signal });
 
+const parsed = async (result: Promise<FeatureResult>): Promise<JsonObject> =>
+  JSON.parse((await result).text) as JsonObject;
+
 const fields = (result: JsonObject, list: string, field: string): unknown[] =>
   (result[list] as JsonObject[]).map((item) => item[field]);
 
 const uris = async (features: UpstreamFeatures, who: ReturnType<typeof principal>) =>
-  fields(await features.listResources(who, undefined, patient()), "resources", "uri");
+  fields(await parsed(features.listResources(who, undefined, patient())), "resources", "uri");
 const promptNames = async (features: UpstreamFeatures, who: ReturnType<typeof principal>) =>
-  fields(await features.listPrompts(who, undefined, patient()), "prompts", "name");
+  fields(await parsed(features.listPrompts(who, undefined, patient())), "prompts", "name");
 
 describe("names and URIs", () => {
-  it("are those of the upstreams if unambiguous, else qualified", async () => {
+  it("of prompts are qualified if ambiguous, and URIs always", async () => {
     const [one, two] = [
       await startServer({ resources: ["a://own", "a://shared"], prompts: ["own", "shared"], templates: ["t://{id}"] }),
       await startServer({ resources: ["a://shared"], prompts: ["shared", "x__7"], templates: ["t://{id}"] }),
@@ -156,17 +159,17 @@ describe("names and URIs", () => {
     const { features, who, ids } = await over([one.url, two.url]);
     const [first, second] = ids;
     expect(await uris(features, who)).toEqual(
-      ["a://own", `patchbay://${first}/a://shared`, `patchbay://${second}/a://shared`].sort(),
+      [`patchbay://${first}/a://own`, `patchbay://${first}/a://shared`, `patchbay://${second}/a://shared`].sort(),
     );
     expect(await promptNames(features, who)).toEqual(
       ["own", `shared__${first}`, `shared__${second}`, `x__7__${second}`].sort(),
     );
-    const templates = await features.listResourceTemplates(who, undefined, patient());
+    const templates = await parsed(features.listResourceTemplates(who, undefined, patient()));
     expect(fields(templates, "resourceTemplates", "uriTemplate")).toEqual(
       [`patchbay://${first}/t://{id}`, `patchbay://${second}/t://{id}`].sort(),
     );
 
-    const read = (uri: string) => features.readResource(who, uri, patient());
+    const read = (uri: string) => parsed(features.readResource(who, uri, patient()));
     expect(await read("a://own")).toEqual({ contents: [{ uri: "a://own", text: "read" }] });
     for (const qualified of [`patchbay://${second}/a://shared`, `patchbay://${second}/a%3A%2F%2Fshared`]) {
       expect(await read(qualified)).toEqual({ contents: [{ uri: qualified, text: "read" }] });
@@ -202,7 +205,7 @@ describe("names and URIs", () => {
       await startServer({ resources: ["a://1"] }),
     ];
     const { features, who, ids } = await over([one.url, two.url]);
-    const prompt = await features.getPrompt(who, "p", undefined, patient());
+    const prompt = await parsed(features.getPrompt(who, "p", undefined, patient()));
     expect(prompt.messages).toContainEqual({
       role: "user",
       content: { type: "resource_link", uri: `patchbay://${ids[0]}/a://1`, name: "link" },
@@ -228,7 +231,8 @@ describe("names and URIs", () => {
     ];
     const { features, who, ids } = await over([one.url, two.url]);
     const argument = { name: "a", value: "" };
-    const complete = async (ref: JsonObject) => (await features.complete(who, { ref, argument }, patient())).completion;
+    const complete = async (ref: JsonObject) =>
+      (await parsed(features.complete(who, { ref, argument }, patient()))).completion;
     expect(await complete({ type: "ref/prompt", name: `p__${ids[1]}` })).toEqual({
       values: ['{"type":"ref/prompt","name":"p"}'],
     });
@@ -245,8 +249,9 @@ describe("feature lists", () => {
   it("are paged without duplicates or gaps while they change", async () => {
     const resources = Array.from({ length: 1_100 }, (_, index) => `a://${String(index).padStart(4, "0")}`);
     const server = await startServer({ resources });
-    const { features, who } = await over([server.url], { freshMs: 0 });
-    const page = async (cursor?: string) => features.listResources(who, cursor, patient());
+    const { features, accountId, ids } = await over([server.url], { freshMs: 0 });
+    const who = principal(accountId, { connectionId: ids[0] });
+    const page = async (cursor?: string) => parsed(features.listResources(who, cursor, patient()));
     const first = await page();
     expect(first.resources).toHaveLength(500);
     server.offering.resources = resources.filter((uri) => uri > "a://0003");
@@ -271,7 +276,9 @@ describe("feature lists", () => {
     await vi.waitFor(() => {
       expect(features.capabilities(who)).not.toBeInstanceOf(Promise);
     }, 5_000);
-    expect(await features.readResource(who, "a://1", patient())).toMatchObject({ contents: [{ uri: "a://1" }] });
+    expect(await parsed(features.readResource(who, "a://1", patient()))).toMatchObject({
+      contents: [{ uri: "a://1" }],
+    });
   });
 
   it("contain the last known items while the upstream is down", async () => {
@@ -297,7 +304,7 @@ describe("an unusable connection", () => {
   it("lists nothing, and requests fail with the reason", async () => {
     const server = await startServer({ resources: ["a://1"], prompts: ["p"] });
     const { features, who, accountId, ids } = await over([server.url]);
-    expect(await uris(features, who)).toEqual(["a://1"]);
+    expect(await uris(features, who)).toEqual([`patchbay://${ids[0]}/a://1`]);
     await world.store.recordVerification(accountId, ids[0] ?? 0, 1, "failed", "The key was refused");
     await eventually(async () => (await uris(features, who)).length === 0);
     expect(await features.capabilities(who)).toHaveProperty("resources");
@@ -320,7 +327,7 @@ describe("an unusable connection", () => {
 });
 
 describe("errors of upstreams", () => {
-  it("are passed on, except that an unknown resource is not_found in every revision", async () => {
+  it("are passed on with code, message and data", async () => {
     const failing =
       (code: number): Script =>
       ({ message }, response) =>
@@ -331,8 +338,9 @@ describe("errors of upstreams", () => {
     );
     const { features, who } = await over([server.url]);
     await expect(features.readResource(who, "a://1", patient())).rejects.toMatchObject({
-      kind: "not_found",
+      code: -32002,
       message: "no such thing",
+      data: { a: 1 },
     });
     await expect(features.getPrompt(who, "p", undefined, patient())).rejects.toMatchObject({
       code: -32050,

@@ -7,7 +7,7 @@ import { inputParams, readInputRequired } from "../input-required.ts";
 import type { ListStreams } from "../sessions/list-streams.ts";
 import type { LogLevels } from "../sessions/log-level.ts";
 import { readFeatureListing } from "./read-feature-listing.ts";
-import type { Requester } from "../sessions/request.ts";
+import type { McpReply, Requester } from "../sessions/request.ts";
 import type { UpstreamSessions } from "../sessions/sessions.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 import type { UpstreamWatcher } from "../sessions/watch-upstream.ts";
@@ -50,15 +50,15 @@ export function createFeatures(deps: FeaturesDeps): Features {
       try {
         return await sessions.use(target, { repeatable: true, signal }, async (session) => {
           await levels.ensure(session, options);
-          const { result } = await requester.request(session, {
+          const reply = await requester.request(session, {
             ...requestOf(request, input),
             relay: relayOf(request, options),
             onNotification: (notification) => deps.onNotification(target.connectionId, notification),
             deadlineMs,
             signal,
           });
-          const required = readInputRequired(result, connectionId);
-          if (required === undefined) return readAnswer(result);
+          const required = readInputRequired(reply.result, connectionId);
+          if (required === undefined) return readAnswer(reply);
           if (client?.input === undefined) return CANNOT_ANSWER;
           return { kind: "input_required", required };
         });
@@ -100,10 +100,8 @@ function relayOf({ method }: FeatureRequest, options: CallOptions): CallOptions 
   return method === "completion/complete" ? undefined : options;
 }
 
-/** Removes the fields of the protocol revision. */
-function readAnswer(answered: JsonObject): FeatureAnswer {
-  const { resultType: _resultType, ttlMs: _ttlMs, cacheScope: _cacheScope, ...result } = answered;
-  return { kind: "result", result };
+function readAnswer({ result: { ttlMs }, text }: McpReply): FeatureAnswer {
+  return { kind: "result", json: text(), ttlMs: typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : undefined };
 }
 
 function asUnavailable(error: unknown): unknown {

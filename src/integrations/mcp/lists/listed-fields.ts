@@ -22,13 +22,13 @@ const FIELDS: Readonly<Record<string, Check>> = {
   _meta: isJsonObject,
 };
 
-/** Returns the fields that have a wrong type, each as a member to remove. */
-export function wrongFields(value: JsonObject): Record<string, undefined> {
-  const wrong = Object.entries(FIELDS).filter(([name, check]) => {
+/** Returns those of the named fields that have a wrong type, each as a member to remove. */
+export function wrongFields(value: JsonObject, names: readonly string[]): Record<string, undefined> {
+  const wrong = names.filter((name) => {
     const field = value[name];
-    return field !== undefined && !check(roundNumbers(field));
+    return field !== undefined && FIELDS[name]?.(roundNumbers(field)) === false;
   });
-  return Object.fromEntries(wrong.map(([name]) => [name, undefined]));
+  return Object.fromEntries(wrong.map((name) => [name, undefined]));
 }
 
 /** Keeps the named fields that have the required type: one wrong field would make clients reject the whole list. */

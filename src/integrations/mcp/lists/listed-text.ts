@@ -5,20 +5,22 @@ import { wrongFields } from "./listed-fields.ts";
 type Changes = Record<string, string | undefined>;
 
 /**
- * Returns a listed item as the server wrote it. Only what makes clients reject the whole list is changed: fields of a
- * wrong type are removed, and `more` is set.
+ * Returns a listed item as the server wrote it. Only what makes clients reject the whole list is changed: of the named
+ * `fields`, those of a wrong type are removed, and `more` is set.
  */
-export function listedText(value: JsonObject, text: string, more: Changes = {}): string {
-  const changes: Changes = { ...wrongFields(value), ...more };
+export function listedText(value: JsonObject, text: string, fields: readonly string[], more: Changes = {}): string {
+  const changes: Changes = { ...wrongFields(value, fields), ...more };
   const unambiguous = hasUniqueKeys(text) ? text : printJson(value);
   return Object.keys(changes).length === 0 ? unambiguous : withMembers(unambiguous, changes);
 }
+
+const TOOL_FIELDS = ["title", "description", "icons", "annotations", "_meta"];
 
 /** As `listedText`; every tool gets an input schema of type object. */
 export function listedToolText(value: JsonObject, text: string): string {
   const { inputSchema, outputSchema } = value;
   const hasWrongOutput = outputSchema !== undefined && !isJsonObject(outputSchema);
-  return listedText(value, text, {
+  return listedText(value, text, TOOL_FIELDS, {
     ...schemaChange(inputSchema, text),
     ...(hasWrongOutput && { outputSchema: undefined }),
   });

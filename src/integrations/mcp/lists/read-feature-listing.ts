@@ -1,12 +1,11 @@
 import type { Logger } from "pino";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import type { FeatureListing, ListedFeature } from "../../features.ts";
-import { keepFields } from "./listed-fields.ts";
-import { listPages, type ListOf, type ListOptions } from "./list-pages.ts";
+import { listedText } from "./listed-text.ts";
+import { listPages, type ListedPages, type ListOf, type ListOptions } from "./list-pages.ts";
 import type { Requester } from "../sessions/request.ts";
-import type { UpstreamSession } from "../sessions/session.ts";
+import { UI_EXTENSION, type UpstreamSession } from "../sessions/session.ts";
 
-/** Further items are ignored. */
 const MAX_ITEMS = 5_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -27,18 +26,17 @@ export async function readFeatureListing(
 ): Promise<FeatureListing> {
   const { resources: declared, prompts, completions, logging } = session.capabilities;
   const hasResources = declared !== undefined;
-  const list = (
-    isDeclared: boolean,
-    method: string,
-    key: string,
-    read: (value: JsonValue) => ListedFeature | undefined,
-  ) => (isDeclared ? listItems(deps, session, { method, key }, read, options) : EMPTY_LIST);
+  const list = (isDeclared: boolean, method: string, key: string, read: ReadItem) =>
+    isDeclared ? listItems(deps, session, { method, key }, read, options) : EMPTY_LIST;
   const lists = await Promise.all([
     list(hasResources, "resources/list", "resources", readResource),
     list(hasResources, "resources/templates/list", "resourceTemplates", readTemplate),
     list(prompts !== undefined, "prompts/list", "prompts", readPrompt),
   ]);
+  const kinds = ["resources", "resource templates", "prompts"];
+  const ttls = lists.flatMap(({ ttlMs }) => (ttlMs === undefined ? [] : [ttlMs]));
   return {
+    server: session.server,
     capabilities: {
       resources: hasResources,
       subscribe: isJsonObject(declared) && declared.subscribe === true,
@@ -46,57 +44,79 @@ export async function readFeatureListing(
       completions: completions !== undefined,
       logging: logging !== undefined,
       listChanged: session.notifiesListChanges,
+      extensions: passedOnExtensions(session.capabilities),
     },
     resources: lists[0].items,
     resourceTemplates: lists[1].items,
     prompts: lists[2].items,
+    truncated: kinds.filter((_kind, index) => lists[index]?.isTruncated === true),
+    ttlMs: ttls.length === 0 ? undefined : Math.min(...ttls),
     bytes: lists.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
 
-const EMPTY_LIST = { items: [], bytes: 0 };
+interface ItemList extends ListedPages {
+  readonly items: readonly ListedFeature[];
+}
+
+const EMPTY_LIST: ItemList = { items: [], bytes: 0, ttlMs: undefined, isTruncated: false };
+
+type ReadItem = (value: JsonValue, text: string) => ListedFeature | undefined;
+
+/** Extensions that need nothing beyond the methods that the service passes on. */
+function passedOnExtensions({ extensions }: JsonObject): JsonObject {
+  const ui = isJsonObject(extensions) ? extensions[UI_EXTENSION] : undefined;
+  return isJsonObject(ui) ? { [UI_EXTENSION]: ui } : {};
+}
 
 /** The first of two items with the same key wins. */
 async function listItems(
   deps: { requester: Requester; log: Logger },
   session: UpstreamSession,
   list: Pick<ListOf, "method" | "key">,
-  read: (value: JsonValue) => ListedFeature | undefined,
+  read: ReadItem,
   options: ListOptions,
-): Promise<{ items: readonly ListedFeature[]; bytes: number }> {
+): Promise<ItemList> {
   const items = new Map<string, ListedFeature>();
   let leftOut = 0;
-  const add = (value: JsonValue): boolean => {
-    const item = read(value);
+  let hasMore = false;
+  const add = (value: JsonValue, text: string): boolean => {
+    const item = read(value, text);
     if (item === undefined || items.has(item.key)) leftOut += 1;
     else if (items.size < MAX_ITEMS) items.set(item.key, item);
-    return items.size < MAX_ITEMS;
+    else hasMore = true;
+    return !hasMore;
   };
-  const { bytes } = await listPages(deps, session, { ...list, maxBytes: MAX_BYTES, add }, options);
+  const pages = await listPages(deps, session, { ...list, maxBytes: MAX_BYTES, add }, options);
   if (leftOut > 0) {
     const { method } = list;
     deps.log.warn({ host: session.endpoint.label, method, count: leftOut }, "items of an MCP server skipped");
   }
-  return { items: [...items.values()], bytes };
+  return { ...pages, items: [...items.values()] };
 }
 
-function readResource(value: JsonValue): ListedFeature | undefined {
-  return readNamed(value, "uri", RESOURCE_FIELDS);
+function readResource(value: JsonValue, text: string): ListedFeature | undefined {
+  return readNamed(value, text, "uri", RESOURCE_FIELDS);
 }
 
-function readTemplate(value: JsonValue): ListedFeature | undefined {
-  return readNamed(value, "uriTemplate", TEMPLATE_FIELDS);
+function readTemplate(value: JsonValue, text: string): ListedFeature | undefined {
+  return readNamed(value, text, "uriTemplate", TEMPLATE_FIELDS);
 }
 
-function readNamed(value: JsonValue, keyName: string, fields: readonly string[]): ListedFeature | undefined {
+function readNamed(
+  value: JsonValue,
+  text: string,
+  keyName: string,
+  fields: readonly string[],
+): ListedFeature | undefined {
   const key = isJsonObject(value) ? value[keyName] : undefined;
   if (!isJsonObject(value) || typeof key !== "string" || !URI.test(key)) return undefined;
-  const rest: JsonObject = keepFields(value, fields);
-  return { key, item: { [keyName]: key, name: key, ...rest } };
+  const name = typeof value.name === "string" ? {} : { name: JSON.stringify(key) };
+  return { key, json: listedText(value, text, fields, name) };
 }
 
-function readPrompt(value: JsonValue): ListedFeature | undefined {
+function readPrompt(value: JsonValue, text: string): ListedFeature | undefined {
   const name = isJsonObject(value) ? value.name : undefined;
   if (!isJsonObject(value) || typeof name !== "string" || !NAME.test(name) || name.trim() !== name) return undefined;
-  return { key: name, item: { name, ...keepFields(value, PROMPT_FIELDS) } };
+  return { key: name, json: listedText(value, text, PROMPT_FIELDS) };
 }

@@ -1,6 +1,7 @@
 import { quote, type Endpoint } from "../http/endpoint.ts";
 import type { Requester } from "./request.ts";
 import {
+  CLIENT_CAPABILITIES,
   CLIENT_INFO,
   createUninitializedSession,
   createSession,
@@ -38,7 +39,7 @@ async function initialize(
 ): Promise<UpstreamSession> {
   const { result, sessionId } = await requester.request(createUninitializedSession(endpoint), {
     method: "initialize",
-    params: { protocolVersion: LEGACY_REVISIONS[0], capabilities: {}, clientInfo: CLIENT_INFO },
+    params: { protocolVersion: LEGACY_REVISIONS[0], capabilities: CLIENT_CAPABILITIES, clientInfo: CLIENT_INFO },
     deadlineMs,
     signal,
   });

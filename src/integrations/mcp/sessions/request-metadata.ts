@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import type { Relay } from "../../relay.ts";
-import { CLIENT_INFO, MODERN_REVISION } from "./session.ts";
+import { CLIENT_CAPABILITIES, CLIENT_INFO, MODERN_REVISION } from "./session.ts";
 
-const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+const CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities";
 
 /** `params._meta` of every request of the 2026-07-28 revision. */
 const REQUEST_META: JsonObject = {
   "io.modelcontextprotocol/protocolVersion": MODERN_REVISION,
   "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
-  [CLIENT_CAPABILITIES]: {},
+  [CAPABILITIES_KEY]: CLIENT_CAPABILITIES,
 };
 
 /** Returns `params._meta`, or undefined when it is empty. `id` is the progress token. */
@@ -23,7 +23,7 @@ export function requestMeta(
   const level = relay?.onMessage === undefined ? undefined : (relay.logLevel ?? "info");
   return {
     ...REQUEST_META,
-    ...(relay?.client !== undefined && { [CLIENT_CAPABILITIES]: relay.client.capabilities }),
+    ...(relay?.client !== undefined && { [CAPABILITIES_KEY]: relay.client.capabilities }),
     ...(level === undefined ? {} : { "io.modelcontextprotocol/logLevel": level }),
     ...progress,
   };

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../json.ts";
+import type { ServerIntroduction } from "../../features.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 
 /** An initialized session, or the sessionless 2026-07-28 revision. */
@@ -10,6 +11,7 @@ export interface UpstreamSession {
   /** The `Mcp-Session-Id`; undefined for servers without sessions. */
   readonly id: string | undefined;
   readonly capabilities: JsonObject;
+  readonly server: ServerIntroduction;
   /** Whether the upstream notifies about changes of its lists. */
   readonly notifiesListChanges: boolean;
   /** Alternating names and values that every request carries. */
@@ -24,6 +26,17 @@ export const MODERN_REVISION = "2026-07-28";
 
 export const CLIENT_INFO = { name: "patchbay", title: "Patchbay", version: "0.1.0" };
 
+/** MCP Apps (SEP-1865). */
+export const UI_EXTENSION = "io.modelcontextprotocol/ui";
+
+/**
+ * What the service passes on for every client. Tools with an app answer with text as well, so clients without apps lose
+ * nothing.
+ */
+export const CLIENT_CAPABILITIES: JsonObject = {
+  extensions: { [UI_EXTENSION]: { mimeTypes: ["text/html;profile=mcp-app"] } },
+};
+
 export function createSession(
   endpoint: Endpoint,
   agreed: Pick<UpstreamSession, "revision" | "protocolVersion" | "id">,
@@ -37,6 +50,7 @@ export function createSession(
     ...agreed,
     endpoint,
     capabilities,
+    server: introductionIn(result),
     notifiesListChanges: lists.some((one) => isJsonObject(one) && one.listChanged === true),
     headers: [
       ...endpoint.headers,
@@ -44,6 +58,17 @@ export function createSession(
       ...(agreed.id === undefined ? [] : ["mcp-session-id", agreed.id]),
     ],
     nextRequestId: () => (last += 1),
+  };
+}
+
+const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
+
+/** 2026-07-28 has the server's info in `_meta`. */
+function introductionIn({ serverInfo, instructions, _meta: meta }: JsonObject): ServerIntroduction {
+  const info = serverInfo ?? (isJsonObject(meta) ? meta[SERVER_INFO] : undefined);
+  return {
+    info: isJsonObject(info) && typeof info.name === "string" && typeof info.version === "string" ? info : undefined,
+    instructions: typeof instructions === "string" && instructions !== "" ? instructions : undefined,
   };
 }
 
