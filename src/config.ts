@@ -26,9 +26,14 @@ export interface Config {
   readonly trustProxy: boolean;
   readonly corsOrigins: readonly string[];
   readonly logLevel: ServiceLogLevel;
-  /** Number of worker processes. */
   readonly workers: number;
   readonly sessionIdleSeconds: number;
+  /** How long a call may take without progress, and in all. */
+  readonly callIdleSeconds: number;
+  readonly callMaxSeconds: number;
+  readonly heartbeatSeconds: number;
+  /** How long a stopping service waits for calls. */
+  readonly drainSeconds: number;
   readonly maxConnectionsPerAccount: number;
   /** Redirects with which OAuth clients may register themselves; undefined allows none. */
   readonly dynamicRegistration: RegistrationRule | undefined;
@@ -38,7 +43,6 @@ export interface Config {
   readonly oidc: OidcConfig | undefined;
   /** Requests per minute, caller and replica. */
   readonly rateLimits: Readonly<Partial<Record<RateName, number>>>;
-  /** Days between rotations of the access token key. */
   readonly signingKeyDays: number;
 }
 
@@ -109,6 +113,10 @@ export function readConfig(environment: Environment = process.env): Config {
     logLevel: word(environment, "LOG_LEVEL", LOG_LEVELS, "info"),
     workers: integer(environment, "WORKERS", 1, 1, 64),
     sessionIdleSeconds: integer(environment, "SESSION_IDLE_SECONDS", 86_400, 60, 31_536_000),
+    callIdleSeconds: integer(environment, "CALL_IDLE_SECONDS", 300, 1, 86_400),
+    callMaxSeconds: integer(environment, "CALL_MAX_SECONDS", 3_600, 1, 86_400),
+    heartbeatSeconds: integer(environment, "HEARTBEAT_SECONDS", 15, 1, 60),
+    drainSeconds: integer(environment, "DRAIN_SECONDS", 10, 0, 3_600),
     maxConnectionsPerAccount: integer(environment, "MAX_CONNECTIONS_PER_ACCOUNT", 1_000, 1, 1_000_000),
     oidc: oidc(environment),
     historyDays: integer(environment, "HISTORY_DAYS", 30, 1, 3_650),

@@ -1020,6 +1020,16 @@ export interface components {
              * @description How many days the arguments and results of calls are kept. Present only if they are kept.
              */
             keep_contents_days?: number;
+            /**
+             * Format: int32
+             * @description How many seconds a call may take without progress. Present only if the connection differs from the installation.
+             */
+            call_idle_seconds?: number;
+            /**
+             * Format: int32
+             * @description How many seconds a call may take in all. Present only if the connection differs from the installation.
+             */
+            call_max_seconds?: number;
         };
         /** @description A connection in the detailed view. */
         ConnectionDetails: {
@@ -1078,6 +1088,16 @@ export interface components {
              * @description How many days the arguments and results of calls are kept. 0 means they are not kept.
              */
             keep_contents_days: number;
+            /**
+             * Format: int32
+             * @description How many seconds a call may take without progress. Present only if the connection differs from the installation.
+             */
+            call_idle_seconds?: number;
+            /**
+             * Format: int32
+             * @description How many seconds a call may take in all. Present only if the connection differs from the installation.
+             */
+            call_max_seconds?: number;
         };
         /** @description The connection to create. */
         CreateConnectionRequest: {
@@ -1196,6 +1216,16 @@ export interface components {
              * @description How many days to keep the arguments and results of calls. 0 deletes all kept contents; a lower number deletes older ones.
              */
             keep_contents_days?: number | null;
+            /**
+             * Format: int32
+             * @description How many seconds a call of a tool may take without progress. Each progress notification of the upstream starts the time again. 0 means the default of the installation.
+             */
+            call_idle_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description How many seconds a call of a tool may take in all; never more than the installation allows. 0 means the default of the installation.
+             */
+            call_max_seconds?: number | null;
         };
         /** @description The changed connection: `success` and `data`, or with `view=detailed` or a `connection_id` in the body `message` and `connection`. */
         UpdateConnectionResult: components["schemas"]["DefaultConnectionResult"] | components["schemas"]["DetailedConnectionResult"];

@@ -16,6 +16,7 @@ import { composeGrantedTokens, composeRevocation } from "./granted-tokens.ts";
 import { composeIntegrations } from "./integrations.ts";
 import { composeToolDefinitions } from "./tool-definitions.ts";
 import { composeToolDiscovery } from "./tool-discovery.ts";
+import { composeUpstreamCalls, drain } from "./upstream-calls.ts";
 import type { Config } from "../config.ts";
 import { createCachedView } from "../connections/cached-view.ts";
 import type { ConnectionEvent } from "../connections/change-feed.ts";
@@ -30,7 +31,6 @@ import { createWatch } from "../connections/watch/watch.ts";
 import { openFoundation } from "./foundation.ts";
 import type { Integration } from "../integrations/integration.ts";
 import { createSchemaValidator } from "../integrations/schema-checks/json-schema.ts";
-import { createCallSlots } from "../runtime/calls/call-slots.ts";
 import { createCircuitBreakers } from "../runtime/calls/circuit-breakers.ts";
 import { createToolCaller } from "../runtime/calls/call-tool.ts";
 import { createActiveRequests } from "../runtime/sessions/active-requests.ts";
@@ -75,7 +75,6 @@ export interface App {
 }
 
 const POOL_SIZE = 20;
-const DRAIN_MS = 10_000;
 
 /**
  * Builds every object of the service in the order of its dependencies. A program that embeds the service can pass
@@ -128,7 +127,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     tools,
   });
   const streamSlots = createStreamSlots();
-  const callSlots = createCallSlots();
+  const upstreamCalls = composeUpstreamCalls(config);
   const watch = createWatch({ connections: store, feed, slots: streamSlots, isValid: isTokenValid });
 
   const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
@@ -166,7 +165,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     onError: (error) => log.warn({ err: error }, "a key that was refused could not be made due for verification"),
   });
   const listingFeed = await createListingFeed(pool, listener);
-  const features = createUpstreamFeatures({ connections: view, catalog, slots: callSlots, feed, listingFeed, log });
+  const features = createUpstreamFeatures({ connections: view, catalog, ...upstreamCalls, feed, listingFeed, log });
   const toolUse = createToolUse({
     links: features,
     toolSearchMode: createToolSearchMode({ settings: discovery.settingsView, ranking: discovery.ranking, validator }),
@@ -179,7 +178,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       history: history.history,
       contents: history.contents,
       circuitBreakers: createCircuitBreakers(),
-      slots: callSlots,
+      ...upstreamCalls,
       onRefusedKey,
     }),
   });
@@ -229,7 +228,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     verifier,
     publicUrl: config.publicUrl,
     corsOrigins: config.corsOrigins,
-    limits: transportLimits(POOL_SIZE, config.rateLimits),
+    limits: { ...transportLimits(POOL_SIZE, config.rateLimits), heartbeatMs: config.heartbeatSeconds * 1_000 },
     trustProxy: config.trustProxy,
     log,
     extraRoutes: [
@@ -278,7 +277,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       ready = false;
       const stopped = stopBackground();
       transport.endStreams();
-      await Promise.all([stopped, port.close(DRAIN_MS)]);
+      await Promise.all([stopped, drain(port, upstreamCalls, config)]);
       await jobs.close();
       await built.disposeAsync();
     },

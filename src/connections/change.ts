@@ -7,6 +7,7 @@ import type { JsonObject } from "../json.ts";
 import {
   ACCESS_TYPES,
   connectionScopes,
+  MAX_CALL_SECONDS,
   MAX_KEEP_CONTENTS_DAYS,
   TOOL_CHANGE_ACCEPTANCES,
   type AccessType,
@@ -36,6 +37,8 @@ export interface ConnectionChange {
   readonly disabledTools?: readonly number[] | undefined;
   readonly acceptToolChanges?: string | undefined;
   readonly keepContentsDays?: number | undefined;
+  readonly callIdleSeconds?: number | undefined;
+  readonly callMaxSeconds?: number | undefined;
 }
 
 export interface ChangeContext {
@@ -73,6 +76,12 @@ export function checkKeepContentsDays(days: number): number {
   throw invalid("keep_contents_days", `keep_contents_days must be from 0 to ${MAX_KEEP_CONTENTS_DAYS}.`);
 }
 
+/** Throws `invalid`. */
+export function checkCallSeconds(field: "call_idle_seconds" | "call_max_seconds", seconds: number): number {
+  if (Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_CALL_SECONDS) return seconds;
+  throw invalid(field, `${field} must be from 0 to ${MAX_CALL_SECONDS}; 0 means the default of the installation.`);
+}
+
 /**
  * Applies a change by the rules of SPEC «PUT» and DESIGN §6. Returns `before` itself if nothing changes. Throws
  * `invalid` naming the field.
@@ -86,6 +95,12 @@ export function applyChange(before: Connection, change: ConnectionChange, ground
     ...(change.agentEnabled === undefined ? {} : { agentEnabled: change.agentEnabled }),
     ...(change.name === undefined ? {} : { name: checkName(change.name) }),
     ...(change.description === undefined ? {} : { description: checkDescription(change.description) }),
+    ...(change.callIdleSeconds === undefined
+      ? {}
+      : { callIdleSeconds: checkCallSeconds("call_idle_seconds", change.callIdleSeconds) }),
+    ...(change.callMaxSeconds === undefined
+      ? {}
+      : { callMaxSeconds: checkCallSeconds("call_max_seconds", change.callMaxSeconds) }),
   };
   let effects: ChangeEffects = {};
   if (change.accessType !== undefined)
@@ -229,6 +244,8 @@ export function changedFields(before: Connection, after: Connection, change: Con
   if (!isDeepStrictEqual(before.disabledToolIds, after.disabledToolIds)) fields.push("disabled_tools");
   if (before.acceptToolChanges !== after.acceptToolChanges) fields.push("accept_tool_changes");
   if (before.keepContentsDays !== after.keepContentsDays) fields.push("keep_contents_days");
+  if (before.callIdleSeconds !== after.callIdleSeconds) fields.push("call_idle_seconds");
+  if (before.callMaxSeconds !== after.callMaxSeconds) fields.push("call_max_seconds");
   if (change.apiKey !== undefined) fields.push("api_key");
   if (change.clientSecret !== undefined) fields.push("oauth2_client_secret");
   for (const key of Object.keys(change.configuration ?? {})) fields.push(`config.${key}`);

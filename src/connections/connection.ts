@@ -14,6 +14,9 @@ export type ToolChangeAcceptance = (typeof TOOL_CHANGE_ACCEPTANCES)[number];
 /** The longest retention of call payloads, in days. */
 export const MAX_KEEP_CONTENTS_DAYS = 30;
 
+/** The longest limit of a connection for its calls, in seconds. */
+export const MAX_CALL_SECONDS = 86_400;
+
 export type VerificationStatus = "pending" | "verified" | "failed";
 
 export interface Connection {
@@ -54,6 +57,10 @@ export interface Connection {
   readonly changedTools: number;
   /** Retention of call payloads in days, 1 to 30; 0 stores none. */
   readonly keepContentsDays: number;
+  /** How long a call may take without progress; 0 is the operator's limit. */
+  readonly callIdleSeconds: number;
+  /** How long a call may take in all; 0 is the operator's limit. */
+  readonly callMaxSeconds: number;
   readonly oauthClientId: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;

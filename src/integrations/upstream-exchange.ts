@@ -25,8 +25,8 @@ export type UpstreamOutcome = { readonly answer: UpstreamAnswer } | { readonly f
 
 export interface ExchangeLimits {
   readonly maxBytes: number;
-  /** From the first byte sent to the last received. */
-  readonly timeoutMs: number;
+  /** From the first byte sent to the last received. Undefined where the signal ends the exchange. */
+  readonly timeoutMs: number | undefined;
 }
 
 /**
@@ -50,7 +50,11 @@ export function sendToUpstream(
     let headers: Readonly<Record<string, string>> = {};
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = setTimeout(() => stop(() => resolve({ failure: { kind: "timeout" } })), limits.timeoutMs);
+    const { timeoutMs } = limits;
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => stop(() => resolve({ failure: { kind: "timeout" } })), timeoutMs);
     const onAbort = (): void => stop(() => reject(reasonOf(signal)));
     signal.addEventListener("abort", onAbort, { once: true });
 
@@ -102,8 +106,8 @@ export function sendToUpstream(
           method: request.method,
           headers: request.headers,
           body: request.body ?? null,
-          headersTimeout: limits.timeoutMs,
-          bodyTimeout: limits.timeoutMs,
+          headersTimeout: timeoutMs ?? 0,
+          bodyTimeout: timeoutMs ?? 0,
         },
         handler,
       );

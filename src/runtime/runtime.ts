@@ -1,7 +1,7 @@
 import type { Principal } from "../identity/principal.ts";
 import { errorResult, type CallResult } from "../integrations/tool.ts";
 import type { JsonObject } from "../json.ts";
-import { withLinkedController } from "./calls/deadline.ts";
+import { withLinkedController } from "./calls/linked-controller.ts";
 import type { SessionToolPage } from "./tools/list-tools.ts";
 import { RpcError } from "../integrations/rpc-error.ts";
 import { negotiateProtocolVersion, parseClientInfo, type Peer } from "./sessions/session.ts";
@@ -40,7 +40,11 @@ export interface Runtime {
     sessionId: string | null | undefined,
     name: string,
     args: JsonObject,
-    options: { readonly signal?: AbortSignal },
+    options: {
+      readonly signal?: AbortSignal;
+      /** Called when the call begins to wait for its upstream. */
+      readonly onSent?: (() => void) | undefined;
+    },
   ): Promise<CallResult>;
 }
 
@@ -65,12 +69,12 @@ export function createRuntime({ sessions, tools, serverInfo }: RuntimeDeps): Run
       return tools.list(principal, await sessions.require(principal, sessionId), cursor);
     },
 
-    async callTool(principal, sessionId, name, args, { signal }) {
+    async callTool(principal, sessionId, name, args, { signal, onSent }) {
       const found = sessions.require(principal, sessionId);
       const session = found instanceof Promise ? await found : found;
       try {
         return await withLinkedController(signal, (controller) =>
-          tools.call(principal, session, name, args, { controller }),
+          tools.call(principal, session, name, args, { controller, onSent }),
         );
       } catch (thrown) {
         // Only MCP clients can interpret the upstream's JSON-RPC error.

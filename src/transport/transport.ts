@@ -19,6 +19,7 @@ import { createTimeLimit } from "../time-limit.ts";
 import { serveRpc, type ServedRpc } from "./rpc/calls.ts";
 import { createRpcHandler } from "./rpc/connect/protocol-handler.ts";
 import { createCors } from "./http/cors.ts";
+import { createHeartbeats, HEARTBEAT_MS, type Heartbeats } from "./http/heartbeats.ts";
 import { clientAddress } from "./http/peer.ts";
 import { hasDoubledHeader } from "./gate/duplicate-header.ts";
 import { createFailureLimit, FAILURE_LIMITS, type FailureLimits } from "./gate/failure-limit.ts";
@@ -53,8 +54,10 @@ export interface TransportLimits {
   readonly upstreamCalls: ConcurrencyLimits;
   readonly failures: FailureLimits;
   readonly rates: RateLimits;
-  /** How long a request may take, in milliseconds. Streams are exempt. */
+  /** How long a request may take, in milliseconds. Streams and calls of tools are exempt. */
   readonly requestTimeMs: number;
+  /** How often a call that takes long gets a heartbeat, in milliseconds. */
+  readonly heartbeatMs: number;
 }
 
 /** The limits unless configured otherwise. */
@@ -65,6 +68,7 @@ export const TRANSPORT_LIMITS: TransportLimits = {
   failures: FAILURE_LIMITS,
   rates: RATE_LIMITS,
   requestTimeMs: 40_000,
+  heartbeatMs: HEARTBEAT_MS,
 };
 
 /** The limits of a replica whose database pool has `poolSize` connections. */
@@ -142,7 +146,8 @@ export function createTransport(deps: TransportDeps): Transport {
     pool: createConcurrencyLimiter(limits.poolCalls, activity),
     upstream: createConcurrencyLimiter(limits.upstreamCalls, activity),
   };
-  const rpcs = serveAll(deps, limiters);
+  const heartbeats = createHeartbeats(limits.heartbeatMs);
+  const rpcs = serveAll(deps, limiters, heartbeats);
   const fail = createFailWithDetail(log);
   const api = { fail, isCrossOrigin: true } as const;
   const routes: readonly Route[] = [
@@ -152,6 +157,7 @@ export function createTransport(deps: TransportDeps): Transport {
       : createMcpRoutes(deps.mcp, {
           ...deps,
           ...handlerDeps,
+          heartbeats,
           upstreamLimiter: limiters.upstream,
           poolLimiter: limiters.pool,
         })),
@@ -199,7 +205,11 @@ interface Limiters {
 const PIPELINED_READS: ReadonlySet<string> = new Set(["ListConnections", "GetConnection", "ListConnectionTools"]);
 
 /** Every RPC that the port serves, ours and gRPC's own. */
-function serveAll(deps: TransportDeps, { read, pool, upstream }: Limiters): readonly ServedRpc[] {
+function serveAll(
+  deps: TransportDeps,
+  { read, pool, upstream }: Limiters,
+  heartbeats: Heartbeats,
+): readonly ServedRpc[] {
   const { publicUrl, implementations, isReady } = deps;
   const ours = [
     AccountSettingsService,
@@ -238,8 +248,12 @@ function serveAll(deps: TransportDeps, { read, pool, upstream }: Limiters): read
     ...serveService(HistoryService, implementations.history, { audiences: [publicUrl] }, () => pool),
     // The first list of a connection comes from its upstream.
     ...serveService(ToolService, implementations.tool, { audiences: [publicUrl] }, () => upstream),
-    ...serveService(RuntimeService, implementations.runtime, { audiences: [publicUrl, `${publicUrl}/mcp`] }, (name) =>
-      name === "Initialize" ? pool : upstream,
+    ...serveService(
+      RuntimeService,
+      implementations.runtime,
+      { audiences: [publicUrl, `${publicUrl}/mcp`] },
+      (name) => (name === "Initialize" ? pool : upstream),
+      (name) => (name === "CallTool" ? heartbeats : undefined),
     ),
     ...serveService(Health, createHealthService(ours, isReady), open, () => undefined),
     ...serveService(ServerReflection, reflection, open, () => undefined),
@@ -252,10 +266,11 @@ function serveService<Service extends DescService>(
   implementation: Partial<ServiceImpl<Service>>,
   access: Parameters<typeof readRpc>[1],
   limiterOf: (name: string) => ConcurrencyLimiter | undefined,
+  heartbeatsOf: (name: string) => Heartbeats | undefined = () => undefined,
 ): readonly ServedRpc[] {
   const { methods } = createServiceImplSpec(service, implementation);
   return Object.values(methods).map((spec) => {
     const limiter = spec.kind === "unary" ? limiterOf(spec.method.name) : undefined;
-    return serveRpc(readRpc(spec.method, access), spec, limiter);
+    return serveRpc(readRpc(spec.method, access), spec, limiter, heartbeatsOf(spec.method.name));
   });
 }

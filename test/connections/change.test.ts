@@ -49,6 +49,8 @@ const connection: Connection = {
   knownToolIds: undefined,
   acceptToolChanges: "manual",
   keepContentsDays: 0,
+  callIdleSeconds: 0,
+  callMaxSeconds: 0,
   acceptedDefinitions: undefined,
   changedTools: 0,
   oauthClientId: "conn_7_x",

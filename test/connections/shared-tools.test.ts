@@ -80,6 +80,8 @@ function connection(id: number, more: Partial<Connection> = {}): Connection {
     acceptedDefinitions: undefined,
     changedTools: 0,
     keepContentsDays: 0,
+    callIdleSeconds: 0,
+    callMaxSeconds: 0,
     oauthClientId: `conn_${id}`,
     createdAt: new Date(),
     updatedAt: new Date(),

@@ -13,11 +13,14 @@ import type { Integration, Verification } from "../../src/integrations/integrati
 import { createToolRanking } from "../../src/runtime/search/rank-tools.ts";
 import { createSettingsView } from "../../src/connections/settings/settings-view.ts";
 import { createSchemaValidator } from "../../src/integrations/schema-checks/json-schema.ts";
+import type { Relay } from "../../src/integrations/relay.ts";
 import type { CallResult, ToolDefinition } from "../../src/integrations/tool.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { createCallHistory } from "../../src/runtime/calls/call-history.ts";
 import { createContentsRecorder } from "../../src/runtime/calls/contents-recorder.ts";
 import { createCallSlots } from "../../src/runtime/calls/call-slots.ts";
+import { type CallTimes, DEFAULT_CALL_TIMES } from "../../src/runtime/calls/call-times.ts";
+import { createRunningCalls } from "../../src/runtime/calls/running-calls.ts";
 import { createCircuitBreakers } from "../../src/runtime/calls/circuit-breakers.ts";
 import { createToolCaller } from "../../src/runtime/calls/call-tool.ts";
 import { createToolSearchMode } from "../../src/runtime/tools/tool-search-mode.ts";
@@ -49,6 +52,7 @@ export interface ReceivedCall {
   readonly tool: string;
   readonly args: JsonObject;
   readonly signal: AbortSignal;
+  readonly onProgress: Relay["onProgress"];
 }
 
 /** An upstream whose responses a test controls. The configuration of each connection names its tools. */
@@ -104,8 +108,8 @@ function createThirdParty(): ThirdParty {
           ? tools.filter((name) => typeof name === "string").map((name) => party.define(name))
           : [];
       },
-      callTool({ connectionId }, { name }, args, { signal }) {
-        const call = { connectionId, tool: name, args, signal };
+      callTool({ connectionId }, { name }, args, { signal, onProgress }) {
+        const call = { connectionId, tool: name, args, signal, onProgress };
         received.push(call);
         return party.answer(call);
       },
@@ -141,7 +145,8 @@ export function principal(
 export async function createWorld(
   options: {
     idleSeconds?: number;
-    timeoutMs?: number;
+    /** How long a call may take. */
+    times?: Partial<CallTimes>;
     /** Limits of calls in flight per connection and per account. */
     maxInFlight?: number;
     maxOfAccount?: number;
@@ -199,6 +204,7 @@ export async function createWorld(
     const validator = createSchemaValidator();
     const settingsFeed = await createSettingsFeed(listener);
     const settings = createSettingsView({ store: settingsStore, feed: settingsFeed });
+    const running = createRunningCalls();
     const caller = createToolCaller({
       connections: view,
       catalog,
@@ -207,7 +213,8 @@ export async function createWorld(
       contents,
       circuitBreakers: createCircuitBreakers({ now: options.now ?? Date.now }),
       onRefusedKey: (connection) => void refusedKeys.push(connection.id),
-      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+      running,
+      times: { ...DEFAULT_CALL_TIMES, ...options.times },
       slots: createCallSlots(options.maxInFlight, options.maxOfAccount),
     });
     const toolSearchMode = createToolSearchMode({ settings, ranking: createToolRanking(), validator });
@@ -231,7 +238,20 @@ export async function createWorld(
       await listener.close();
     });
     await eventually(() => listener.isHealthy());
-    return { runtime, sessions, history, contents, view, feed, tools, currentTools, listener, settings, toolChanges };
+    return {
+      runtime,
+      sessions,
+      history,
+      contents,
+      view,
+      feed,
+      tools,
+      currentTools,
+      listener,
+      settings,
+      toolChanges,
+      running,
+    };
   }
 
   const replica = await createReplica();

@@ -42,7 +42,7 @@ export interface McpIntegrationDeps {
   readonly authorization?: OwnerAuthorization;
   /** Tokens of connections that their owners authorized. */
   readonly tokens?: GrantedTokens;
-  /** Milliseconds for a whole call, listing or verification; default 30,000 (DESIGN §8). */
+  /** Milliseconds for a whole listing or verification; default 30,000 (DESIGN §8). The signal of a call limits it. */
   readonly timeoutMs?: number;
   /** Milliseconds that an upstream session stays open unused; default 10 minutes. */
   readonly sessionIdleMs?: number;
@@ -73,6 +73,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
   const listStreams = createListStreams({
     open: (target, listener, onSettled) => watcher.watchLists(target, listener, onSettled),
     idleMs: sessionIdleMs,
+    isInUse: (connectionId) => sessions.isInUse(connectionId),
   });
   const levels = createLogLevels({ requester, log: deps.log });
 
@@ -114,7 +115,6 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
       const { signal, client } = options;
       const { connectionId } = target;
       const input = inputParams(client, connectionId);
-      const deadlineMs = performance.now() + timeoutMs;
       const waitMs = rateLimiter.reserve(target, NO_RATE_LIMITS, args);
       if (waitMs > MAX_WAIT_MS)
         return rateLimitedResult(`The MCP server at ${endpointOf(target.configuration).label}`, waitMs);
@@ -132,7 +132,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
             ...(session.revision === "modern" && { headers: argumentHeaders(tool.inputSchema, args) }),
             relay: options,
             onNotification: (notification) => onNotification(target.connectionId, notification),
-            deadlineMs,
+            deadlineMs: undefined,
             signal,
           });
           const inputRequired = readInputRequired(reply.result, connectionId);

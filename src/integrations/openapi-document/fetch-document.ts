@@ -1,13 +1,13 @@
 import type { Dispatcher } from "undici";
 import { OutboundRefused } from "../outbound-refused.ts";
 import { decompress } from "../decompress.ts";
-import { sendToUpstream, type ExchangeLimits, type ExchangeFailure } from "../upstream-exchange.ts";
+import { sendToUpstream, type ExchangeFailure } from "../upstream-exchange.ts";
 import { DocumentFailure } from "./document-failure.ts";
 
 export type FetchedDocument =
   { readonly text: string; readonly digest: string; readonly etag: string | undefined } | "unchanged";
 
-const LIMITS: ExchangeLimits = { maxBytes: 32 * 1024 * 1024, timeoutMs: 25_000 };
+const LIMITS = { maxBytes: 32 * 1024 * 1024, timeoutMs: 25_000 };
 
 /** Fetches a document without credentials. `etag` makes the request conditional. Throws DocumentFailure. */
 export async function fetchDocument(
@@ -15,7 +15,7 @@ export async function fetchDocument(
   address: string,
   etag: string | undefined,
   signal: AbortSignal,
-  limits: ExchangeLimits = LIMITS,
+  limits = LIMITS,
 ): Promise<FetchedDocument> {
   const url = new URL(address);
   const request = {
@@ -49,7 +49,7 @@ export async function fetchDocument(
   return { text: plain.toString("utf8"), digest, etag: headers.etag };
 }
 
-function failureOf(failure: ExchangeFailure, limits: ExchangeLimits): DocumentFailure {
+function failureOf(failure: ExchangeFailure, limits: typeof LIMITS): DocumentFailure {
   if (failure.kind === "too_large")
     return new DocumentFailure("unusable", `spec_url answers more than ${limits.maxBytes / 1024 / 1024} MiB.`);
   if (failure.kind === "timeout")

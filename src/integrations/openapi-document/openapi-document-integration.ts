@@ -5,7 +5,7 @@ import type { Integration, Verification } from "../integration.ts";
 import type { Target } from "../target.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { createUpstreamRateLimiter } from "../upstream-rate-limiter.ts";
-import { callOperation } from "../openapi/call.ts";
+import { callOperation, VERIFICATION_LIMITS } from "../openapi/call.ts";
 import type { OpenApiCallContext, UpstreamCallOutcome } from "../openapi/requests/call-context.ts";
 import type { Operation } from "../openapi/model/operation.ts";
 import { errorResult } from "../tool.ts";
@@ -82,7 +82,9 @@ export function createOpenApiDocumentIntegration(deps: OpenApiDocumentIntegratio
     // Reports an unusable server during verification instead of at the first call.
     if (operation !== undefined) bindOperation(operation, document, target.configuration);
     if (chosen === undefined || target.configuration.api_token === undefined) return { outcome: "verified" };
-    const { status, result } = await call(document, chosen, {}, target, signal);
+    const bound = bindOperation(chosen, document, target.configuration);
+    const context = { ...contextFor(document), limits: VERIFICATION_LIMITS };
+    const { status, result } = await callOperation(context, bound, {}, target, signal);
     const text = result.content[0]?.text;
     const reason = typeof text === "string" ? text : `${document.title} gave no usable answer.`;
     if (status === 401 || status === 403) return { outcome: "failed", reason };

@@ -18,8 +18,10 @@ import { serverAddress } from "./requests/server-address.ts";
 import { unsendableResult } from "./requests/unsendable.ts";
 import { failureResult, refusal } from "./results/upstream-error.ts";
 
-/** DESIGN §8 «upstream answer». */
-const DEFAULT_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: 30_000 };
+/** DESIGN §8 «upstream answer»; the caller of a tool limits how long its call may take. */
+const CALL_LIMITS: ExchangeLimits = { maxBytes: 5 * 1024 * 1024, timeoutMs: undefined };
+/** For calls that verify a key. */
+export const VERIFICATION_LIMITS: ExchangeLimits = { ...CALL_LIMITS, timeoutMs: 30_000 };
 
 /** Calls an operation with validated arguments. Throws only the signal's reason. */
 export async function callOperation(
@@ -50,7 +52,7 @@ async function send(
   const { configuration } = target;
   const request = prepare(context, operation, args, configuration, token);
   if ("result" in request) return request;
-  const limits = context.limits ?? DEFAULT_LIMITS;
+  const limits = context.limits ?? CALL_LIMITS;
   const scrubber = createScrubber(configuration, context.secretProperties, request.secrets);
   const outcome = await sendRequest(context, request, operation.tool, target, limits, signal);
   if ("failure" in outcome) return failed(context, outcome.failure, operation, limits, scrubber);

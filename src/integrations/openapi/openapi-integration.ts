@@ -3,7 +3,7 @@ import { DomainError } from "../../domain-error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Integration, Verification } from "../integration.ts";
 import type { Target } from "../target.ts";
-import { callOperation } from "./call.ts";
+import { callOperation, VERIFICATION_LIMITS } from "./call.ts";
 import type { OpenApiCallContext, OwnerTokens } from "./requests/call-context.ts";
 import type { IntegrationContract } from "./contract.ts";
 import type { ExchangeLimits } from "../upstream-exchange.ts";
@@ -21,7 +21,7 @@ export interface OpenApiIntegrationOptions {
   readonly dispatcher: Dispatcher;
   /** Replaces the server's address but not its path, for test servers. */
   readonly baseUrl?: string;
-  /** Default: 5 MiB and 30 s. */
+  /** Default: 5 MiB, and 30 s for verifications. */
   readonly limits?: ExchangeLimits;
   /** Owner logins with the operator's registered client. */
   readonly owner?: { readonly client: ConfiguredClient; readonly tokens: OwnerTokens } | undefined;
@@ -55,6 +55,7 @@ export function createOpenApiIntegration(
     defaultWaitMs: contract.busySeconds === undefined ? undefined : contract.busySeconds * 1_000,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   };
+  const verificationContext: OpenApiCallContext = { ...context, limits: options.limits ?? VERIFICATION_LIMITS };
   const tools = operations.map(({ tool }) => tool);
   const byName = new Map(operations.map((operation) => [operation.tool.name, operation]));
   const byNameWithToken = new Map(operations.map((operation) => [operation.tool.name, withBearerToken(operation)]));
@@ -92,7 +93,7 @@ export function createOpenApiIntegration(
     },
     async verify(target, { signal }): Promise<Verification> {
       const operation = usesOAuth(target) ? withBearerToken(verification) : verification;
-      const { result, status } = await callOperation(context, operation, {}, target, signal);
+      const { result, status } = await callOperation(verificationContext, operation, {}, target, signal);
       if (status !== undefined && status >= 200 && status < 300) return { outcome: "verified" };
       const [block] = result.content;
       const text = block?.text;

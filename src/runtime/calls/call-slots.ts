@@ -4,12 +4,15 @@ import type { Connection } from "../../connections/connection.ts";
 export const MAX_CALLS_PER_CONNECTION = 64;
 /** Upstream calls in flight of one account on one replica (DESIGN §8). */
 export const MAX_CALLS_PER_ACCOUNT = 100;
+/** Upstream calls in flight on one replica. */
+export const MAX_CALLS = 2_000;
 
 type Called = Pick<Connection, "id" | "accountId" | "name">;
 
 /**
- * Limits the upstream calls in flight per connection and per account, so that neither a slow upstream nor a busy
- * account can block others.
+ * Limits the upstream calls in flight per connection, per account and in all, so that neither a slow upstream nor a
+ * busy account can block others. An account may start another call while it has fewer than are free, so an account
+ * without calls always can.
  */
 export interface CallSlots {
   /** Takes a slot. Returns an error message for the caller when the connection or the account has no free slot. */
@@ -21,7 +24,9 @@ export interface CallSlots {
 export function createCallSlots(
   perConnection = MAX_CALLS_PER_CONNECTION,
   perAccount = MAX_CALLS_PER_ACCOUNT,
+  inAll = MAX_CALLS,
 ): CallSlots {
+  let total = 0;
   const ofConnections = new Map<number, number>();
   const ofAccounts = new Map<string, number>();
   return {
@@ -30,11 +35,14 @@ export function createCallSlots(
       if (ofConnection >= perConnection) return refusal(`the connection "${name}"`, perConnection);
       const ofAccount = ofAccounts.get(accountId) ?? 0;
       if (ofAccount >= perAccount) return refusal("the account", perAccount);
+      if (ofAccount >= inAll - total) return BUSY;
+      total += 1;
       ofConnections.set(id, ofConnection + 1);
       ofAccounts.set(accountId, ofAccount + 1);
       return undefined;
     },
     release({ id, accountId }) {
+      total -= 1;
       decrease(ofConnections, id);
       decrease(ofAccounts, accountId);
     },
@@ -46,6 +54,8 @@ function decrease<Key>(counts: Map<Key, number>, key: Key): void {
   if (count <= 1) counts.delete(key);
   else counts.set(key, count - 1);
 }
+
+const BUSY = "Too many calls of all accounts are in flight, and this account has its share. Try again in a moment.";
 
 function refusal(holder: string, limit: number): string {
   return `Too many calls are in flight: ${holder} is limited to ${limit}. Wait for one to finish, then try again.`;

@@ -9,19 +9,16 @@ import type { Relay } from "../../integrations/relay.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
 import { errorResult, type CallResult } from "../../integrations/tool.ts";
 import { roundNumbers, type JsonObject } from "../../json.ts";
-import { createTimeLimit } from "../../time-limit.ts";
 import type { CallHistory } from "./call-history.ts";
 import type { ContentsRecorder } from "./contents-recorder.ts";
 import type { CallOutcome, CallRecord } from "./call-record.ts";
 import type { CallSlots } from "./call-slots.ts";
+import { type CallTimes, callTimesOf, timeoutText } from "./call-times.ts";
 import type { CircuitBreakers, CallEnding } from "./circuit-breakers.ts";
 import { connectionRefusal } from "./connection-refusal.ts";
-import { withDeadline, type DeadlineOutcome } from "./deadline.ts";
 import { jsonSize } from "./json-size.ts";
+import type { DeadlineOutcome, RunningCalls } from "./running-calls.ts";
 import type { CallableTool } from "../tools/tools-in-view.ts";
-
-/** How long an upstream may take to respond to a call, in milliseconds. */
-export const CALL_TIMEOUT_MS = 30_000;
 
 /** A call of a resolved tool. */
 export interface ToolCall {
@@ -29,8 +26,10 @@ export interface ToolCall {
   readonly args: JsonObject;
   /** The client that the call is made for. */
   readonly clientId: string;
-  /** Aborted when the caller cancels or the deadline passes. */
+  /** Aborted when the caller cancels or a limit passes. */
   readonly controller: AbortController;
+  /** Called when the call begins to wait for its upstream, which may take an hour. */
+  readonly onSent?: (() => void) | undefined;
   /** Receives progress and log messages of the call. */
   readonly relay?: Relay | undefined;
 }
@@ -54,16 +53,15 @@ export interface ToolCallerDeps {
   readonly circuitBreakers: CircuitBreakers;
   /** Called when an upstream rejects the key of the connection. Must not throw. */
   readonly onRefusedKey: (connection: Connection) => void;
-  readonly timeoutMs?: number;
+  readonly times: CallTimes;
   /** Shared with everything else that calls upstreams. */
   readonly slots: CallSlots;
+  readonly running: RunningCalls;
 }
 
-/** Applies a deadline and slots, and records every call. */
+/** Applies limits and slots, and records every call. */
 export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
-  const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
-  const { slots } = deps;
-  const deadline = createTimeLimit(timeoutMs);
+  const { slots, running } = deps;
 
   function record(call: ToolCall, startedAt: number, outcome: CallOutcome, result: CallResult | undefined): void {
     const { connection, tool } = call.callable;
@@ -94,10 +92,20 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     return problem instanceof Promise ? problem.then(recheck) : recheck(problem);
   }
 
-  function send(integration: Integration, call: ToolCall, signal: AbortSignal): Promise<CallResult> {
+  function send(
+    integration: Integration,
+    call: ToolCall,
+    signal: AbortSignal,
+    noteProgress: () => void,
+  ): Promise<CallResult> {
     const { callable, args, relay } = call;
+    // Progress extends a call even if its caller does not receive it.
+    const onProgress: Relay["onProgress"] = (progress) => {
+      noteProgress();
+      return relay?.onProgress?.(progress);
+    };
     const sendTo = (target: Target): Promise<CallResult> =>
-      integration.callTool(target, callable.tool.definition, args, { ...relay, signal });
+      integration.callTool(target, callable.tool.definition, args, { ...relay, onProgress, signal });
     const target = deps.connections.target(callable.connection);
     return target instanceof Promise ? target.then(sendTo) : sendTo(target);
   }
@@ -111,7 +119,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
         return outcome.result;
       case "timed_out": {
         const result = errorResult(
-          `The connection "${connection.name}" did not answer within ${timeoutMs / 1000} seconds. ` +
+          `${timeoutText(connection, callTimesOf(connection, deps.times), outcome.limit)} ` +
             "Whether the call took effect is not known; check before you repeat it.",
         );
         record(call, startedAt, "upstream_error", result);
@@ -163,7 +171,12 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       try {
         if (admission.kind === "open") return refuse(call, circuitRefusal(connection.name, admission.nextAttemptAt));
         const startedAt = Date.now();
-        const outcome = await withDeadline(call.controller, deadline, (signal) => send(integration, call, signal));
+        call.onSent?.();
+        const outcome = await running.run(
+          call.controller,
+          callTimesOf(connection, deps.times),
+          (signal, noteProgress) => send(integration, call, signal, noteProgress),
+        );
         callEnding = callEndingOf(outcome);
         return conclude(call, startedAt, outcome);
       } finally {

@@ -7,6 +7,8 @@ const WINDOW_MS = 60_000;
 /** How long a circuit stays open first, in milliseconds. Each failed trial doubles the time. */
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
+/** How long a trial keeps the other calls waiting, in milliseconds. The trial itself may take longer. */
+const TRIAL_MS = 30_000;
 /** Number of failing connections that are tracked. A connection that is dropped gets five more calls. */
 const MAX_REMEMBERED = 20_000;
 
@@ -42,7 +44,7 @@ interface FailureRecord {
   /** Times of the failures since the last response, in milliseconds; at most five. */
   failedAt: number[];
   /** Undefined while the circuit is closed. */
-  open: { until: number; readonly pauseMs: number; isTrialRunning: boolean } | undefined;
+  open: { until: number; readonly pauseMs: number; trialUntil: number } | undefined;
 }
 
 /** `now` returns milliseconds since 1970. */
@@ -55,7 +57,7 @@ export function createCircuitBreakers({ now = Date.now }: { readonly now?: () =>
   }
 
   function openFor(record: FailureRecord, pauseMs: number): void {
-    record.open = { until: now() + pauseMs, pauseMs, isTrialRunning: false };
+    record.open = { until: now() + pauseMs, pauseMs, trialUntil: 0 };
   }
 
   function failed(connection: CircuitKey, isTrial: boolean): void {
@@ -74,8 +76,8 @@ export function createCircuitBreakers({ now = Date.now }: { readonly now?: () =>
     admit(connection) {
       const open = recordOf(connection)?.open;
       if (open === undefined) return { kind: "closed" };
-      if (open.isTrialRunning || now() < open.until) return { kind: "open", nextAttemptAt: new Date(open.until) };
-      open.isTrialRunning = true;
+      if (now() < Math.max(open.until, open.trialUntil)) return { kind: "open", nextAttemptAt: new Date(open.until) };
+      open.trialUntil = now() + TRIAL_MS;
       return { kind: "trial" };
     },
 
@@ -89,7 +91,7 @@ export function createCircuitBreakers({ now = Date.now }: { readonly now?: () =>
       if (record === undefined) return;
       if (callEnding === "answered") records.delete(connection.id);
       // The next call becomes the trial.
-      else if (isTrial && record.open !== undefined) record.open.isTrialRunning = false;
+      else if (isTrial && record.open !== undefined) record.open.trialUntil = 0;
     },
   };
 }

@@ -27,8 +27,10 @@ const LIST_WAIT_MS = 10_000;
 const CALL_WAIT_MS = 2_000;
 
 export interface UseOptions {
-  /** Aborted when the caller cancels or the deadline passes. */
+  /** Aborted when the caller cancels or a limit passes. */
   readonly controller: AbortController;
+  /** Called when the call begins to wait for its upstream. */
+  readonly onSent?: (() => void) | undefined;
   readonly relay?: Relay | undefined;
   /** Called when the name is resolved, before any other check. Its error ends the call. */
   readonly inspect?: ((callable: CallableTool) => void) | undefined;
@@ -180,7 +182,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     },
 
     async call(principal, session, name, args, options) {
-      const { controller, relay, inspect } = options;
+      const { controller, relay, inspect, onSent } = options;
       if (name === "") throw invalid("name", "name is required: the name of the tool to call.");
       const seen = views.of(principal, CALL_WAIT_MS);
       const view = seen instanceof Promise ? await seen : seen;
@@ -203,7 +205,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
         const isRemembered = await remember(session, callable, bare, refusal === undefined);
         if (!isRemembered) throw unknownTool(name);
       }
-      const call = { callable, args, clientId: principal.clientId, controller, relay };
+      const call = { callable, args, clientId: principal.clientId, controller, relay, onSent };
       if (refusal === undefined) return withClientLinks(principal, connection, await caller.dispatch(call));
       caller.recordRefusal(call, refusal);
       return refusal;

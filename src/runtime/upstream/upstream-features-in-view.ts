@@ -7,6 +7,8 @@ import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { createUpstreamRequester } from "./upstream-requests.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
+import type { CallTimes } from "../calls/call-times.ts";
+import type { RunningCalls } from "../calls/running-calls.ts";
 import type { WarnLog } from "../../log.ts";
 import {
   clientUri,
@@ -38,8 +40,8 @@ export interface UpstreamFeaturesDeps {
   readonly feed: ChangeFeed;
   readonly listingFeed: ListingFeed;
   readonly log: WarnLog;
-  /** Deadline of one upstream request, in milliseconds. */
-  readonly timeoutMs?: number;
+  readonly running: RunningCalls;
+  readonly times: CallTimes;
   /** Maximum age of a listing and interval of the checks, in milliseconds. */
   readonly freshMs?: number;
 }

@@ -6,6 +6,8 @@ import type { JsonObject } from "../../json.ts";
 export interface RelayOptions extends Relay {
   /** Aborted when the caller disconnects or cancels; this also cancels the upstream request. */
   readonly signal: AbortSignal;
+  /** Called when the request begins to wait for its upstream. */
+  readonly onSent?: (() => void) | undefined;
 }
 
 /** The combined features of the visible upstreams, as MCP ServerCapabilities. A missing key means that no upstream has the feature. */

@@ -2,11 +2,11 @@ import type { ConnectionView } from "../../connections/connection-view.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { FeatureRequest, FeatureAnswer } from "../../integrations/features.ts";
 import type { Catalog } from "../../integrations/integration.ts";
-import { createTimeLimit } from "../../time-limit.ts";
-import { CALL_TIMEOUT_MS } from "../calls/call-tool.ts";
 import { InputNeeded } from "../relay/input-needed.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
-import { withLinkedController, withDeadline, type DeadlineOutcome } from "../calls/deadline.ts";
+import { type CallTimes, callTimesOf, timeoutText } from "../calls/call-times.ts";
+import { withLinkedController } from "../calls/linked-controller.ts";
+import type { DeadlineOutcome, RunningCalls } from "../calls/running-calls.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
 import type { FeatureResult, RelayOptions } from "./upstream-features.ts";
 import type { Source } from "./upstream-view.ts";
@@ -25,14 +25,13 @@ export interface UpstreamRequesterDeps {
   readonly catalog: Catalog;
   /** Shared with tool calls. */
   readonly slots: CallSlots;
-  readonly timeoutMs?: number;
+  readonly running: RunningCalls;
+  readonly times: CallTimes;
 }
 
-/** Applies a deadline and slots. The call history does not contain these requests, because they only read. */
+/** Applies the limits and slots of calls. The call history does not contain these requests, because they only read. */
 export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRequester {
-  const timeoutMs = deps.timeoutMs ?? CALL_TIMEOUT_MS;
-  const { slots } = deps;
-  const deadline = createTimeLimit(timeoutMs);
+  const { slots, running } = deps;
 
   return {
     async ask({ connection }, question, options) {
@@ -46,26 +45,39 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
       const refusal = slots.take(connection);
       if (refusal !== undefined) throw new DomainError("exhausted", refusal, { retryAfterSeconds: 1 });
       try {
+        options.onSent?.();
         const outcome = await withLinkedController(options.signal, (controller) =>
-          withDeadline(controller, deadline, async (signal) =>
-            features.request(await deps.connections.target(connection), question, { ...options, signal }),
-          ),
+          running.run(controller, callTimesOf(connection, deps.times), async (signal, noteProgress) => {
+            const { onProgress: passOn } = options;
+            const onProgress: RelayOptions["onProgress"] =
+              passOn &&
+              ((progress) => {
+                noteProgress();
+                return passOn(progress);
+              });
+            const target = await deps.connections.target(connection);
+            return features.request(target, question, { ...options, onProgress, signal });
+          }),
         );
-        return conclude(outcome, connection.name, options.signal);
+        return conclude(outcome, connection, options.signal);
       } finally {
         slots.release(connection);
       }
     },
   };
 
-  function conclude(outcome: DeadlineOutcome<FeatureAnswer>, name: string, signal: AbortSignal): FeatureResult {
+  function conclude(
+    outcome: DeadlineOutcome<FeatureAnswer>,
+    connection: Source["connection"],
+    signal: AbortSignal,
+  ): FeatureResult {
     switch (outcome.kind) {
       case "done":
         return read(outcome.result);
       case "timed_out":
         throw new DomainError(
           "unavailable",
-          `The connection "${name}" did not answer within ${timeoutMs / 1000} seconds.`,
+          timeoutText(connection, callTimesOf(connection, deps.times), outcome.limit),
         );
       case "cancelled":
         throw signal.reason instanceof Error

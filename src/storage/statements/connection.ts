@@ -33,6 +33,8 @@ const SHOWN = named(
   "authMethod",
   "needsAuthorization",
   "keepContentsDays",
+  "callIdleSeconds",
+  "callMaxSeconds",
   "oauthClientId",
   "createdAt",
   "updatedAt",
@@ -122,6 +124,8 @@ export const updateConnection = prepare("connection_update", (tables, given: Con
           keep_contents_since: sql`case when ${given.keepContentsDays}::integer = 0 then null
             when keep_contents_days = 0 then date_trunc('milliseconds', clock_timestamp())
             else greatest(keep_contents_since, now() - make_interval(days => ${given.keepContentsDays}::integer)) end`,
+          call_idle_seconds: given.callIdleSeconds,
+          call_max_seconds: given.callMaxSeconds,
           updated_at: nextUpdatedAt,
         })
         .where("account_id", "=", given.accountId)

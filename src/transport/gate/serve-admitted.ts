@@ -52,19 +52,27 @@ export async function serveAdmitted(
   }
 }
 
-/** Runs work in a slot of the account. `checkWanted` throws for a request that was canceled while it waited, which does no work. */
+/**
+ * Runs work in a slot of the account. `checkWanted` throws for a request that was canceled while it waited, which does no
+ * work. Work that begins to wait for an upstream may release the slot early.
+ */
 export async function inSlot<Result>(
   limiter: ConcurrencyLimiter | undefined,
   account: string,
   checkWanted: () => void,
-  work: () => Promise<Result> | Result,
+  work: (release: () => void) => Promise<Result> | Result,
 ): Promise<Result> {
   const admission = limiter?.enter(account);
   if (admission !== undefined) await admission;
+  let isHeld = true;
+  const release = (): void => {
+    if (isHeld) limiter?.leave(account);
+    isHeld = false;
+  };
   try {
     if (admission !== undefined) checkWanted();
-    return await work();
+    return await work(release);
   } finally {
-    limiter?.leave(account);
+    release();
   }
 }

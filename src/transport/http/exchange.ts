@@ -44,6 +44,8 @@ export interface HttpExchange {
   open(status: number, headers: HeaderFields): Outlet;
   /** Calls back once when the exchange is over, answered or not. */
   onClose(listener: () => void): void;
+  /** Keeps the idle connection open although nothing was sent for some time, because the answer takes long. */
+  keepOpen(): void;
   /** Cuts the exchange off. */
   destroy(): void;
   /** Takes no more of the body than it must, for an answer that came before the body was read. */

@@ -144,6 +144,11 @@ export class H1Exchange implements HttpExchange {
     this.#response.once("close", listener);
   }
 
+  keepOpen(): void {
+    const { socket } = this.#request;
+    if (this.isOpen && socket.timeout !== undefined) socket.setTimeout(socket.timeout);
+  }
+
   discardBody(): void {
     const request = this.#request;
     if (request.complete) return;

@@ -131,6 +131,12 @@ export class H2Exchange implements HttpExchange {
     this.#stream.once("close", listener);
   }
 
+  keepOpen(): void {
+    const { session } = this.#stream;
+    // Several streams of a session may ask; Node sends at most ten pings that are not answered.
+    if (this.isOpen && session !== undefined && !session.destroyed) session.ping(ignore);
+  }
+
   /**
    * What still comes is thrown away up to a bound, then the stream is closed without an error (RFC 9113 §8.1). Closing
    * it at once could overtake the answer: nghttp2 drops headers of a stream that is being reset.

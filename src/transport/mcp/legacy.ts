@@ -14,6 +14,7 @@ import { createRelay, readLogLevel } from "./relay.ts";
 import { Reply } from "./reply.ts";
 import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
+import { createWaitingRequest } from "./waiting.ts";
 import { singleHeader } from "./single-header.ts";
 
 /** The only revision with batches. */
@@ -129,6 +130,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     const call = methods.get(method);
     if (call === undefined) throw methodNotFound(method);
     const flying = activeRequests.start(session.id, id);
+    const waiting = createWaitingRequest(serving.heartbeats, reply, admitted.onSent);
     try {
       const result = await call({
         principal: admitted.principal,
@@ -136,6 +138,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
         params,
         controller: flying.controller,
         relay: createRelay(params, session.logLevel ?? "all", reply),
+        onSent: waiting.onSent,
         inspect: undefined,
         // The upstream's requests to the client are never passed on, so the capabilities from `initialize` do not
         // matter.
@@ -143,6 +146,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
       });
       return result.text;
     } finally {
+      waiting.end();
       flying.end();
     }
   }

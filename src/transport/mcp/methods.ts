@@ -23,6 +23,8 @@ export interface RpcCall {
   /** Aborted when the client cancels or disconnects. */
   readonly controller: AbortController;
   readonly relay: Relay;
+  /** Called when the call begins to wait for its upstream. */
+  readonly onSent: () => void;
   /** Checks a resolved tool before it is called. */
   readonly inspect: ((callable: CallableTool) => void) | undefined;
   /** Whether the client declared these capabilities, which an upstream requires. */
@@ -58,11 +60,11 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
       }),
 
     "tools/call": async (call) => {
-      const { principal, session, params, controller, relay, inspect } = call;
+      const { principal, session, params, controller, relay, inspect, onSent } = call;
       const name = requiredText(params, "name");
       const args = optionalObject(params, "arguments") ?? {};
       try {
-        const result = await tools.call(principal, session, name, args, { controller, relay, inspect });
+        const result = await tools.call(principal, session, name, args, { controller, relay, inspect, onSent });
         if (result.inputRequired !== undefined) throw new InputNeeded(result.inputRequired);
         return { text: callResultText(result, session !== undefined), ttlMs: undefined };
       } catch (thrown) {
@@ -89,10 +91,11 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
         params,
         controller: { signal },
         relay,
+        onSent,
       } = call;
       const uri = requiredText(params, "uri");
       try {
-        return await features.readResource(principal, uri, { ...relay, signal });
+        return await features.readResource(principal, uri, { ...relay, signal, onSent });
       } catch (thrown) {
         throw withResourceUri(thrown, uri, session === undefined ? CODES.invalidParams : CODES.resourceNotFound);
       }
@@ -106,17 +109,17 @@ export function createMethods({ tools, features }: MethodDeps): ReadonlyMap<stri
     "prompts/get": requireFeature(
       "prompts",
       "prompts/get",
-      async ({ principal, params, controller: { signal }, relay }) => {
+      async ({ principal, params, controller: { signal }, relay, onSent }) => {
         const args = optionalObject(params, "arguments");
-        return features.getPrompt(principal, requiredText(params, "name"), args, { ...relay, signal });
+        return features.getPrompt(principal, requiredText(params, "name"), args, { ...relay, signal, onSent });
       },
     ),
     "completion/complete": requireFeature(
       "completions",
       "completion/complete",
-      async ({ principal, params, controller: { signal }, relay }) => {
+      async ({ principal, params, controller: { signal }, relay, onSent }) => {
         const { _meta: _, ...rest } = params;
-        return features.complete(principal, rest, { ...relay, signal });
+        return features.complete(principal, rest, { ...relay, signal, onSent });
       },
     ),
   };

@@ -13,6 +13,7 @@ import { Reply } from "./reply.ts";
 import { createModernResult, toResult } from "./result.ts";
 import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
+import { createWaitingRequest } from "./waiting.ts";
 
 const SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId";
 const MAX_URIS = 1_000;
@@ -63,6 +64,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
     const { exchange, principal } = admitted;
     const { id, params } = request;
     const controller = new AbortController();
+    const waiting = createWaitingRequest(serving.heartbeats, reply, admitted.onSent);
     let isAnswered = false;
     // In this revision clients cancel by closing the connection.
     exchange.onClose(() => {
@@ -77,6 +79,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
         params,
         controller,
         relay: { ...createRelay(params, readLogLevel(envelope.logLevel) ?? "none", reply), client },
+        onSent: waiting.onSent,
         inspect: ({ tool }) => {
           const args = params.arguments;
           checkParamHeaders(exchange, tool.definition, isJsonObject(args) ? args : {});
@@ -97,6 +100,8 @@ export function createModernHandler(serving: Serving): ModernHandler {
       }
       const fault = methodFault(thrown, log);
       reply.finish(errorText(id, fault), fault.httpStatus, fault.headers);
+    } finally {
+      waiting.end();
     }
   }
 

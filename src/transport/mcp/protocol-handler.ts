@@ -15,6 +15,7 @@ import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.
 import type { Access } from "../gate/gate.ts";
 import { type AdmissionDeps, inSlot, serveAdmitted } from "../gate/serve-admitted.ts";
 import { ConnectionLost, type HttpExchange, type HeaderFields } from "../http/exchange.ts";
+import type { Heartbeats } from "../http/heartbeats.ts";
 import type { ConcurrencyLimiter } from "../gate/concurrency-limiter.ts";
 import type { Log } from "../http/log.ts";
 import { createFailWithDetail, JSON_HEADERS } from "../http/answer.ts";
@@ -57,6 +58,7 @@ export interface McpDeps extends AdmissionDeps {
   readonly upstreamLimiter: ConcurrencyLimiter;
   /** Limits requests that open sessions, which take a connection of the database pool. */
   readonly poolLimiter: ConcurrencyLimiter;
+  readonly heartbeats: Heartbeats;
   readonly log: Log;
 }
 
@@ -65,9 +67,9 @@ const REQUIRED_SCOPES = ["mcp.read", "mcp.write", "mgmt.read", "mgmt.write", "mg
 
 /** Creates the routes of MCP: guards, admission and body are the same for both protocol handlers. */
 export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Route[] {
-  const { publicUrl, log } = deps;
+  const { publicUrl, heartbeats, log } = deps;
   const guard = createOriginGuard(deps);
-  const serving = { ...domain, methods: createMethods(domain), streams: createChangeStreams(domain), log };
+  const serving = { ...domain, methods: createMethods(domain), streams: createChangeStreams(domain), heartbeats, log };
   const legacy = createLegacyHandler(serving);
   const modern = createModernHandler(serving);
   const narrowed = new WeakMap<Principal, Map<number, Principal>>();
@@ -113,9 +115,14 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
     const checkWanted = (): void => {
       if (!admitted.exchange.isOpen) throw new ConnectionLost();
     };
-    await inSlot(limiter, admitted.principal.accountId, checkWanted, () =>
-      isStateless ? modern.post(admitted, message) : legacy.post(admitted, body),
-    );
+    await inSlot(limiter, admitted.principal.accountId, checkWanted, (release) => {
+      const onSent = (): void => {
+        release();
+        admitted.onSent();
+      };
+      const inside = { ...admitted, onSent };
+      return isStateless ? modern.post(inside, message) : legacy.post(inside, body);
+    });
   }
 
   async function serve(exchange: HttpExchange, access: Access, connectionId: number | undefined): Promise<void> {
@@ -133,7 +140,7 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
         if (bearer === undefined) throw new Error("the gate returned no principal");
         const principal = connectionId === undefined ? bearer : await actorAt(connectionId, bearer);
         const accepted = readAccept(exchange.headers.accept);
-        const admitted = { exchange, bearer, principal, accepted };
+        const admitted = { exchange, bearer, principal, accepted, onSent: stopDeadline };
         if (method === "GET") {
           stopDeadline();
           await legacy.get(admitted);

@@ -24,12 +24,15 @@ export function readAccept(header: string | undefined): Accepted {
   return { json: accepts("application/json", "application/*"), events: accepts("text/event-stream", "text/*") };
 }
 
+const HEARTBEAT = ": heartbeat\n\n";
+
 /** The response to a POST: JSON, or an event stream if a notification precedes the result. */
 export class Reply {
   readonly #exchange: HttpExchange;
   readonly #accepted: Accepted;
   #outlet: Outlet | undefined;
   #isOver = false;
+  #isBeating = false;
 
   constructor(exchange: HttpExchange, accepted: Accepted) {
     this.#exchange = exchange;
@@ -46,6 +49,15 @@ export class Reply {
     if (this.#isOver || !this.#accepted.events) return;
     this.#outlet ??= this.#exchange.open(200, EVENT_STREAM_HEADERS);
     await this.#outlet.write(eventText(text));
+  }
+
+  /** Keeps the connection open while the client waits. A client that accepts only JSON receives nothing. */
+  beat(): void {
+    this.#exchange.keepOpen();
+    if (this.#isOver || !this.#accepted.events || this.#isBeating) return;
+    this.#isBeating = true;
+    this.#outlet ??= this.#exchange.open(200, EVENT_STREAM_HEADERS);
+    void this.#outlet.write(HEARTBEAT).then(() => (this.#isBeating = false));
   }
 
   /** Sends the result. Status and headers are ignored if a notification was sent before. */

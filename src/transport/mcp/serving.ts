@@ -5,6 +5,7 @@ import type { RequestStates } from "../../runtime/relay/request-state.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
 import type { HttpExchange } from "../http/exchange.ts";
+import type { Heartbeats } from "../http/heartbeats.ts";
 import type { Log } from "../http/log.ts";
 import type { ChangeStreams } from "./change-stream.ts";
 import type { RpcMethod } from "./methods.ts";
@@ -19,6 +20,7 @@ export interface Serving {
   readonly features: UpstreamFeatures;
   readonly requestStates: RequestStates;
   readonly serverInfo: Peer;
+  readonly heartbeats: Heartbeats;
   readonly log: Log;
 }
 
@@ -30,4 +32,6 @@ export interface Admitted {
   /** The principal, restricted to the connection of the address if it names one. */
   readonly principal: Principal;
   readonly accepted: Accepted;
+  /** Called when a request begins to wait for its upstream: it then holds no slot and has no deadline of the service. */
+  readonly onSent: () => void;
 }

@@ -15,6 +15,8 @@ export class CallContext implements HandlerContext {
   readonly values: ContextValues;
   /** The version of what the call answers with, where that has one: when it last changed. REST makes the `ETag` of it. */
   version: Date | undefined;
+  /** Lets the call take longer than other requests. */
+  stopDeadline: (() => void) | undefined;
   readonly #exchange: HttpExchange;
   readonly #rpc: Rpc;
   readonly #deadline: number | undefined;

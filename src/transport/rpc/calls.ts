@@ -1,11 +1,15 @@
 import type { HandlerContext, MethodImplSpec } from "@connectrpc/connect";
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
+import type { Heartbeats } from "../http/heartbeats.ts";
+import { CallContext } from "./call-context.ts";
+import { exchangeKey } from "./caller.ts";
 import { createInspector, type Inspector } from "./inspect.ts";
 import { addressFields } from "./rest/path-template.ts";
 import { inSlot } from "../gate/serve-admitted.ts";
 import type { ConcurrencyLimiter } from "../gate/concurrency-limiter.ts";
 import { createRounder } from "./round-structs.ts";
 import { principalKey } from "./principal.ts";
+import { waitKey } from "./wait.ts";
 import type { Rpc } from "./rpc.ts";
 
 /** One RPC together with its implementation. */
@@ -15,6 +19,8 @@ export interface ServedRpc extends Rpc {
   readonly round: ((message: object) => void) | undefined;
   /** Bounds how many of these calls run at the same time. Undefined for streams. */
   readonly limiter: ConcurrencyLimiter | undefined;
+  /** Set for calls that may wait for an upstream for an hour. */
+  readonly heartbeats: Heartbeats | undefined;
 }
 
 /** What an implementation returns: a message, or what `create` makes one of. */
@@ -24,11 +30,17 @@ export type Output = MessageInitShape<DescMessage>;
 export const REST = "rest";
 
 /** Joins what the contract says of an RPC to what serves it. */
-export function serveRpc(rpc: Rpc, spec: MethodImplSpec, limiter: ConcurrencyLimiter | undefined): ServedRpc {
+export function serveRpc(
+  rpc: Rpc,
+  spec: MethodImplSpec,
+  limiter: ConcurrencyLimiter | undefined,
+  heartbeats?: Heartbeats,
+): ServedRpc {
   return {
     ...rpc,
     spec,
     limiter,
+    heartbeats,
     inspect: createInspector(rpc.method.input, addressFields(rpc.method)),
     round: createRounder(rpc.method.output),
   };
@@ -44,8 +56,33 @@ export function callUnary(rpc: ServedRpc, message: Message, context: HandlerCont
   rpc.inspect?.(message, !isRest);
   const { spec, limiter, round } = rpc;
   const checkWanted = (): void => context.signal.throwIfAborted();
-  const output = inSlot(limiter, accountOf(context), checkWanted, () => spec.impl(message, context));
+  const output = inSlot(limiter, accountOf(context), checkWanted, (release) =>
+    rpc.heartbeats === undefined
+      ? spec.impl(message, context)
+      : whileWaiting(rpc.heartbeats, context, release, () => spec.impl(message, context)),
+  );
   return isRest || round === undefined ? output : output.then((whole) => (round(whole), whole));
+}
+
+/** Lets the implementation say when it begins to wait: the call then holds no slot, has no deadline of ours and stays connected. */
+async function whileWaiting<Result>(
+  heartbeats: Heartbeats,
+  context: HandlerContext,
+  release: () => void,
+  work: () => Promise<Result> | Result,
+): Promise<Result> {
+  const exchange = context.values.get(exchangeKey);
+  let stop: (() => void) | undefined;
+  context.values.set(waitKey, () => {
+    release();
+    if (context instanceof CallContext) context.stopDeadline?.();
+    stop ??= heartbeats.start(() => exchange?.keepOpen());
+  });
+  try {
+    return await work();
+  } finally {
+    stop?.();
+  }
 }
 
 /** The account whose slots a call takes. Calls without a principal share those of one. */

@@ -36,6 +36,7 @@ export function serveCall(
     limiter: rpc.limiter,
     serve: (principal, stopDeadline) => {
       context = new CallContext(rpc, exchange, protocol.name, principal, protocol.timeoutMs?.(exchange));
+      context.stopDeadline = stopDeadline;
       return protocol.answer(exchange, context, stopDeadline);
     },
     end: () => context?.end(),

@@ -77,9 +77,6 @@ const FAILURES: readonly (readonly [form: string, script: Script, said: RegExp])
     /broke the connection/,
   ],
   ["no HTTP", (_request, response) => void response.socket?.end("SSH-2.0-OpenSSH\r\n"), /broke the connection/],
-  ["silence", () => undefined, /did not answer in time/],
-  ["a drip", drip, /did not answer in time/],
-  ["a stream of pings", pings, /did not answer in time/],
   ["5 GB", flood, /more than 5 MiB/],
   ["5 GB in one event", floodStream, /more than 5 MiB/],
 ];
@@ -233,18 +230,6 @@ async function rpcErrorOf(answer: Promise<unknown>): Promise<RpcError> {
   const error: unknown = await answer.catch((thrown: unknown) => thrown);
   if (!(error instanceof RpcError)) throw new Error("the call did not fail with an RpcError", { cause: error });
   return error;
-}
-
-function drip(_request: Parameters<Script>[0], response: Parameters<Script>[1]): void {
-  response.writeHead(200, { "content-type": "application/json" });
-  const timer = setInterval(() => response.write(" "), 50);
-  cleanups.push(() => clearInterval(timer));
-}
-
-function pings(_request: Parameters<Script>[0], response: Parameters<Script>[1]): void {
-  const { send } = stream(response);
-  const timer = setInterval(() => send({ jsonrpc: "2.0", id: "p", method: "ping" }), 50);
-  cleanups.push(() => clearInterval(timer));
 }
 
 function flood(_request: Parameters<Script>[0], response: Parameters<Script>[1]): void {

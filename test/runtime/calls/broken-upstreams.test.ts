@@ -132,7 +132,7 @@ beforeAll(async () => {
   );
   const mcp = createMcpSubject([brokenMcp.url, wellMcp.url, gone.url]);
   subjects.push(contract, mcp);
-  world = await createWorld({ integrations: [contract.integration, mcp.integration], timeoutMs: 3_000 });
+  world = await createWorld({ integrations: [contract.integration, mcp.integration], times: { idleMs: 3_000 } });
   const account = await world.createAccount();
   me = principal(account);
   well = [await world.connect(account, ["get_thing"]), await world.connectTo("mcp", account, { url: wellMcp.url })];

@@ -1,8 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { OPERATOR } from "../../../src/identity/actor.ts";
-import { errorResult } from "../../../src/integrations/tool.ts";
+import { type CallResult, errorResult } from "../../../src/integrations/tool.ts";
 import { parseJson, type JsonObject } from "../../../src/json.ts";
-import { createWorld, eventually, principal, textOf, type ThirdParty, type World } from "../world.ts";
+import { callTimesOf } from "../../../src/runtime/calls/call-times.ts";
+import {
+  createWorld,
+  eventually,
+  principal,
+  type ReceivedCall,
+  textOf,
+  type ThirdParty,
+  type World,
+} from "../world.ts";
 
 const TIMEOUT_MS = 300;
 const MAX_IN_FLIGHT = 3;
@@ -10,7 +19,7 @@ const MAX_IN_FLIGHT = 3;
 let world: World;
 let answerAtFirst: ThirdParty["answer"];
 beforeAll(async () => {
-  world = await createWorld({ timeoutMs: TIMEOUT_MS, maxInFlight: MAX_IN_FLIGHT });
+  world = await createWorld({ times: { idleMs: TIMEOUT_MS }, maxInFlight: MAX_IN_FLIGHT });
   answerAtFirst = world.party.answer;
 });
 afterAll(() => world.close());
@@ -143,6 +152,56 @@ describe("a tool call", () => {
     expect(await world.call(me, session, "echo")).toMatch(/^error: .*did not answer within 0\.3 seconds/);
     expect(world.party.received[0]?.signal.aborted).toBe(true);
     expect(await outcomes(connection.id)).toEqual(["upstream_error"]);
+  });
+
+  it("goes on while the upstream reports progress, and ends at the limit for a whole call", async () => {
+    const { me, session, connection } = await setUp();
+    let timer: NodeJS.Timeout | undefined;
+    let reports = 0;
+    const report = (call: ReceivedCall, until: number, resolve: (result: CallResult) => void): void => {
+      timer = setInterval(() => {
+        reports += 1;
+        void call.onProgress?.({ progress: reports });
+        if (reports < until) return;
+        clearInterval(timer);
+        resolve({ content: [{ type: "text", text: "done" }], isError: false });
+      }, TIMEOUT_MS / 6);
+    };
+    world.party.answer = (call) => new Promise((resolve) => report(call, 12, resolve));
+    expect(await world.call(me, session, "echo")).toBe("done");
+
+    world.party.answer = (call) => new Promise((resolve) => report(call, Infinity, resolve));
+    await world.change(connection, { callMaxSeconds: 1 });
+    expect(await world.call(me, session, "echo")).toMatch(
+      /^error: .*within 1 seconds, which is the limit for a whole call/,
+    );
+    clearInterval(timer);
+  });
+
+  it("has the limits of its connection, within the operator's limit for a whole call", async () => {
+    const { me, session, connection } = await setUp();
+    world.party.answer = () => new Promise(() => undefined);
+    await world.change(connection, { callIdleSeconds: 1 });
+    expect(await world.call(me, session, "echo")).toMatch(/^error: .*did not answer within 1 seconds/);
+    const times = { idleMs: 300, maxMs: 5_000 };
+    expect(callTimesOf({ callIdleSeconds: 10, callMaxSeconds: 0 }, times)).toEqual({ idleMs: 5_000, maxMs: 5_000 });
+    expect(callTimesOf({ callIdleSeconds: 0, callMaxSeconds: 10 }, times)).toEqual({ idleMs: 300, maxMs: 5_000 });
+    expect(callTimesOf({ callIdleSeconds: 0, callMaxSeconds: 0 }, times)).toBe(times);
+  });
+
+  it("ends with a clear error when the service stops, and so does a later call", async () => {
+    const { me, session } = await setUp();
+    const other = await world.createReplica();
+    world.party.answer = () => new Promise(() => undefined);
+    const running = other.runtime.callTool(me, session, "echo", {}, {});
+    await eventually(() => world.party.received.length === 1);
+    other.running.stop();
+    await expect(running).rejects.toMatchObject({
+      kind: "unavailable",
+      message: expect.stringContaining("is stopping"),
+    });
+    await expect(other.runtime.callTool(me, session, "echo", {}, {})).rejects.toThrow("is stopping");
+    expect(world.party.received).toHaveLength(1);
   });
 
   it("ends when the caller disconnects and aborts the upstream request", async () => {

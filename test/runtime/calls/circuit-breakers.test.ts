@@ -74,6 +74,16 @@ describe("a circuit breaker", () => {
     expect(pauses).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
   });
 
+  it("admits another trial when the first takes longer than half a minute", () => {
+    failTimes(5);
+    clock += 10_000;
+    expect(circuitBreakers.admit(KEY).kind).toBe("trial");
+    clock += 29_000;
+    expect(circuitBreakers.admit(KEY).kind).toBe("open");
+    clock += 1_000;
+    expect(circuitBreakers.admit(KEY).kind).toBe("trial");
+  });
+
   it("admits another trial when the result of the first says nothing about the upstream", () => {
     failTimes(5);
     clock += 10_000;

@@ -28,6 +28,8 @@ function connection(id: number, name = "Acme", serverType = "mcp"): Connection {
     knownToolIds: undefined,
     acceptToolChanges: "manual",
     keepContentsDays: 0,
+    callIdleSeconds: 0,
+    callMaxSeconds: 0,
     acceptedDefinitions: undefined,
     changedTools: 0,
     oauthClientId: "conn_1",

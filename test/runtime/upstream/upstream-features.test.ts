@@ -1,4 +1,6 @@
 import { createCallSlots } from "../../../src/runtime/calls/call-slots.ts";
+import { DEFAULT_CALL_TIMES } from "../../../src/runtime/calls/call-times.ts";
+import { createRunningCalls } from "../../../src/runtime/calls/running-calls.ts";
 import { isDeepStrictEqual } from "node:util";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -87,6 +89,8 @@ async function over(urls: readonly string[], options: { freshMs?: number } = {})
   const catalog = new Map([["mcp", integration]]);
   const features = createUpstreamFeatures({
     slots: createCallSlots(),
+    running: createRunningCalls(),
+    times: DEFAULT_CALL_TIMES,
     connections: world.view,
     catalog,
     feed: world.feed,

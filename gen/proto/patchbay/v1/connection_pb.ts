@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file patchbay/v1/connection.proto.
  */
 export const file_patchbay_v1_connection: GenFile = /*@__PURE__*/
-  fileDesc("ChxwYXRjaGJheS92MS9jb25uZWN0aW9uLnByb3RvEgtwYXRjaGJheS52MSK0BQoKQ29ubmVjdGlvbhIKCgJpZBgBIAEoBRIoCg9tY3Bfc2VydmVyX25hbWUYAiABKAlSD21jcF9zZXJ2ZXJfbmFtZRJAChthcGlfa2V5X3ZlcmlmaWNhdGlvbl9zdGF0dXMYAyABKAlSG2FwaV9rZXlfdmVyaWZpY2F0aW9uX3N0YXR1cxIqChBvYXV0aDJfY2xpZW50X2lkGAQgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYBSADKAlSDW9hdXRoMl9zY29wZXMSJAoNYWdlbnRfZW5hYmxlZBgGIAEoCFINYWdlbnRfZW5hYmxlZBImCg5kaXNhYmxlZF90b29scxgHIAMoBVIOZGlzYWJsZWRfdG9vbHMSOgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmNyZWF0ZWRfYXQSIAoLYWNjZXNzX3R5cGUYCSABKAlSC2FjY2Vzc190eXBlEiUKC3NlcnZlcl90eXBlGAogASgJSABSC3NlcnZlcl90eXBliAEBEhMKBnN0YXR1cxgLIAEoCUgBiAEBEikKDXN0YXR1c19yZWFzb24YDCABKAlIAlINc3RhdHVzX3JlYXNvbogBARI3ChRwZW5kaW5nX3Rvb2xfY2hhbmdlcxgNIAEoBUgDUhRwZW5kaW5nX3Rvb2xfY2hhbmdlc4gBARIzChJrZWVwX2NvbnRlbnRzX2RheXMYDiABKAVIBFISa2VlcF9jb250ZW50c19kYXlziAEBQg4KDF9zZXJ2ZXJfdHlwZUIJCgdfc3RhdHVzQhAKDl9zdGF0dXNfcmVhc29uQhcKFV9wZW5kaW5nX3Rvb2xfY2hhbmdlc0IVChNfa2VlcF9jb250ZW50c19kYXlzIpwFChFDb25uZWN0aW9uRGV0YWlscxIkCg1jb25uZWN0aW9uX2lkGAEgASgJUg1jb25uZWN0aW9uX2lkEiQKDW1jcF9zZXJ2ZXJfaWQYAiABKAlSDW1jcF9zZXJ2ZXJfaWQSIAoLc2VydmVyX3R5cGUYAyABKAlSC3NlcnZlcl90eXBlEgwKBG5hbWUYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSDgoGc3RhdHVzGAYgASgJEikKDXN0YXR1c19yZWFzb24YByABKAlIAFINc3RhdHVzX3JlYXNvbogBARIgCgthdXRoX21ldGhvZBgIIAEoCVILYXV0aF9tZXRob2QSKgoQb2F1dGgyX2NsaWVudF9pZBgJIAEoCVIQb2F1dGgyX2NsaWVudF9pZBIkCg1vYXV0aDJfc2NvcGVzGAogAygJUg1vYXV0aDJfc2NvcGVzEicKBmNvbmZpZxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSOgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmNyZWF0ZWRfYXQSOgoKdXBkYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCnVwZGF0ZWRfYXQSMAoTYWNjZXB0X3Rvb2xfY2hhbmdlcxgOIAEoCVITYWNjZXB0X3Rvb2xfY2hhbmdlcxIyChRwZW5kaW5nX3Rvb2xfY2hhbmdlcxgPIAEoBVIUcGVuZGluZ190b29sX2NoYW5nZXMSLgoSa2VlcF9jb250ZW50c19kYXlzGBAgASgFUhJrZWVwX2NvbnRlbnRzX2RheXNCEAoOX3N0YXR1c19yZWFzb25CTAoPZGV2LnBhdGNoYmF5LnYxQg9Db25uZWN0aW9uUHJvdG9QAVomcGF0Y2hiYXkuZGV2L2dvL3BhdGNoYmF5L3YxO3BhdGNoYmF5djFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChxwYXRjaGJheS92MS9jb25uZWN0aW9uLnByb3RvEgtwYXRjaGJheS52MSLDBgoKQ29ubmVjdGlvbhIKCgJpZBgBIAEoBRIoCg9tY3Bfc2VydmVyX25hbWUYAiABKAlSD21jcF9zZXJ2ZXJfbmFtZRJAChthcGlfa2V5X3ZlcmlmaWNhdGlvbl9zdGF0dXMYAyABKAlSG2FwaV9rZXlfdmVyaWZpY2F0aW9uX3N0YXR1cxIqChBvYXV0aDJfY2xpZW50X2lkGAQgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYBSADKAlSDW9hdXRoMl9zY29wZXMSJAoNYWdlbnRfZW5hYmxlZBgGIAEoCFINYWdlbnRfZW5hYmxlZBImCg5kaXNhYmxlZF90b29scxgHIAMoBVIOZGlzYWJsZWRfdG9vbHMSOgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmNyZWF0ZWRfYXQSIAoLYWNjZXNzX3R5cGUYCSABKAlSC2FjY2Vzc190eXBlEiUKC3NlcnZlcl90eXBlGAogASgJSABSC3NlcnZlcl90eXBliAEBEhMKBnN0YXR1cxgLIAEoCUgBiAEBEikKDXN0YXR1c19yZWFzb24YDCABKAlIAlINc3RhdHVzX3JlYXNvbogBARI3ChRwZW5kaW5nX3Rvb2xfY2hhbmdlcxgNIAEoBUgDUhRwZW5kaW5nX3Rvb2xfY2hhbmdlc4gBARIzChJrZWVwX2NvbnRlbnRzX2RheXMYDiABKAVIBFISa2VlcF9jb250ZW50c19kYXlziAEBEjEKEWNhbGxfaWRsZV9zZWNvbmRzGA8gASgFSAVSEWNhbGxfaWRsZV9zZWNvbmRziAEBEi8KEGNhbGxfbWF4X3NlY29uZHMYECABKAVIBlIQY2FsbF9tYXhfc2Vjb25kc4gBAUIOCgxfc2VydmVyX3R5cGVCCQoHX3N0YXR1c0IQCg5fc3RhdHVzX3JlYXNvbkIXChVfcGVuZGluZ190b29sX2NoYW5nZXNCFQoTX2tlZXBfY29udGVudHNfZGF5c0IUChJfY2FsbF9pZGxlX3NlY29uZHNCEwoRX2NhbGxfbWF4X3NlY29uZHMiqwYKEUNvbm5lY3Rpb25EZXRhaWxzEiQKDWNvbm5lY3Rpb25faWQYASABKAlSDWNvbm5lY3Rpb25faWQSJAoNbWNwX3NlcnZlcl9pZBgCIAEoCVINbWNwX3NlcnZlcl9pZBIgCgtzZXJ2ZXJfdHlwZRgDIAEoCVILc2VydmVyX3R5cGUSDAoEbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZzdGF0dXMYBiABKAkSKQoNc3RhdHVzX3JlYXNvbhgHIAEoCUgAUg1zdGF0dXNfcmVhc29uiAEBEiAKC2F1dGhfbWV0aG9kGAggASgJUgthdXRoX21ldGhvZBIqChBvYXV0aDJfY2xpZW50X2lkGAkgASgJUhBvYXV0aDJfY2xpZW50X2lkEiQKDW9hdXRoMl9zY29wZXMYCiADKAlSDW9hdXRoMl9zY29wZXMSJwoGY29uZmlnGAsgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI6CgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIKY3JlYXRlZF9hdBI6Cgp1cGRhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIKdXBkYXRlZF9hdBIwChNhY2NlcHRfdG9vbF9jaGFuZ2VzGA4gASgJUhNhY2NlcHRfdG9vbF9jaGFuZ2VzEjIKFHBlbmRpbmdfdG9vbF9jaGFuZ2VzGA8gASgFUhRwZW5kaW5nX3Rvb2xfY2hhbmdlcxIuChJrZWVwX2NvbnRlbnRzX2RheXMYECABKAVSEmtlZXBfY29udGVudHNfZGF5cxIxChFjYWxsX2lkbGVfc2Vjb25kcxgRIAEoBUgBUhFjYWxsX2lkbGVfc2Vjb25kc4gBARIvChBjYWxsX21heF9zZWNvbmRzGBIgASgFSAJSEGNhbGxfbWF4X3NlY29uZHOIAQFCEAoOX3N0YXR1c19yZWFzb25CFAoSX2NhbGxfaWRsZV9zZWNvbmRzQhMKEV9jYWxsX21heF9zZWNvbmRzQkwKD2Rldi5wYXRjaGJheS52MUIPQ29ubmVjdGlvblByb3RvUAFaJnBhdGNoYmF5LmRldi9nby9wYXRjaGJheS92MTtwYXRjaGJheXYxYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A connection between an account and one upstream, in the default view.
@@ -126,6 +126,22 @@ export type Connection = Message<"patchbay.v1.Connection"> & {
    * @generated from field: optional int32 keep_contents_days = 14 [json_name = "keep_contents_days"];
    */
   keepContentsDays?: number | undefined;
+
+  /**
+   * How many seconds a call may take without progress, 1 to 86,400. Set only if the connection differs from the
+   * installation.
+   *
+   * @generated from field: optional int32 call_idle_seconds = 15 [json_name = "call_idle_seconds"];
+   */
+  callIdleSeconds?: number | undefined;
+
+  /**
+   * How many seconds a call may take in all, 1 to 86,400. Set only if the connection differs from the
+   * installation.
+   *
+   * @generated from field: optional int32 call_max_seconds = 16 [json_name = "call_max_seconds"];
+   */
+  callMaxSeconds?: number | undefined;
 };
 
 /**
@@ -253,6 +269,22 @@ export type ConnectionDetails = Message<"patchbay.v1.ConnectionDetails"> & {
    * @generated from field: int32 keep_contents_days = 16 [json_name = "keep_contents_days"];
    */
   keepContentsDays: number;
+
+  /**
+   * How many seconds a call may take without progress, 1 to 86,400. Set only if the connection differs from the
+   * installation.
+   *
+   * @generated from field: optional int32 call_idle_seconds = 17 [json_name = "call_idle_seconds"];
+   */
+  callIdleSeconds?: number | undefined;
+
+  /**
+   * How many seconds a call may take in all, 1 to 86,400. Set only if the connection differs from the
+   * installation.
+   *
+   * @generated from field: optional int32 call_max_seconds = 18 [json_name = "call_max_seconds"];
+   */
+  callMaxSeconds?: number | undefined;
 };
 
 /**

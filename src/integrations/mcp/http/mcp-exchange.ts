@@ -15,8 +15,8 @@ export interface McpExchangeRequest {
   readonly method: "POST" | "GET" | "DELETE";
   readonly headers: string[];
   readonly body?: string;
-  /** Milliseconds for the whole exchange. */
-  readonly timeoutMs: number;
+  /** Milliseconds for the whole exchange. Undefined where the signal ends it. */
+  readonly timeoutMs: number | undefined;
   /** The stream may stay open forever: the timeout covers its start, and the size limit each event. */
   readonly isEndless?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -74,7 +74,11 @@ export function sendMcpMessage(dispatcher: Dispatcher, request: McpExchangeReque
       if (settle()) reject(stopped);
     };
     const onAbort = (): void => stop(abortReason(signal));
-    let timer = setTimeout(() => stop(new AnswerRefused("timeout", "no complete answer in time")), request.timeoutMs);
+    const { timeoutMs } = request;
+    let timer =
+      timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => stop(new AnswerRefused("timeout", "no complete answer in time")), timeoutMs);
     const settle = (): boolean => {
       if (settled) return false;
       settled = true;
@@ -143,6 +147,7 @@ export function sendMcpMessage(dispatcher: Dispatcher, request: McpExchangeReque
         method: request.method,
         headers: request.headers,
         body: request.body ?? null,
+        ...(timeoutMs === undefined && { headersTimeout: 0, bodyTimeout: 0 }),
         ...(request.isEndless === true && { bodyTimeout: 0 }),
       },
       {

@@ -21,7 +21,7 @@ export interface FeaturesDeps {
   readonly watcher: UpstreamWatcher;
   readonly listStreams: ListStreams;
   readonly log: Logger;
-  /** Milliseconds per request or listing. */
+  /** Milliseconds per listing. */
   readonly timeoutMs: number;
   readonly onNotification: (connectionId: number, notification: UpstreamNotification) => void;
 }
@@ -46,7 +46,6 @@ export function createFeatures(deps: FeaturesDeps): Features {
       const { signal, client } = options;
       const { connectionId } = target;
       const input = inputParams(client, connectionId);
-      const deadlineMs = performance.now() + timeoutMs;
       try {
         return await sessions.use(target, { repeatable: true, signal }, async (session) => {
           await levels.ensure(session, options);
@@ -54,7 +53,7 @@ export function createFeatures(deps: FeaturesDeps): Features {
             ...requestOf(request, input),
             relay: relayOf(request, options),
             onNotification: (notification) => deps.onNotification(target.connectionId, notification),
-            deadlineMs,
+            deadlineMs: undefined,
             signal,
           });
           const required = readInputRequired(reply.result, connectionId);

@@ -32,6 +32,8 @@ export interface ListStreamsDeps {
   ) => () => void;
   /** Milliseconds that a stream stays open after a call. */
   readonly idleMs: number;
+  /** Whether a call of the connection is running. */
+  readonly isInUse: (connectionId: number) => boolean;
 }
 
 interface ListStream {
@@ -48,13 +50,16 @@ interface ListStream {
 }
 
 /** A new key or destination opens a new stream. */
-export function createListStreams({ open, idleMs }: ListStreamsDeps): ListStreams {
+export function createListStreams({ open, idleMs, isInUse }: ListStreamsDeps): ListStreams {
   const streams = new Map<number, ListStream>();
   const sweep = setInterval(closeIdle, Math.min(SWEEP_MS, idleMs)).unref();
 
   function closeIdle(): void {
     const since = performance.now() - idleMs;
-    for (const [id, { listeners, usedMs }] of streams) if (listeners.size === 0 && usedMs < since) forget(id);
+    for (const [id, stream] of streams) {
+      if (isInUse(id)) stream.usedMs = performance.now();
+      else if (stream.listeners.size === 0 && stream.usedMs < since) forget(id);
+    }
   }
 
   function forget(connectionId: number): void {

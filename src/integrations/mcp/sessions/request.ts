@@ -14,8 +14,10 @@ import { createStreamListener } from "./stream-listener.ts";
 import { transportFailure } from "../failures/transport-failure.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
-/** Resumptions of one request's stream. */
-const MAX_RESUMES = 5;
+/** Resumptions of one request's stream that bring no event. */
+const MAX_FRUITLESS_RESUMES = 5;
+/** Milliseconds between resumptions that a server asks for without pause. */
+const MIN_RESUME_PAUSE_MS = 200;
 
 const EVENT_STREAM = "text/event-stream";
 const LISTEN = "subscriptions/listen";
@@ -33,8 +35,8 @@ export interface McpRequest {
   readonly headers?: readonly string[];
   readonly relay?: Relay | undefined;
   readonly onNotification?: ((notification: UpstreamNotification) => void) | undefined;
-  /** On the clock of `performance.now()`. */
-  readonly deadlineMs: number;
+  /** On the clock of `performance.now()`. Undefined for calls, which their signal ends. */
+  readonly deadlineMs: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -89,7 +91,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
     const headers = [...session.headers, ...extra];
     const request = { method: "POST", timeoutMs: NOTIFY_TIMEOUT_MS, ...rest, origin, path, headers } as const;
     if (bearer === undefined) return sendMcpMessage(dispatcher, request);
-    const signal = request.signal ?? AbortSignal.timeout(Math.ceil(request.timeoutMs));
+    const signal = request.signal ?? AbortSignal.timeout(Math.ceil(request.timeoutMs ?? NOTIFY_TIMEOUT_MS));
     return bearer.send(signal, (own) => sendMcpMessage(dispatcher, { ...request, headers: [...headers, ...own] }));
   };
   const notify = async (session: UpstreamSession, message: JsonObject): Promise<void> => {
@@ -114,7 +116,10 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
       const params = meta === undefined ? request.params : { ...request.params, _meta: meta };
       const body = printJson({ jsonrpc: "2.0", id, method, params });
       const mirrored = session.revision === "modern" ? mirrorHeaders(method, name) : [];
-      const limits = () => ({ timeoutMs: Math.max(1, deadlineMs - performance.now()), signal });
+      const limits = () => ({
+        timeoutMs: deadlineMs === undefined ? undefined : Math.max(1, deadlineMs - performance.now()),
+        signal,
+      });
       const onEvent: McpExchangeRequest["onEvent"] = (event) => event.type === "message" && reader.read(event.data);
       try {
         const answer = await send(session, {
@@ -201,12 +206,15 @@ async function resume(
 ): Promise<void> {
   if (session.revision === "modern") return;
   let next = first.resume;
-  for (let turn = 0; turn < MAX_RESUMES && next !== undefined; turn += 1) {
-    if (performance.now() + next.afterMs > deadlineMs) return;
-    await sleep(next.afterMs, undefined, signal && { signal });
-    const answer: McpAnswer = await get(next.lastEventId);
+  for (let fruitless = 0; fruitless < MAX_FRUITLESS_RESUMES && next !== undefined;) {
+    const { lastEventId } = next;
+    const pauseMs = Math.max(next.afterMs, MIN_RESUME_PAUSE_MS);
+    if (deadlineMs !== undefined && performance.now() + pauseMs > deadlineMs) return;
+    await sleep(pauseMs, undefined, signal && { signal });
+    const answer: McpAnswer = await get(lastEventId);
     // A rejected resumption does not tell whether the call was executed.
     next = answer.resume;
+    fruitless = next?.lastEventId === lastEventId ? fruitless + 1 : 0;
   }
 }
 

@@ -18,6 +18,8 @@ const MAX_SESSIONS = 10_000;
 export interface SessionUse {
   /** Whether the work may be repeated after a broken connection, when it may have been executed. */
   readonly repeatable: boolean;
+  /** For a stream without end, which does not keep the session from expiring. */
+  readonly isPassive?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -28,6 +30,8 @@ export interface UpstreamSessions {
    * upstream has lost the session, opens a new one and repeats the work, which was not executed.
    */
   use<Result>(target: Target, how: SessionUse, work: (session: UpstreamSession) => Promise<Result>): Promise<Result>;
+  /** Whether work runs in the connection's session. */
+  isInUse(connectionId: number): boolean;
   forget(connectionId: number): void;
   close(): void;
 }
@@ -51,6 +55,9 @@ interface Entry {
   lost: boolean;
   /** The connection is gone: nothing may be sent for it. */
   forgotten: boolean;
+  /** The running uses but passive ones. A session that is replaced or expires is closed after the last one. */
+  uses: number;
+  isReplaced: boolean;
 }
 
 /** Sessions hold secrets in memory until they expire. */
@@ -61,15 +68,27 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
     ttl: options.idleMs,
     updateAgeOnGet: true,
     dispose: (entry) => {
-      if (entry.lost) return;
-      const timeoutMs = isClosing ? CLOSE_TIMEOUT_MS : undefined;
-      entry.opened.then(
-        (session) => requester.close(session, timeoutMs),
-        () => undefined,
-      );
+      entry.isReplaced = true;
+      if (entry.uses === 0 || entry.forgotten || isClosing) closeSession(entry);
     },
   });
-  const sweep = setInterval(() => entries.purgeStale(), Math.min(SWEEP_MS, options.idleMs)).unref();
+  const sweep = setInterval(
+    () => {
+      // Calls may take longer than a session may be idle.
+      for (const [connectionId, { uses }] of entries.entries()) if (uses > 0) entries.get(connectionId);
+      entries.purgeStale();
+    },
+    Math.min(SWEEP_MS, options.idleMs / 2),
+  ).unref();
+
+  const closeSession = (entry: Entry): void => {
+    if (entry.lost) return;
+    const timeoutMs = isClosing ? CLOSE_TIMEOUT_MS : undefined;
+    entry.opened.then(
+      (session) => requester.close(session, timeoutMs),
+      () => undefined,
+    );
+  };
 
   const drop = (connectionId: number, entry: Entry): void => {
     entry.lost = true;
@@ -100,6 +119,8 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
       session: undefined,
       lost: false,
       forgotten: false,
+      uses: 0,
+      isReplaced: false,
     };
     opened.then(
       (session) => {
@@ -112,10 +133,11 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
   };
 
   return {
-    use: async (target, { repeatable, signal }, work) => {
+    use: async (target, { repeatable, isPassive = false, signal }, work) => {
       for (let isFirst = true; ; isFirst = false) {
         const entry = acquire(target);
         const session = entry.session ?? (await orAborted(entry.opened, signal));
+        if (!isPassive) entry.uses += 1;
         try {
           return await work(session);
         } catch (error) {
@@ -123,9 +145,13 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
           if (isLost) drop(target.connectionId, entry);
           const mayRepeat = isFirst && !entry.forgotten;
           if (!mayRepeat || !(isLost || (repeatable && isKind(error, "broken")))) throw error;
+        } finally {
+          if (!isPassive) entry.uses -= 1;
+          if (!isPassive && entry.uses === 0 && entry.isReplaced && !entry.forgotten) closeSession(entry);
         }
       }
     },
+    isInUse: (connectionId) => (entries.peek(connectionId)?.uses ?? 0) > 0,
     forget: (connectionId) => {
       const entry = entries.peek(connectionId);
       if (entry !== undefined) entry.forgotten = true;

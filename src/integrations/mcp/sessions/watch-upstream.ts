@@ -109,7 +109,7 @@ export function createUpstreamWatcher(deps: UpstreamWatchDeps): UpstreamWatcher 
 
 async function watchLists({ sessions, requester }: UpstreamWatchDeps, watch: Watch): Promise<void> {
   const { target, listener, onSettled, signal } = watch;
-  await sessions.use(target, { repeatable: false, signal }, async (session) => {
+  await sessions.use(target, { repeatable: false, isPassive: true, signal }, async (session) => {
     try {
       await requester.listen(session, { uris: [], listener, onStream: onSettled, signal });
     } catch (error) {

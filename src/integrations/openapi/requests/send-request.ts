@@ -35,8 +35,9 @@ export async function sendRequest(
   if (waitMs !== undefined) rateLimiter.pause(target, waitMs);
   const pauseMs = pauseAfter(first, waitMs, tool);
   if (pauseMs === undefined) return first;
-  const leftMs = limits.timeoutMs - (performance.now() - startedMs) - pauseMs;
-  if (leftMs <= 0) return first;
+  const { timeoutMs } = limits;
+  const leftMs = timeoutMs === undefined ? undefined : timeoutMs - (performance.now() - startedMs) - pauseMs;
+  if (leftMs !== undefined && leftMs <= 0) return first;
   await sleep(pauseMs, undefined, { signal });
   const second = await sendToUpstream(dispatcher, request, { ...limits, timeoutMs: leftMs }, signal);
   const nextWaitMs = waitAfter(second, defaultWaitMs);

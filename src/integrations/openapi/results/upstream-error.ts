@@ -120,7 +120,7 @@ export function failureResult(
     );
   if (failure.kind === "timeout")
     return errorResult(
-      `${title} did not answer within ${Math.round(limits.timeoutMs / 1_000)} seconds. ${
+      `${title} did not answer within ${Math.round((limits.timeoutMs ?? 0) / 1_000)} seconds. ${
         operation.tool.readOnly
           ? howToNarrow(operation)
           : "Whether the change was made is not known: look before you retry."

@@ -44,6 +44,9 @@ export const ConnectionEntity = defineEntity({
     wantedScope: p.text().nullable(),
     keepContentsDays: p.smallint().default(0),
     keepContentsSince: p.datetime().nullable(),
+    /** 0: the operator's limit. */
+    callIdleSeconds: p.integer().default(0),
+    callMaxSeconds: p.integer().default(0),
   }),
   checks: [
     {

@@ -48,6 +48,8 @@ export function toConnection(accountId: string, row: ConnectionRow): Connection 
     authMethod: row.authMethod,
     needsAuthorization: row.needsAuthorization,
     keepContentsDays: row.keepContentsDays,
+    callIdleSeconds: row.callIdleSeconds,
+    callMaxSeconds: row.callMaxSeconds,
     oauthClientId: row.oauthClientId,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,

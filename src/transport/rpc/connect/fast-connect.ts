@@ -5,13 +5,11 @@ import { toConnectError } from "../call-fault.ts";
 import { callUnary, type ServedRpc } from "../calls.ts";
 import { createMessageWriter } from "../rest/write-message.ts";
 import type { CallProtocol } from "../serve-call.ts";
+import { maxTimeoutMs } from "../wait.ts";
 import { headerOf, parseBinaryMessage, parseJsonMessage, writeBinary } from "./messages.ts";
 
 const JSON_TYPE: HeaderFields = { "content-type": "application/json" };
 const PROTO_TYPE: HeaderFields = { "content-type": "application/proto" };
-
-/** The longest deadline that a caller may set, in milliseconds. */
-export const MAX_TIMEOUT_MS = 40_000;
 
 /** Connect's unary protocol with JSON or binary messages. */
 export function createFastConnect(rpc: ServedRpc, format: "json" | "proto"): CallProtocol {
@@ -23,7 +21,7 @@ export function createFastConnect(rpc: ServedRpc, format: "json" | "proto"): Cal
     timeoutMs: (exchange) => {
       const header = headerOf(exchange, "connect-timeout-ms");
       if (header === undefined) return undefined;
-      const { timeoutMs, error } = parseTimeout(header, MAX_TIMEOUT_MS);
+      const { timeoutMs, error } = parseTimeout(header, maxTimeoutMs(rpc));
       if (error !== undefined) throw error;
       return timeoutMs;
     },

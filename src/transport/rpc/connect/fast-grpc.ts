@@ -4,7 +4,7 @@ import type { HeaderFields } from "../../http/exchange.ts";
 import { toConnectError } from "../call-fault.ts";
 import { callUnary, type ServedRpc } from "../calls.ts";
 import type { CallProtocol } from "../serve-call.ts";
-import { MAX_TIMEOUT_MS } from "./fast-connect.ts";
+import { maxTimeoutMs } from "../wait.ts";
 import { headerOf, parseBinaryMessage, writeBinary } from "./messages.ts";
 
 /** One flag byte and four bytes of length before each message. */
@@ -20,7 +20,7 @@ export function createFastGrpc(rpc: ServedRpc): CallProtocol {
     timeoutMs: (exchange) => {
       const header = headerOf(exchange, "grpc-timeout");
       if (header === undefined) return undefined;
-      const { timeoutMs, error } = parseTimeout(header, MAX_TIMEOUT_MS);
+      const { timeoutMs, error } = parseTimeout(header, maxTimeoutMs(rpc));
       if (error !== undefined) throw error;
       return timeoutMs;
     },

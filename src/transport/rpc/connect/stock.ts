@@ -19,7 +19,7 @@ import type { Gate } from "../../gate/gate.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
 import type { Log } from "../../http/log.ts";
 import { principalKey } from "../principal.ts";
-import { MAX_TIMEOUT_MS } from "./fast-connect.ts";
+import { maxTimeoutMs } from "../wait.ts";
 import { BINARY_READ_OPTIONS, JSON_READ_OPTIONS } from "./messages.ts";
 
 /** What the stock handlers need. */
@@ -57,7 +57,7 @@ export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandle
     binaryOptions: BINARY_READ_OPTIONS,
     // A unary call in flight is let finish.
     ...(rpc.method.methodKind !== "unary" && { shutdownSignal: deps.shutdownSignal }),
-    maxTimeoutMs: rpc.method.methodKind === "unary" ? MAX_TIMEOUT_MS : Number.MAX_SAFE_INTEGER,
+    maxTimeoutMs: rpc.method.methodKind === "unary" ? maxTimeoutMs(rpc) : Number.MAX_SAFE_INTEGER,
   };
   const protocols = [createGrpc(options), createGrpcWeb(options), createConnect(options)];
   const handler = createUniversalMethodHandler(behindOneWay(rpc, deps), protocols);

@@ -9,6 +9,7 @@ import {
 } from "../mappers/runtime.ts";
 import { principalOf } from "../principal.ts";
 import { requestHeader } from "../request-header.ts";
+import { waitKey } from "../wait.ts";
 
 /** The header, and over RPC the metadata, that names a session after Initialize. */
 const SESSION_HEADER = "x-session-id";
@@ -28,8 +29,9 @@ export function createRuntimeHandlers(runtime: Runtime): ServiceImpl<typeof Runt
 
     async callTool({ name, arguments: args = {} }, context) {
       const { signal } = context;
+      const onSent = context.values.get(waitKey);
       const sessionId = requestHeader(context, SESSION_HEADER);
-      return toWireCallResult(await runtime.callTool(principalOf(context), sessionId, name, args, { signal }));
+      return toWireCallResult(await runtime.callTool(principalOf(context), sessionId, name, args, { signal, onSent }));
     },
   };
 }

@@ -34,6 +34,8 @@ export function fromUpdateRequest(request: UpdateConnectionRequest): ConnectionC
         : undefined,
     acceptToolChanges: named("accept_tool_changes") ? request.acceptToolChanges : undefined,
     keepContentsDays: named("keep_contents_days") ? request.keepContentsDays : undefined,
+    callIdleSeconds: named("call_idle_seconds") ? request.callIdleSeconds : undefined,
+    callMaxSeconds: named("call_max_seconds") ? request.callMaxSeconds : undefined,
   };
 }
 
@@ -50,4 +52,6 @@ const PRESENT: Readonly<Record<string, (request: UpdateConnectionRequest) => boo
   disabled_tools: () => true,
   accept_tool_changes: (request) => request.acceptToolChanges !== undefined,
   keep_contents_days: (request) => request.keepContentsDays !== undefined,
+  call_idle_seconds: (request) => request.callIdleSeconds !== undefined,
+  call_max_seconds: (request) => request.callMaxSeconds !== undefined,
 };

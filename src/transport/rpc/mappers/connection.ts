@@ -30,6 +30,8 @@ export function toWireConnection(connection: Connection): WireConnection {
     accessType: connection.accessType,
     ...(connection.changedTools === 0 ? {} : { pendingToolChanges: connection.changedTools }),
     ...(connection.keepContentsDays === 0 ? {} : { keepContentsDays: connection.keepContentsDays }),
+    ...(connection.callIdleSeconds === 0 ? {} : { callIdleSeconds: connection.callIdleSeconds }),
+    ...(connection.callMaxSeconds === 0 ? {} : { callMaxSeconds: connection.callMaxSeconds }),
   });
 }
 
@@ -81,6 +83,8 @@ export function toWireDetails(connection: Connection, catalog: Catalog): Connect
     acceptToolChanges: connection.acceptToolChanges,
     pendingToolChanges: connection.changedTools,
     keepContentsDays: connection.keepContentsDays,
+    ...(connection.callIdleSeconds === 0 ? {} : { callIdleSeconds: connection.callIdleSeconds }),
+    ...(connection.callMaxSeconds === 0 ? {} : { callMaxSeconds: connection.callMaxSeconds }),
   });
 }
 

@@ -1,0 +1,110 @@
+import { DomainError } from "../../domain-error.ts";
+import type { CallTimes, PassedLimit } from "./call-times.ts";
+
+export type DeadlineOutcome<Result> =
+  | { readonly kind: "done"; readonly result: Result }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "timed_out"; readonly limit: PassedLimit }
+  | { readonly kind: "cancelled" };
+
+/** The caller did not end the call, so it gets an error that says why the call ended. */
+export class CallStopped extends DomainError {
+  constructor() {
+    super(
+      "unavailable",
+      "The service is stopping and ended the call. Whether the call took effect is not known; check before you repeat it.",
+    );
+    this.name = "CallStopped";
+  }
+}
+
+/** The calls of upstreams that this replica waits for. */
+export interface RunningCalls {
+  /**
+   * Runs work until a limit passes or the controller is aborted. Never rejects. The outcome does not depend on whether
+   * the work observes the signal. `onProgress` starts the idle time again.
+   */
+  run<Result>(
+    controller: AbortController,
+    times: CallTimes,
+    work: (signal: AbortSignal, onProgress: () => void) => Promise<Result>,
+  ): Promise<DeadlineOutcome<Result>>;
+  /** Aborts all calls with CallStopped, and those that begin later. */
+  stop(): void;
+}
+
+const PASSED: Readonly<Record<PassedLimit, Error>> = {
+  idle: new Error("The call made no progress."),
+  max: new Error("The call took too long."),
+};
+
+const ONCE = { once: true };
+
+/**
+ * All cancellations of a call share one controller, because `AbortSignal.timeout` and `AbortSignal.any` take a third of
+ * the CPU time of a call; and both limits share one timer, which progress does not touch.
+ */
+export function createRunningCalls(): RunningCalls {
+  const running = new Set<AbortController>();
+  let isStopped = false;
+
+  return {
+    run<Result>(
+      controller: AbortController,
+      times: CallTimes,
+      work: (signal: AbortSignal, onProgress: () => void) => Promise<Result>,
+    ): Promise<DeadlineOutcome<Result>> {
+      const { signal } = controller;
+      return new Promise((resolve) => {
+        if (isStopped) controller.abort(new CallStopped());
+        if (signal.aborted) {
+          resolve({ kind: "cancelled" });
+          return;
+        }
+        const startedMs = performance.now();
+        let progressMs = startedMs;
+        const check = (): void => {
+          const now = performance.now();
+          const idleEndMs = progressMs + times.idleMs;
+          const endMs = startedMs + times.maxMs;
+          const leftMs = Math.ceil(Math.min(idleEndMs, endMs) - now);
+          if (leftMs > 0) timer = setTimeout(check, leftMs).unref();
+          else controller.abort(PASSED[endMs <= now ? "max" : "idle"]);
+        };
+        let timer = setTimeout(check, Math.min(times.idleMs, times.maxMs)).unref();
+        running.add(controller);
+        const settle = (outcome: DeadlineOutcome<Result>): void => {
+          clearTimeout(timer);
+          running.delete(controller);
+          resolve(outcome);
+        };
+        signal.addEventListener(
+          "abort",
+          () => {
+            const reason: unknown = signal.reason;
+            if (reason === PASSED.idle || reason === PASSED.max)
+              settle({ kind: "timed_out", limit: reason === PASSED.idle ? "idle" : "max" });
+            else settle({ kind: "cancelled" });
+          },
+          ONCE,
+        );
+        let result: Promise<Result>;
+        try {
+          result = work(signal, () => (progressMs = performance.now()));
+        } catch (error) {
+          settle({ kind: "failed", error });
+          return;
+        }
+        result.then(
+          (done) => settle({ kind: "done", result: done }),
+          (error: unknown) => settle({ kind: "failed", error }),
+        );
+      });
+    },
+
+    stop() {
+      isStopped = true;
+      for (const controller of running) controller.abort(new CallStopped());
+    },
+  };
+}
