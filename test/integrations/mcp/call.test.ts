@@ -78,7 +78,7 @@ describe("a stream", () => {
       },
     });
     expect(textOf(await call(subject))).toBe("ü".repeat(50_000));
-    await subject.server.until("POST", 5);
+    await subject.server.until("POST", 6);
     const replies = subject.server.received.map(({ message }) => message).filter(({ method }) => method === undefined);
     expect(replies).toContainEqual({ jsonrpc: "2.0", id: "p", result: {} });
     expect(replies).toContainEqual({

@@ -25,7 +25,7 @@ describe("what the upstream receives", () => {
       Array.from({ length: 10 }, () => subject.integration.callTool(connection, tool("work"), {}, patient())),
     );
     const methods = subject.server.received.map(({ message }) => message.method);
-    expect(methods.slice(0, 2)).toEqual(["initialize", "notifications/initialized"]);
+    expect(methods.slice(0, 3)).toEqual(["server/discover", "initialize", "notifications/initialized"]);
     expect(methods.filter((method) => method === "initialize")).toHaveLength(1);
   });
 

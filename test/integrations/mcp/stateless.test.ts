@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { json, startScriptedUpstream, type Script } from "./scripted-upstream.ts";
+import { INITIALIZED, json, result, startScriptedUpstream, status, type Script } from "./scripted-upstream.ts";
 import { createSubject, patient, target, textOf, tool } from "./support.ts";
 import type { JsonObject } from "../../../src/json.ts";
 
 const VERSION = "2026-07-28";
 
 /** A server of the 2026-07-28 revision alone, which checks what the revision makes a client send. */
-async function modernUpstream(tools: JsonObject[] = []) {
+async function modernUpstream(tools: JsonObject[] = [], initialize?: Script) {
   const checked =
     (answer: JsonObject): Script =>
     ({ message, headers }, response) => {
@@ -24,7 +24,7 @@ async function modernUpstream(tools: JsonObject[] = []) {
   const unknown: Script = ({ message }, response) =>
     json(response, { jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "Method not found" } }, 404);
   const server = await startScriptedUpstream({
-    initialize: unknown,
+    initialize: initialize ?? unknown,
     "server/discover": checked({
       supportedVersions: [VERSION],
       capabilities: {},
@@ -41,6 +41,20 @@ async function modernUpstream(tools: JsonObject[] = []) {
   });
   return { server, ...subject };
 }
+
+describe("a server that supports the 2026-07-28 revision", () => {
+  it.each<[string, Script]>([
+    ["answers initialize with an older revision too", result(INITIALIZED)],
+    ["answers initialize with 2026-07-28", result({ ...INITIALIZED, protocolVersion: VERSION })],
+    ["answers initialize with a plain 400", status(400, "Bad Request")],
+    ["answers initialize with a plain 404", status(404, "Not Found")],
+  ])("and %s is spoken to in 2026-07-28", async (_what, initialize) => {
+    const subject = await modernUpstream([{ name: "work", inputSchema: { type: "object" } }], initialize);
+    const connection = target(subject.server.url);
+    expect(await subject.integration.listTools(connection, patient())).toHaveLength(1);
+    expect(textOf(await subject.integration.callTool(connection, tool("work"), {}, patient()))).toBe("modern");
+  });
+});
 
 describe("a server that supports only the 2026-07-28 revision", () => {
   it("is verified, listed and called, without sessions and cancellations", async () => {

@@ -11,9 +11,15 @@ import {
 } from "./session.ts";
 import { UpstreamFailure } from "../failures/upstream-failure.ts";
 
+/** Milliseconds that a server may take to say that it does not know `server/discover`. */
+const DISCOVER_TIMEOUT_MS = 5_000;
+
+/** After these failures `initialize` would fail as well. */
+const FINAL: readonly UpstreamFailure["kind"][] = ["refused", "unreachable", "unauthorized", "busy"];
+
 /**
- * Tries `initialize` first, then the modern revision when the server answers with a JSON-RPC error. Throws
- * UpstreamFailure.
+ * Asks with `server/discover` for the modern revision and falls back to `initialize`, so that a server of both is spoken
+ * to in the newer one. Throws UpstreamFailure.
  */
 export async function openSession(
   requester: Requester,
@@ -21,14 +27,9 @@ export async function openSession(
   deadlineMs: number,
   signal?: AbortSignal,
 ): Promise<UpstreamSession> {
-  try {
-    return await initialize(requester, endpoint, deadlineMs, signal);
-  } catch (error) {
-    const knowsJsonRpc = error instanceof UpstreamFailure && error.code !== undefined;
-    const modern = knowsJsonRpc ? await discover(requester, endpoint, deadlineMs, signal) : undefined;
-    if (modern === undefined) throw error;
-    return modern;
-  }
+  const discoverEndMs = Math.min(deadlineMs, performance.now() + DISCOVER_TIMEOUT_MS);
+  const modern = await discover(requester, endpoint, discoverEndMs, signal);
+  return modern ?? initialize(requester, endpoint, deadlineMs, signal);
 }
 
 async function initialize(
@@ -63,7 +64,7 @@ async function initialize(
   return session;
 }
 
-/** Returns undefined when the server does not support the modern revision either. */
+/** Returns undefined when the server does not support the modern revision. */
 async function discover(
   requester: Requester,
   endpoint: Endpoint,
@@ -78,7 +79,8 @@ async function discover(
     const isSupported = Array.isArray(versions) && versions.includes(MODERN_REVISION);
     return isSupported ? createSession(endpoint, agreed, result) : undefined;
   } catch (error) {
-    if (error instanceof UpstreamFailure && error.kind === "unauthorized") throw error;
+    signal?.throwIfAborted();
+    if (error instanceof UpstreamFailure && FINAL.includes(error.kind)) throw error;
     return undefined;
   }
 }
