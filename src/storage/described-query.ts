@@ -1,71 +1,91 @@
 import pg from "pg";
 
-/** What the driver makes of the description of a statement's columns. */
-interface ColumnReading {
-  fields: readonly object[];
-  _parsers: readonly unknown[] | undefined;
-  _prebuiltEmptyResultObject: object | null;
+/** A row as PostgreSQL sends it. */
+type Texts = readonly (string | null)[];
+
+type Columns = readonly { readonly name: string; readonly parse: (text: string) => unknown }[];
+
+type Answered<Row> = (error: unknown, rows?: Row[]) => void;
+
+/** What the driver's client calls on every query that it runs, for example on those of pg-cursor. */
+interface SubmittedQuery {
+  /** Wrapped by the client, which clears its timer in it. */
+  callback: Answered<never>;
+  submit(connection: pg.Connection): void;
+  handleRowDescription(message: { readonly fields: readonly pg.FieldDef[] }): void;
+  handleDataRow(message: { readonly fields: Texts }): void;
+  handleCommandComplete(): void;
+  handleReadyForQuery(): void;
 }
 
-/** What the driver's query is made of besides its published type; the version of the driver is pinned. */
-interface DriverQuery extends pg.Submittable {
-  readonly name: string | undefined;
-  readonly _result: ColumnReading;
-  _accumulateRows: boolean;
-  prepare(connection: pg.Connection): void;
-  handleRowDescription(message: object): void;
-}
+// eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the driver's types leave out what its client calls.
+const DriverQuery = pg.Query as unknown as new (statement: pg.QueryConfig, answered: Answered<never>) => SubmittedQuery;
 
-type Answered<Row extends pg.QueryResultRow> = (error: Error | undefined, result: pg.QueryResult<Row>) => void;
-
-// eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that knows the driver's inside.
-const DriversQuery = pg.Query as unknown as new (statement: pg.QueryConfig, answered: Answered<never>) => DriverQuery;
-
-/** The columns of the statements that a connection has described, by statement; to be kept as long as the connection. */
+/** What a connection has learned of its statements. */
 export interface KnownColumns {
-  readonly byStatement: Map<string, ColumnReading>;
-  /** The connection as one that asks for no description. */
-  undescribed: pg.Connection | undefined;
-}
-
-/** The memory of a new connection. */
-export function createKnownColumns(): KnownColumns {
-  return { byStatement: new Map(), undescribed: undefined };
+  readonly types: pg.CustomTypesConfig;
+  readonly byStatement: Map<string, Columns>;
+  /** The connection as one that requests no description. */
+  undescribed?: pg.Connection;
 }
 
 /**
- * A statement that, where it has a name, has its columns described once a connection. The driver asks for them with every query, reads all
- * their names, and builds its reading of them anew, which is a seventh of a list. They cannot change: PostgreSQL refuses to
- * run a prepared statement whose result has become another one ("cached plan must not change result type").
+ * Requests the columns of a named statement once per connection; the driver requests them with every query. They cannot
+ * change: PostgreSQL refuses a prepared statement whose result type has changed.
  */
-export class DescribedQuery<Row extends pg.QueryResultRow> extends DriversQuery {
+export class DescribedQuery<Row extends pg.QueryResultRow> extends DriverQuery {
   readonly #known: KnownColumns;
+  readonly #name: string;
+  readonly #rows: Texts[] = [];
+  #columns: Columns | undefined;
 
   constructor(statement: pg.QueryConfig, known: KnownColumns, answered: Answered<Row>) {
     super(statement, answered);
     this.#known = known;
+    this.#name = statement.name ?? "";
   }
 
-  override prepare(connection: pg.Connection): void {
-    const columns = this.name === undefined ? undefined : this.#known.byStatement.get(this.name);
-    if (columns === undefined) {
-      super.prepare(connection);
-      return;
+  override submit(connection: pg.Connection): void {
+    this.#columns = this.#known.byStatement.get(this.#name);
+    if (this.#columns === undefined) return super.submit(connection);
+    return super.submit((this.#known.undescribed ??= withoutDescriptions(connection)));
+  }
+
+  override handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
+    const { types, byStatement } = this.#known;
+    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: types.getTypeParser(dataTypeID, "text") }));
+    if (this.#name !== "") byStatement.set(this.#name, this.#columns);
+  }
+
+  override handleDataRow({ fields }: { readonly fields: Texts }): void {
+    this.#rows.push(fields);
+  }
+
+  override handleCommandComplete(): void {
+    // The rows are all that a read answers.
+  }
+
+  override handleReadyForQuery(): void {
+    try {
+      this.callback(
+        undefined,
+        this.#rows.map((texts) => readRow<never>(this.#columns ?? [], texts)),
+      );
+    } catch (error) {
+      this.callback(error);
     }
-    const { _result: result } = this;
-    result.fields = columns.fields;
-    result._parsers = columns._parsers;
-    result._prebuiltEmptyResultObject = columns._prebuiltEmptyResultObject;
-    this._accumulateRows = true;
-    super.prepare((this.#known.undescribed ??= withoutDescriptions(connection)));
   }
+}
 
-  override handleRowDescription(message: object): void {
-    super.handleRowDescription(message);
-    if (this.name === undefined) return;
-    const { fields, _parsers, _prebuiltEmptyResultObject } = this._result;
-    this.#known.byStatement.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject });
+function readRow<Row>(columns: Columns, texts: Texts): Row {
+  const row: Record<string, unknown> = {};
+  let index = 0;
+  for (const { name, parse } of columns) {
+    const text = texts[index++];
+    row[name] = typeof text === "string" ? parse(text) : null;
   }
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the statement's columns are the row's.
+  return row as Row;
 }
 
 function withoutDescriptions(connection: pg.Connection): pg.Connection {

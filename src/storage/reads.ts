@@ -1,13 +1,16 @@
-import type pg from "pg";
+import pg from "pg";
 import { BatchingSocket } from "./batching-socket.ts";
 import { BoundedClient } from "./bounded-client.ts";
-import { createKnownColumns, DescribedQuery, type KnownColumns } from "./described-query.ts";
+import { DescribedQuery, type KnownColumns } from "./described-query.ts";
 import { ignoreError } from "./ignore-error.ts";
 import { isSilence } from "./storage-error.ts";
 
+/** What a statement returned, and how many rows it changed. */
+export type StatementResult<Row extends pg.QueryResultRow> = Pick<pg.QueryResult<Row>, "rows" | "rowCount">;
+
 /** Whatever runs one statement: the pool, a client of it, or the reads. */
 export interface StatementRunner {
-  query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<Row>>;
+  query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<StatementResult<Row>>;
 }
 
 /**
@@ -44,12 +47,13 @@ interface Slot {
 /** Opens each connection when it is first needed, and again after it broke; the queries on a broken one fail. */
 export function createReads(config: pg.ClientConfig, options: ReadsOptions): Reads {
   const { keepsStatements, onSilence } = options;
+  const { types = pg.types } = config;
   const slots: Slot[] = Array.from({ length: options.connections }, () => ({ opened: undefined, pending: 0 }));
   let isClosed = false;
 
   function open(slot: Slot): Promise<Opened> {
     const client = new BoundedClient({ ...config, pipeline: true, stream: () => new BatchingSocket() });
-    const opened = client.connect().then(() => ({ client, known: createKnownColumns() }));
+    const opened = client.connect().then(() => ({ client, known: { types, byStatement: new Map() } }));
     const forget = (): void => {
       if (slot.opened === opened) slot.opened = undefined;
     };
@@ -65,7 +69,7 @@ export function createReads(config: pg.ClientConfig, options: ReadsOptions): Rea
   }
 
   return {
-    async query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    async query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<StatementResult<Row>> {
       if (isClosed) throw new Error("the database is closed");
       const slot = leastBusy();
       slot.pending += 1;
@@ -101,13 +105,13 @@ export function createReads(config: pg.ClientConfig, options: ReadsOptions): Rea
 function ask<Row extends pg.QueryResultRow>(
   { client, known }: Opened,
   statement: pg.QueryConfig,
-): Promise<pg.QueryResult<Row>> {
+): Promise<StatementResult<Row>> {
   return new Promise((resolve, reject) => {
     client.query(
-      new DescribedQuery<Row>(statement, known, (error, result) => {
+      new DescribedQuery<Row>(statement, known, (error, rows) => {
         // The driver says null where its types say undefined.
-        if (error instanceof Error) reject(error);
-        else resolve(result);
+        if (rows === undefined) reject(error ?? new Error("a query returned neither rows nor an error"));
+        else resolve({ rows, rowCount: rows.length });
       }),
     );
   });

@@ -8,7 +8,7 @@ import {
 } from "kysely";
 import type pg from "pg";
 import type { Tables } from "../orm.ts";
-import type { StatementRunner } from "../reads.ts";
+import type { StatementResult, StatementRunner } from "../reads.ts";
 import { runStatement } from "../stores/run-statement.ts";
 
 /** Builds statements without a database to run them on. */
@@ -34,7 +34,7 @@ class Argument {
 export type Prepared<Arguments, Row extends pg.QueryResultRow> = (
   runner: StatementRunner,
   given: Arguments,
-) => Promise<pg.QueryResult<Row>>;
+) => Promise<StatementResult<Row>>;
 
 /**
  * Builds a statement once, under a name that no other statement has. `build` gets a stand-in for each argument; every use of

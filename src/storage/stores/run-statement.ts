@@ -1,7 +1,7 @@
 import { CompiledQuery } from "kysely";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type pg from "pg";
-import type { StatementRunner } from "../reads.ts";
+import type { StatementResult, StatementRunner } from "../reads.ts";
 import { translateDatabaseError } from "../storage-error.ts";
 
 /** A prepared statement: PostgreSQL parses and plans it once per connection under its name. */
@@ -16,7 +16,7 @@ export interface Statement {
 export async function runStatement<Row extends pg.QueryResultRow>(
   runner: StatementRunner,
   { name, text, values }: Statement,
-): Promise<pg.QueryResult<Row>> {
+): Promise<StatementResult<Row>> {
   try {
     return await runner.query<Row>({ name, text, values: [...values] });
   } catch (error) {
@@ -27,11 +27,11 @@ export async function runStatement<Row extends pg.QueryResultRow>(
 /** Runs statements in the entity manager's transaction, after what it has not written yet. */
 export function runnerOf(em: EntityManager): StatementRunner {
   return {
-    async query<Row extends pg.QueryResultRow>({ text, values }: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    async query<Row extends pg.QueryResultRow>({ text, values }: pg.QueryConfig): Promise<StatementResult<Row>> {
       await em.flush();
       const query = CompiledQuery.raw(text, values) as CompiledQuery<Row>;
       const { rows, numAffectedRows } = await em.getKysely().executeQuery(query);
-      return { rows, rowCount: Number(numAffectedRows ?? rows.length), command: "", oid: 0, fields: [] };
+      return { rows, rowCount: Number(numAffectedRows ?? rows.length) };
     },
   };
 }
