@@ -24,6 +24,46 @@ test("only config.ts reads the environment", () => {
   expect(readers.filter((file) => !ENVIRONMENT_READERS.includes(file))).toEqual([]);
 });
 
+/** Where SQL may be written as a string, and why. */
+const SQL_PLACES = [
+  // A migration is never changed, so it does not depend on the entities of today.
+  "storage/migrations/",
+  // Indexes in the words of their migrations, where a list of properties cannot describe them.
+  "storage/entities/",
+  // The hot statements contain what the query builder cannot express.
+  "storage/statements/",
+  // The query builder has no words for partitions and table locks.
+  "storage/stores/calls/call-partitions.ts",
+  // The embedded cluster is administered before the service's database exists.
+  "storage/embedded-postgres.ts",
+  "storage/embedded/",
+  // The state of one connection: its session, its subscriptions, its transaction, whether it responds.
+  "storage/server-traits.ts",
+  "storage/listener.ts",
+  "storage/database.ts",
+  "storage/transaction.ts",
+  // The tables of the job queue belong to its library.
+  "storage/jobs.ts",
+];
+
+const SQL_STATEMENT =
+  /^\s*(select\s|with\s\S+ as\s*\(|insert into\s|update\s\S+( as \S+)? set\s|delete from\s|(create|alter|drop|lock|truncate) (unique )?(table|index|database|schema)\s|set local\s|listen\s|begin$|commit$|rollback$)/;
+
+test("SQL strings are only where the query builder cannot replace them", () => {
+  const places = all((file, text) => {
+    const found: string[] = [];
+    const visit = (node: ts.Node): void => {
+      const isText = ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateHead(node);
+      if (isText && SQL_STATEMENT.test(node.text)) found.push(file);
+      ts.forEachChild(node, visit);
+    };
+    if (file.endsWith(".ts")) visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest));
+    return found;
+  });
+  expect(places.filter((file) => !SQL_PLACES.some((place) => file.startsWith(place)))).toEqual([]);
+  expect(SQL_PLACES.filter((place) => !places.some((file) => file.startsWith(place)))).toEqual([]);
+});
+
 test("no module has state of its own that changes", () => {
   const found = all((file, text) => {
     const { statements } = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);

@@ -130,7 +130,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const upstreamCalls = composeUpstreamCalls(config);
   const watch = createWatch({ connections: store, feed, slots: streamSlots, isValid: isTokenValid });
 
-  const sessions = createSessions({ store: createSessionStore(pool), idleSeconds: config.sessionIdleSeconds, log });
+  const sessions = createSessions({ store: createSessionStore(database), idleSeconds: config.sessionIdleSeconds, log });
   feed.onChange(({ accountId, event }) => {
     if (event === "deleted" || event === "updated") sessions.invalidateAccount(accountId);
   });
@@ -149,6 +149,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   const discovery = await composeToolDiscovery({ orm, listener, connections: view, tools });
   const { historyDays } = config;
   const history = composeHistory({
+    orm,
     pool,
     maintenance: database.maintenance,
     sealer: foundation.sealer,
@@ -161,10 +162,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
   building.defer(() => history.close());
   const serverInfo = { name: "patchbay", version: await ownVersion() };
   const onRefusedKey = createEarlyRecheck({
-    makeDue: (connection) => hastenVerification(pool, connection),
+    makeDue: (connection) => hastenVerification(orm, connection),
     onError: (error) => log.warn({ err: error }, "a key that was refused could not be made due for verification"),
   });
-  const listingFeed = await createListingFeed(pool, listener);
+  const listingFeed = await createListingFeed(orm, listener);
   const features = createUpstreamFeatures({ connections: view, catalog, ...upstreamCalls, feed, listingFeed, log });
   const toolUse = createToolUse({
     links: features,
@@ -218,7 +219,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       connections: view,
       sessions,
       tools: toolUse,
-      activeRequests: createActiveRequests({ feed: await createCancellationFeed(pool, listener), log }),
+      activeRequests: createActiveRequests({ feed: await createCancellationFeed(orm, listener), log }),
       openStreams: createOpenStreams({ sessions, connections: view, slots: streamSlots, isTokenValid, log }),
       toolChanges,
       features,
@@ -254,7 +255,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       stopBackground = await startBackground({
         jobs,
         feed,
-        verifications: createVerificationQueue(pool),
+        verifications: createVerificationQueue(orm),
         verify,
         purge: createPurge(database.maintenance),
         revokeGrants: composeRevocation(foundation, catalog, log),

@@ -6,6 +6,7 @@ import type { Catalog } from "../integrations/integration.ts";
 import { type CallHistory, createCallHistory } from "../runtime/calls/call-history.ts";
 import { type ContentsRecorder, createContentsRecorder } from "../runtime/calls/contents-recorder.ts";
 import { createCallHistoryReader, type CallHistoryReader } from "../runtime/calls/history-reader.ts";
+import type { Orm } from "../storage/orm.ts";
 import type { Sealer } from "../storage/sealing.ts";
 import { createCallContentsReader, createCallContentsStore } from "../storage/stores/calls/call-contents.ts";
 import { createCallPartitions } from "../storage/stores/calls/call-partitions.ts";
@@ -13,6 +14,7 @@ import { createCallRecordReader } from "../storage/stores/calls/call-record-read
 import { createCallRecordStore } from "../storage/stores/calls/call-record.ts";
 
 export interface HistoryDeps {
+  readonly orm: Orm;
   readonly pool: pg.Pool;
   readonly maintenance: pg.Pool;
   readonly sealer: Sealer;
@@ -35,17 +37,17 @@ export interface History {
 }
 
 export function composeHistory(deps: HistoryDeps): History {
-  const { pool, sealer, historyDays, connections, view, catalog, log } = deps;
+  const { orm, pool, sealer, historyDays, connections, view, catalog, log } = deps;
   const history = createCallHistory({ store: createCallRecordStore(pool), log });
-  const store = createCallContentsStore({ pool, sealer, historyDays });
+  const store = createCallContentsStore({ orm, sealer, historyDays });
   const contents = createContentsRecorder({ connections: view, catalog, store, history, log });
   const partitions = createCallPartitions(deps.maintenance, historyDays);
   return {
     history,
     contents,
     callHistory: createCallHistoryReader({
-      records: createCallRecordReader(pool),
-      contents: createCallContentsReader(pool, sealer),
+      records: createCallRecordReader(orm),
+      contents: createCallContentsReader(orm, sealer),
       connections,
     }),
     renew: () => partitions.renew(new Date()),

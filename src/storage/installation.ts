@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type pg from "pg";
+import { LockMode } from "@mikro-orm/postgresql";
+import { type Kysely, sql } from "kysely";
 import type { Database } from "./database.ts";
-import { PEPPER_PLACE } from "./sealed-columns.ts";
-import { countSealedOutside } from "./sealed-counts.ts";
+import { InstallationEntity } from "./entities/installation.ts";
+import { inTransaction, tablesOf } from "./orm.ts";
+import { PEPPER_PLACE, SEALED_COLUMNS, type SealedTables, selectSealedOutside, versionOf } from "./sealed-columns.ts";
 import type { Sealer } from "./sealing.ts";
-import { transaction } from "./transaction.ts";
 
 /** What every replica of one installation shares. */
 export interface Installation {
@@ -70,34 +71,51 @@ export function admitFingerprint(
  *
  * Of several replicas that start on an empty database one founds and the others join.
  */
-export async function openInstallation(database: Pick<Database, "pool">, sealer: Sealer): Promise<Installation> {
-  return await transaction(database.pool, async (client) => {
-    await client.query(
-      "insert into installation (id, master_key_fingerprint, sealed_pepper) values (1, $1, $2) on conflict do nothing",
-      [newestOf(sealer.fingerprint), sealer.seal(randomBytes(32).toString("base64"), PEPPER_PLACE)],
-    );
-    const { rows } = await client.query<{ master_key_fingerprint: string; sealed_pepper: Buffer }>(
-      "select master_key_fingerprint, sealed_pepper from installation where id = 1 for update",
-    );
-    const [row] = rows;
-    if (row === undefined) throw new Error("the installation's row is missing");
-    const lost = await countSealedOutside(client, sealer.versions);
-    const admitted = admitFingerprint(row.master_key_fingerprint, sealer.fingerprint, lost);
-    if (admitted !== row.master_key_fingerprint) {
-      await client.query("update installation set master_key_fingerprint = $1 where id = 1", [admitted]);
-    }
-    return { pepper: Buffer.from(sealer.open(row.sealed_pepper, PEPPER_PLACE), "base64") };
+export async function openInstallation({ orm }: Pick<Database, "orm">, sealer: Sealer): Promise<Installation> {
+  return await inTransaction(orm, async (em) => {
+    const sealed_pepper = sealer.seal(randomBytes(32).toString("base64"), PEPPER_PLACE);
+    await tablesOf(em)
+      .insertInto("installation")
+      .values({ id: 1, master_key_fingerprint: newestOf(sealer.fingerprint), sealed_pepper })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const installation = await em.findOneOrFail(InstallationEntity, 1, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    const lost = await countSealedOutside(em.getKysely<SealedTables>(), sealer.versions);
+    const { masterKeyFingerprint, sealedPepper } = installation;
+    installation.masterKeyFingerprint = admitFingerprint(masterKeyFingerprint, sealer.fingerprint, lost);
+    return { pepper: Buffer.from(sealer.open(sealedPepper, PEPPER_PLACE), "base64") };
   });
 }
 
-/** Asks for no key but the newest from now on, if nothing is sealed under another; gives how many secrets are. */
-export async function forgetOtherKeys(client: pg.ClientBase, sealer: Sealer): Promise<number> {
-  await client.query("select 1 from installation where id = 1 for update");
-  const others = await countSealedOutside(client, [sealer.newestVersion]);
+/**
+ * Requires no key but the newest from now on, if nothing is sealed under another; returns how many secrets are. For a
+ * transaction.
+ */
+export async function forgetOtherKeys(tables: Kysely<SealedTables>, sealer: Sealer): Promise<number> {
+  await tables.selectFrom("installation").select("id").forUpdate().execute();
+  const others = await countSealedOutside(tables, [sealer.newestVersion]);
   const remaining = [...others.values()].reduce((sum, count) => sum + count, 0);
   if (remaining === 0) {
     const newest = newestOf(sealer.fingerprint);
-    await client.query("update installation set master_key_fingerprint = $1 where id = 1", [newest]);
+    await tables.updateTable("installation").set({ master_key_fingerprint: newest }).execute();
   }
   return remaining;
+}
+
+/** How many secrets there are under each of the master keys that are not among those held, by version. */
+async function countSealedOutside(tables: Kysely<SealedTables>, versions: readonly number[]) {
+  const counts = new Map<number, number>();
+  for (const column of SEALED_COLUMNS) {
+    const rows = await selectSealedOutside(tables, column, versions)
+      .select([versionOf(column).as("version"), sql<number>`count(*)`.as("count")])
+      .groupBy(versionOf(column))
+      .execute();
+    for (const { version, count } of rows) {
+      // A value without a whole header is under no key; it fails where it is opened.
+      if (version.length < 4) continue;
+      const number = version.readUInt32BE(0);
+      counts.set(number, (counts.get(number) ?? 0) + count);
+    }
+  }
+  return counts;
 }

@@ -1,6 +1,6 @@
 import type { RawQueryFragment } from "@mikro-orm/core";
 import { type EntityManager, type InferKyselyDB, MikroORM, raw } from "@mikro-orm/postgresql";
-import { type Kysely, PostgresDialect, sql } from "kysely";
+import { type Kysely, PostgresDialect } from "kysely";
 import type pg from "pg";
 import { entities } from "./entities/index.ts";
 import { ignoreError } from "./ignore-error.ts";
@@ -63,13 +63,30 @@ export async function inTransaction<Result>(orm: Orm, work: (em: EntityManager) 
   return await withEntities(orm, (em) => em.transactional(work));
 }
 
+/** Calls a function of the database in the entity manager's transaction, if it has one. */
+export async function callFunction<Result>(
+  em: EntityManager,
+  name: string,
+  ...values: readonly (string | number | boolean)[]
+): Promise<Result> {
+  const { result } = await tablesOf(em)
+    .selectNoFrom(({ fn, val }) =>
+      fn(
+        name,
+        values.map((value) => val(value)),
+      ).as("result"),
+    )
+    .$castTo<{ result: Result }>()
+    .executeTakeFirstOrThrow();
+  return result;
+}
+
 /** Sends a notification when the transaction commits. */
 export async function notify(em: EntityManager, channel: string, payload: string): Promise<void> {
-  await sql`select pg_notify(${channel}, ${payload})`.execute(tablesOf(em));
+  await callFunction(em, "pg_notify", channel, payload);
 }
 
 /** When the transaction began, by the database's clock. */
 export async function transactionTime(em: EntityManager): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select now()`.execute(tablesOf(em));
-  return rows[0]?.now ?? new Date();
+  return await callFunction<Date>(em, "now");
 }

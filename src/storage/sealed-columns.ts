@@ -1,3 +1,4 @@
+import { type Kysely, sql } from "kysely";
 import type { SealedPlace } from "./sealing.ts";
 import { flowPlace } from "./stores/connections/authorization-request.ts";
 import { secretsPlace } from "./stores/connections/connection-row.ts";
@@ -64,26 +65,32 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   },
 ];
 
-/** SQL for the master key's version in a sealed value (bytes 2 to 5 of its header), which sorts as the number does. */
-export function versionOf({ column }: SealedColumn): string {
-  return `substring(${column} from 2 for 4)`;
+/** The tables by name alone: one statement serves all sealed columns. */
+export type SealedTables = Record<string, Record<string, unknown>>;
+
+/** The master key's version in a sealed value (bytes 2 to 5 of its header), which sorts as the number does. */
+export function versionOf({ column }: SealedColumn) {
+  return sql<Buffer>`substring(${sql.ref(column)} from 2 for 4)`;
 }
 
-/** A version as the header of a sealed value writes it, for SQL. */
-function versionLiteral(version: number): string {
-  return `'\\x${version.toString(16).padStart(8, "0")}'::bytea`;
-}
-
-/** SQL that holds for values sealed under none of the versions, written as ranges so that an index can serve it. */
-export function isSealedOutside(column: SealedColumn, versions: readonly number[]): string {
+/** Selects the values sealed under none of the versions, by ranges so that an index can serve it. */
+export function selectSealedOutside(tables: Kysely<SealedTables>, column: SealedColumn, versions: readonly number[]) {
   const sorted = versions.toSorted((a, b) => a - b);
-  const ranges = [undefined, ...sorted].map((above, index) => {
-    const below = sorted[index];
-    const bounds = [
-      ...(above === undefined ? [] : [`${versionOf(column)} > ${versionLiteral(above)}`]),
-      ...(below === undefined ? [] : [`${versionOf(column)} < ${versionLiteral(below)}`]),
-    ];
-    return `(${bounds.join(" and ")})`;
-  });
-  return `(${ranges.join(" or ")})`;
+  return tables.selectFrom(column.table).where(({ and, eb, or }) =>
+    or(
+      [undefined, ...sorted].map((above, index) => {
+        const below = sorted[index];
+        return and([
+          ...(above === undefined ? [] : [eb(versionOf(column), ">", bytesOf(above))]),
+          ...(below === undefined ? [] : [eb(versionOf(column), "<", bytesOf(below))]),
+        ]);
+      }),
+    ),
+  );
+}
+
+function bytesOf(version: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(version);
+  return bytes;
 }

@@ -65,7 +65,7 @@ async function connect(accountId: string, first: number, count: number, priority
 }
 
 function startRunner(verify: VerifyKey): VerificationRunner {
-  const runner = startVerificationRunner({ queue: createVerificationQueue(database.pool), verify, log });
+  const runner = startVerificationRunner({ queue: createVerificationQueue(database.orm), verify, log });
   runners.push(runner);
   return runner;
 }
@@ -129,7 +129,7 @@ test("verifies each key on one replica only and schedules the next verification 
 
 test("verifies the claims of a dead replica before rechecks", async () => {
   await connect("a", 1, 1, fresh);
-  expect(await createVerificationQueue(database.pool).claim(fresh, 1, [])).toHaveLength(1);
+  expect(await createVerificationQueue(database.orm).claim(fresh, 1, [])).toHaveLength(1);
   startRunner(hanging);
   await until(isStarted(1), { what: "the claim runs out" });
   expect(await rowOf(1)).toMatchObject({ priority: fresh });
@@ -137,7 +137,7 @@ test("verifies the claims of a dead replica before rechecks", async () => {
 
 test("protects a renewed claim from other replicas and ignores a released one", async () => {
   await connect("a", 1, 2, fresh);
-  const queue = createVerificationQueue(database.pool);
+  const queue = createVerificationQueue(database.orm);
   const claimed = await queue.claim(fresh, 2, []);
   const [ended] = claimed;
   if (ended === undefined) throw new Error("nothing was claimed");
@@ -182,7 +182,7 @@ test("adds a pending key that a replica of an earlier version stored without a q
   await database.pool.query("update connection set key_version = 2 where id <> 3");
   await database.pool.query("update connection set verification_status = 'pending' where id <> 3");
   await database.pool.query("delete from verification where connection_id = 2");
-  const queue = createVerificationQueue(database.pool);
+  const queue = createVerificationQueue(database.orm);
   await queue.addMissing();
   await queue.addMissing();
   const claimed = await queue.claim(fresh, 8, []);
@@ -194,11 +194,11 @@ test("adds a pending key that a replica of an earlier version stored without a q
 
 test("verifies a key rejected in a call before rechecks, once for all replicas", async () => {
   await connect("a", 1, 1, recheck);
-  const queue = createVerificationQueue(database.pool);
+  const queue = createVerificationQueue(database.orm);
   await queue.complete({ accountId: "a", connectionId: 1, keyVersion: 1, attempt: 0 });
-  await hastenVerification(database.pool, connection);
+  await hastenVerification(database.orm, connection);
   expect(await queue.claim(retry, 8, [])).toHaveLength(1);
-  await hastenVerification(database.pool, connection);
+  await hastenVerification(database.orm, connection);
   expect(await queue.claim(retry, 8, [])).toEqual([]);
 });
 
@@ -214,7 +214,7 @@ test("returns running verifications to the queue when the service closes", async
   });
   await until(isStarted(1), { what: "the key is being verified" });
   await runner.close();
-  expect(await createVerificationQueue(database.pool).claim(retry, 8, [])).toEqual([
+  expect(await createVerificationQueue(database.orm).claim(retry, 8, [])).toEqual([
     { accountId: "a", connectionId: 1, keyVersion: 1, attempt: 0 },
   ]);
 });

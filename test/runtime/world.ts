@@ -195,10 +195,10 @@ export async function createWorld(
       currentTools,
       log,
     });
-    const sessionStore = createSessionStore(pool);
+    const sessionStore = createSessionStore({ orm, pool });
     const sessions = createSessions({ store: sessionStore, idleSeconds: options.idleSeconds ?? 86_400, log });
     const history = createCallHistory({ store: createCallRecordStore(pool), log });
-    const contentsStore = createCallContentsStore({ pool, sealer, historyDays: 30 });
+    const contentsStore = createCallContentsStore({ orm, sealer, historyDays: 30 });
     const contents = createContentsRecorder({ connections: view, catalog, store: contentsStore, history, log });
     const views = createToolViews({ connections: view, tools });
     const validator = createSchemaValidator();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CallFilter, CallPosition, StoredCall } from "../../src/runtime/calls/call-record.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
+import { openOrm } from "../../src/storage/orm.ts";
 import { createCallRecordReader } from "../../src/storage/stores/calls/call-record-reader.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { explain } from "../support/explain.ts";
@@ -58,7 +59,7 @@ afterAll(async () => {
 async function page(filter: Partial<CallFilter>, before: CallPosition | undefined, limit: number) {
   let calls: readonly StoredCall[] = [];
   const plans = await explain(database.pool, async (pool) => {
-    calls = await createCallRecordReader(pool).page("a", { ...ALL, ...filter }, before, limit);
+    calls = await createCallRecordReader(openOrm(pool)).page("a", { ...ALL, ...filter }, before, limit);
   });
   const read = plans.flat().flatMap((node) => node["Relation Name"] ?? []);
   return { calls, partitions: new Set(read.filter((name) => /^call_record_\d/.test(name))) };
@@ -90,7 +91,7 @@ describe("a page of calls", () => {
     for (const limit of [1, 3, 7, 50]) {
       const listed: number[] = [];
       for (let before: CallPosition | undefined; ;) {
-        const { calls } = await page({}, before, limit);
+        const calls: readonly StoredCall[] = await createCallRecordReader(database.orm).page("a", ALL, before, limit);
         listed.push(...calls.map(({ id }) => id));
         before = calls.at(-1);
         if (calls.length < limit) break;

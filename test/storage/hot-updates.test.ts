@@ -65,7 +65,7 @@ test("common updates of connections, sessions and tokens change no index", async
     enqueueVerification: () => Promise.resolve(),
     enqueuePurge: () => Promise.resolve(),
   });
-  const sessions = createSessionStore(pool);
+  const sessions = createSessionStore(database);
   const tokens = createPersonalAccessTokenStore(database);
   for (let id = 1; id <= ROWS; id += STEP) {
     await Promise.all([

@@ -37,7 +37,7 @@ async function createReplica(takenWithinMs = 10_000): Promise<RelayMessages> {
   listeners.push(listener);
   const feed = await createRelayFeed(listener);
   await vi.waitFor(() => expect(listener.isHealthy()).toBe(true), WAIT);
-  return createRelayMessages({ store: createRelayStore(database.pool, sealer), feed, log, takenWithinMs });
+  return createRelayMessages({ store: createRelayStore(database.orm, sealer), feed, log, takenWithinMs });
 }
 
 async function countRows(): Promise<number> {
@@ -99,7 +99,7 @@ test("delivers a message whose announcement was lost after the listener reconnec
   const address = createRelayAddress();
   const received: string[] = [];
   there.receive(ACCOUNT, address, (text) => received.push(text));
-  const sealed = createRelayStore(database.pool, sealer);
+  const sealed = createRelayStore(database.orm, sealer);
   // A row without an announcement is what a lost announcement leaves.
   const place = { table: "relay_message", column: "sealed_text", accountId: ACCOUNT, rowId: `${address}.lost` };
   await database.pool.query(

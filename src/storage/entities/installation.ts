@@ -3,7 +3,6 @@ import { defineEntity } from "@mikro-orm/core";
 /** The one row that every replica must agree on. */
 export const InstallationEntity = defineEntity({
   name: "Installation",
-  tableName: "installation",
   properties: (p) => ({
     id: p.integer().primary().autoincrement(false).check("id = 1"),
     masterKeyFingerprint: p.text(),

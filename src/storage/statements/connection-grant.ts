@@ -52,3 +52,12 @@ export const loseConnectionGrant = prepare(
   "connection_grant_lose",
   (tables, given: GrantVersion & { reason: string }) => nextVersion(tables, given).set({ lost_reason: given.reason }),
 );
+
+/** Bounds how long the rest of the transaction may wait for a lock, or be idle. */
+export const boundTransaction = prepare("connection_grant_bound", (tables, given: { readonly milliseconds: string }) =>
+  tables.selectNoFrom(({ fn, val }) =>
+    (["lock_timeout", "idle_in_transaction_session_timeout"] as const).map((name) =>
+      fn<string>("set_config", [sql.lit(name), val(given.milliseconds), sql.lit(true)]).as(name),
+    ),
+  ),
+);

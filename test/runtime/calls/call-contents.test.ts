@@ -28,8 +28,8 @@ let past: CallHistoryReader;
 beforeAll(async () => {
   world = await createWorld();
   past = createCallHistoryReader({
-    records: createCallRecordReader(world.pool),
-    contents: createCallContentsReader(world.pool, world.sealer),
+    records: createCallRecordReader(world.orm),
+    contents: createCallContentsReader(world.orm, world.sealer),
     connections: world.store,
   });
 });
@@ -214,7 +214,7 @@ describe("stored call contents", () => {
 
   it("wait for an unavailable database up to a limit, beyond which the call is recorded without contents", async () => {
     const { connection, who } = await keeping(7);
-    const store = createCallContentsStore({ pool: world.pool, sealer: world.sealer, historyDays: 30 });
+    const store = createCallContentsStore({ orm: world.orm, sealer: world.sealer, historyDays: 30 });
     let isDown = true;
     const keeper = createContentsRecorder({
       connections: world.view,
@@ -244,7 +244,7 @@ describe("stored call contents", () => {
 
   it("are not returned after the history retention of the installation", async () => {
     const { connection, who } = await keeping(30);
-    const store = createCallContentsStore({ pool: world.pool, sealer: world.sealer, historyDays: 2 });
+    const store = createCallContentsStore({ orm: world.orm, sealer: world.sealer, historyDays: 2 });
     const startedAt = new Date();
     await store.append([
       {

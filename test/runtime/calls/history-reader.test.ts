@@ -14,8 +14,8 @@ let past: CallHistoryReader;
 beforeAll(async () => {
   world = await createWorld();
   past = createCallHistoryReader({
-    records: createCallRecordReader(world.pool),
-    contents: createCallContentsReader(world.pool, world.sealer),
+    records: createCallRecordReader(world.orm),
+    contents: createCallContentsReader(world.orm, world.sealer),
     connections: world.store,
     now: () => NOW,
   });

@@ -10,7 +10,7 @@ let world: World;
 let store: SessionStore;
 beforeAll(async () => {
   world = await createWorld();
-  store = createSessionStore(world.pool);
+  store = createSessionStore(world);
 });
 afterAll(() => world.close());
 

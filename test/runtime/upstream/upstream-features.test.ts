@@ -94,7 +94,7 @@ async function over(urls: readonly string[], options: { freshMs?: number } = {})
     connections: world.view,
     catalog,
     feed: world.feed,
-    listingFeed: await createListingFeed(world.pool, world.listener),
+    listingFeed: await createListingFeed(world.orm, world.listener),
     log,
     ...options,
   });

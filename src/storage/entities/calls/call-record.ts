@@ -3,7 +3,6 @@ import { defineEntity } from "@mikro-orm/core";
 /** One call of one tool: who, when, how long, how it ended; no arguments and no results. */
 export const CallRecordEntity = defineEntity({
   name: "CallRecord",
-  tableName: "call_record",
   properties: (p) => ({
     accountId: p.text().primary(),
     startedAt: p.datetime().primary(),
@@ -16,10 +15,5 @@ export const CallRecordEntity = defineEntity({
     requestBytes: p.integer(),
     responseBytes: p.integer(),
   }),
-  indexes: [
-    {
-      name: "call_record_connection",
-      expression: `create index call_record_connection on call_record (account_id, connection_id, started_at, id)`,
-    },
-  ],
+  indexes: [{ name: "call_record_connection", properties: ["accountId", "connectionId", "startedAt", "id"] }],
 });

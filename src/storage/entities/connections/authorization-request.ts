@@ -1,10 +1,10 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { connectionReference } from "./connection-reference.ts";
+import { indexAs } from "../index-as.ts";
 
 /** An authorization of a connection that is under way; its terms and PKCE verifier are sealed in one value. */
 export const AuthorizationRequestEntity = defineEntity({
   name: "AuthorizationRequest",
-  tableName: "authorization_request",
   properties: {
     accountId: p.text().primary(),
     id: p.text().primary(),
@@ -18,25 +18,12 @@ export const AuthorizationRequestEntity = defineEntity({
     sealedFlow: p.blob().$type<Buffer>().nullable(),
   },
   indexes: [
-    {
-      name: "authorization_request_ticket",
-      expression: `create unique index authorization_request_ticket on authorization_request (account_id, ticket_hash)`,
-    },
-    {
-      name: "authorization_request_state",
-      expression: `create unique index authorization_request_state on authorization_request (account_id, state_hash)`,
-    },
-    {
-      name: "authorization_request_connection",
-      expression: `create index authorization_request_connection on authorization_request (account_id, connection_id)`,
-    },
-    {
-      name: "authorization_request_expiry",
-      expression: `create index authorization_request_expiry on authorization_request (expires_at)`,
-    },
-    {
-      name: "authorization_request_sealed_version",
-      expression: `create index authorization_request_sealed_version on authorization_request (substring(sealed_flow from 2 for 4))`,
-    },
+    indexAs(`create unique index authorization_request_ticket on authorization_request (account_id, ticket_hash)`),
+    indexAs(`create unique index authorization_request_state on authorization_request (account_id, state_hash)`),
+    { name: "authorization_request_connection", properties: ["accountId", "connectionId"] },
+    { name: "authorization_request_expiry", properties: ["expiresAt"] },
+    indexAs(
+      `create index authorization_request_sealed_version on authorization_request (substring(sealed_flow from 2 for 4))`,
+    ),
   ],
 });

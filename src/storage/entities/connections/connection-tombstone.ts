@@ -4,7 +4,6 @@ import { owner } from "../identity/owner.ts";
 /** An id that never comes back, and whether its history has been purged. */
 export const ConnectionTombstoneEntity = defineEntity({
   name: "ConnectionTombstone",
-  tableName: "connection_tombstone",
   properties: (p) => ({
     accountId: owner("connection_tombstone_account_id_fkey"),
     connectionId: p.integer().primary(),

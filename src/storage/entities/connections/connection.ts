@@ -2,11 +2,11 @@ import { defineEntity } from "@mikro-orm/core";
 import type { JsonObject } from "../../../json.ts";
 import { owner } from "../identity/owner.ts";
 import { ToolPinSetEntity } from "../tools/tool-pin-set.ts";
+import { indexAs } from "../index-as.ts";
 
 /** A connection; its secrets are sealed in one value. */
 export const ConnectionEntity = defineEntity({
   name: "Connection",
-  tableName: "connection",
   properties: (p) => ({
     accountId: owner("connection_account_id_fkey"),
     id: p.integer().primary(),
@@ -55,25 +55,14 @@ export const ConnectionEntity = defineEntity({
     },
   ],
   indexes: [
-    {
-      name: "connection_spec_url",
-      expression: `create index connection_spec_url on connection ((configuration->>'spec_url')) where server_type = 'openapi'`,
-    },
-    {
-      name: "connection_spec",
-      expression: `create index connection_spec on connection ((configuration->>'spec')) where server_type = 'openapi'`,
-    },
-    {
-      name: "connection_unverified",
-      expression: `create index connection_unverified on connection (verification_status) where verification_status <> 'verified'`,
-    },
-    {
-      name: "connection_sealed_version",
-      expression: `create index connection_sealed_version on connection (substring(sealed_secrets from 2 for 4))`,
-    },
-    {
-      name: "connection_tool_pins_idx",
-      expression: `create index connection_tool_pins_idx on connection (tool_pins) where tool_pins is not null`,
-    },
+    indexAs(
+      `create index connection_spec_url on connection ((configuration->>'spec_url')) where server_type = 'openapi'`,
+    ),
+    indexAs(`create index connection_spec on connection ((configuration->>'spec')) where server_type = 'openapi'`),
+    indexAs(
+      `create index connection_unverified on connection (verification_status) where verification_status <> 'verified'`,
+    ),
+    indexAs(`create index connection_sealed_version on connection (substring(sealed_secrets from 2 for 4))`),
+    indexAs(`create index connection_tool_pins_idx on connection (tool_pins) where tool_pins is not null`),
   ],
 });

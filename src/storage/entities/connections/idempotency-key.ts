@@ -4,7 +4,6 @@ import { owner } from "../identity/owner.ts";
 /** What was created under an `Idempotency-Key`, for as long as the key counts. */
 export const IdempotencyKeyEntity = defineEntity({
   name: "IdempotencyKey",
-  tableName: "idempotency_key",
   properties: (p) => ({
     accountId: owner("idempotency_key_account_id_fkey"),
     key: p.text().primary(),
@@ -16,10 +15,5 @@ export const IdempotencyKeyEntity = defineEntity({
     createdAt: p.datetime(),
     expiresAt: p.datetime(),
   }),
-  indexes: [
-    {
-      name: "idempotency_key_expires_at_idx",
-      expression: `create index idempotency_key_expires_at_idx on idempotency_key (expires_at)`,
-    },
-  ],
+  indexes: [{ name: "idempotency_key_expires_at_idx", properties: ["expiresAt"] }],
 });

@@ -4,7 +4,6 @@ import { connectionReference } from "./connection-reference.ts";
 /** When a connection's key is verified next. */
 export const VerificationEntity = defineEntity({
   name: "Verification",
-  tableName: "verification",
   properties: {
     accountId: p.text().primary(),
     connectionId: p.integer().primary(),
@@ -14,7 +13,5 @@ export const VerificationEntity = defineEntity({
     dueAt: p.datetime(),
     attempt: p.integer().default(0),
   },
-  indexes: [
-    { name: "verification_due", expression: `create index verification_due on verification (priority, due_at)` },
-  ],
+  indexes: [{ name: "verification_due", properties: ["priority", "dueAt"] }],
 });

@@ -1,9 +1,9 @@
 import { defineEntity } from "@mikro-orm/core";
+import { indexAs } from "../index-as.ts";
 
 /** The owner of everything else. */
 export const AccountEntity = defineEntity({
   name: "Account",
-  tableName: "account",
   properties: (p) => ({
     id: p.text().primary(),
     email: p.text(),
@@ -13,10 +13,7 @@ export const AccountEntity = defineEntity({
     createdAt: p.datetime().defaultRaw("now()"),
   }),
   indexes: [
-    { name: "account_email", expression: `create unique index account_email on account (lower(email))` },
-    {
-      name: "account_disabled",
-      expression: `create index account_disabled on account (disabled_at) where disabled_at is not null`,
-    },
+    indexAs(`create unique index account_email on account (lower(email))`),
+    indexAs(`create index account_disabled on account (disabled_at) where disabled_at is not null`),
   ],
 });

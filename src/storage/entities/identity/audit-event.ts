@@ -4,7 +4,6 @@ import type { AuditAction, AuditObject } from "../../../identity/audit/audit-eve
 /** Who did what to which object from where. */
 export const AuditEventEntity = defineEntity({
   name: "AuditEvent",
-  tableName: "audit_event",
   properties: (p) => ({
     accountId: p.text().primary(),
     occurredAt: p.datetime().primary().defaultRaw("date_trunc('milliseconds'::text, clock_timestamp())"),
@@ -31,5 +30,5 @@ export const AuditEventEntity = defineEntity({
         for each row execute function keep_audit_event()`,
     },
   ],
-  indexes: [{ name: "audit_event_time", expression: `create index audit_event_time on audit_event (occurred_at, id)` }],
+  indexes: [{ name: "audit_event_time", properties: ["occurredAt", "id"] }],
 });

@@ -1,20 +1,15 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { owner } from "./owner.ts";
+import { indexAs } from "../index-as.ts";
 
 /** Who may log in to an account through an external OpenID provider. */
 export const ExternalIdentityEntity = defineEntity({
   name: "ExternalIdentity",
-  tableName: "external_identity",
   properties: {
     accountId: owner("external_identity_account_id_fkey"),
     issuer: p.text().primary(),
     subject: p.text().primary(),
     linkedAt: p.datetime().defaultRaw("now()"),
   },
-  indexes: [
-    {
-      name: "external_identity_subject",
-      expression: `create unique index external_identity_subject on external_identity (issuer, subject)`,
-    },
-  ],
+  indexes: [indexAs(`create unique index external_identity_subject on external_identity (issuer, subject)`)],
 });

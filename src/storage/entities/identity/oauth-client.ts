@@ -4,11 +4,11 @@ import type { Scope } from "../../../identity/scopes.ts";
 import type { JsonObject } from "../../../json.ts";
 import { owner } from "./owner.ts";
 import { connectionReference } from "../connections/connection-reference.ts";
+import { indexAs } from "../index-as.ts";
 
 /** An OAuth client, of a person or of one connection. */
 export const OauthClientEntity = defineEntity({
   name: "OauthClient",
-  tableName: "oauth_client",
   properties: {
     accountId: owner("oauth_client_account_id_fkey"),
     id: p.text().primary(),
@@ -29,10 +29,9 @@ export const OauthClientEntity = defineEntity({
     secretRotatedAt: p.datetime().nullable(),
   },
   indexes: [
-    { name: "oauth_client_id", expression: `create index oauth_client_id on oauth_client (id)` },
-    {
-      name: "oauth_client_connection",
-      expression: `create index oauth_client_connection on oauth_client (account_id, connection_id) where connection_id is not null`,
-    },
+    { name: "oauth_client_id", properties: ["id"] },
+    indexAs(
+      `create index oauth_client_connection on oauth_client (account_id, connection_id) where connection_id is not null`,
+    ),
   ],
 });

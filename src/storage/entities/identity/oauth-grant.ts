@@ -1,11 +1,11 @@
 import { defineEntity } from "@mikro-orm/core";
 import type { Scope } from "../../../identity/scopes.ts";
 import { owner } from "./owner.ts";
+import { indexAs } from "../index-as.ts";
 
 /** What a person allowed a client to do. */
 export const OauthGrantEntity = defineEntity({
   name: "OauthGrant",
-  tableName: "oauth_grant",
   properties: (p) => ({
     accountId: owner("oauth_grant_account_id_fkey"),
     id: p.text().primary(),
@@ -20,10 +20,7 @@ export const OauthGrantEntity = defineEntity({
     revokedAt: p.datetime().nullable(),
   }),
   indexes: [
-    { name: "oauth_grant_id", expression: `create index oauth_grant_id on oauth_grant (id)` },
-    {
-      name: "oauth_grant_client",
-      expression: `create index oauth_grant_client on oauth_grant (client_id, account_id) where revoked_at is null`,
-    },
+    { name: "oauth_grant_id", properties: ["id"] },
+    indexAs(`create index oauth_grant_client on oauth_grant (client_id, account_id) where revoked_at is null`),
   ],
 });

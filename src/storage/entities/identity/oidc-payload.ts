@@ -1,10 +1,10 @@
 import { defineEntity } from "@mikro-orm/core";
 import type { JsonObject } from "../../../json.ts";
+import { indexAs } from "../index-as.ts";
 
 /** What the OAuth server remembers between requests. */
 export const OidcPayloadEntity = defineEntity({
   name: "OidcPayload",
-  tableName: "oidc_payload",
   properties: (p) => ({
     model: p.text().primary(),
     id: p.text().primary(),
@@ -14,13 +14,7 @@ export const OidcPayloadEntity = defineEntity({
     expiresAt: p.datetime().nullable(),
   }),
   indexes: [
-    {
-      name: "oidc_payload_grant",
-      expression: `create index oidc_payload_grant on oidc_payload (grant_id) where grant_id is not null`,
-    },
-    {
-      name: "oidc_payload_expiry",
-      expression: `create index oidc_payload_expiry on oidc_payload (expires_at) where expires_at is not null`,
-    },
+    indexAs(`create index oidc_payload_grant on oidc_payload (grant_id) where grant_id is not null`),
+    indexAs(`create index oidc_payload_expiry on oidc_payload (expires_at) where expires_at is not null`),
   ],
 });

@@ -2,11 +2,11 @@ import { defineEntity, p } from "@mikro-orm/core";
 import type { Scope } from "../../../identity/scopes.ts";
 import { owner } from "./owner.ts";
 import { connectionReference } from "../connections/connection-reference.ts";
+import { indexAs } from "../index-as.ts";
 
 /** A personal access token; the token itself is not kept. */
 export const PersonalAccessTokenEntity = defineEntity({
   name: "PersonalAccessToken",
-  tableName: "personal_access_token",
   properties: {
     accountId: owner("personal_access_token_account_id_fkey"),
     id: p.text().primary(),
@@ -22,17 +22,10 @@ export const PersonalAccessTokenEntity = defineEntity({
     replacedBy: p.text().nullable(),
   },
   indexes: [
-    {
-      name: "personal_access_token_id",
-      expression: `create index personal_access_token_id on personal_access_token (id)`,
-    },
-    {
-      name: "personal_access_token_connection",
-      expression: `create index personal_access_token_connection on personal_access_token (account_id, connection_id) where connection_id is not null`,
-    },
-    {
-      name: "personal_access_token_in_use",
-      expression: `create index personal_access_token_in_use on personal_access_token (created_at) where revoked_at is null`,
-    },
+    { name: "personal_access_token_id", properties: ["id"] },
+    indexAs(
+      `create index personal_access_token_connection on personal_access_token (account_id, connection_id) where connection_id is not null`,
+    ),
+    indexAs(`create index personal_access_token_in_use on personal_access_token (created_at) where revoked_at is null`),
   ],
 });

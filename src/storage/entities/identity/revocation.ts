@@ -3,7 +3,6 @@ import { defineEntity } from "@mikro-orm/core";
 /** What is no longer honoured although its signature still holds. */
 export const RevocationEntity = defineEntity({
   name: "Revocation",
-  tableName: "revocation",
   properties: (p) => ({
     accountId: p.text().primary(),
     kind: p.enum(["token", "client", "connection", "account", "grant"]).primary(),
@@ -12,10 +11,5 @@ export const RevocationEntity = defineEntity({
     revokedAt: p.datetime().defaultRaw("now()"),
     expiresAt: p.datetime().nullable(),
   }),
-  indexes: [
-    {
-      name: "revocation_expiry",
-      expression: `create index revocation_expiry on revocation (expires_at)`,
-    },
-  ],
+  indexes: [{ name: "revocation_expiry", properties: ["expiresAt"] }],
 });

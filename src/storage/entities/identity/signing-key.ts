@@ -1,10 +1,10 @@
 import { defineEntity } from "@mikro-orm/core";
 import type { JWK } from "jose";
+import { indexAs } from "../index-as.ts";
 
 /** A key that signs tokens; its private half is sealed, and gone once it is retired. */
 export const SigningKeyEntity = defineEntity({
   name: "SigningKey",
-  tableName: "signing_key",
   properties: (p) => ({
     id: p.text().primary(),
     purpose: p.enum(["access_token", "personal_access_token"]),
@@ -17,13 +17,7 @@ export const SigningKeyEntity = defineEntity({
     retiredAt: p.datetime().nullable(),
   }),
   indexes: [
-    {
-      name: "signing_key_current",
-      expression: `create unique index signing_key_current on signing_key (purpose) where state = 'current'`,
-    },
-    {
-      name: "signing_key_next",
-      expression: `create unique index signing_key_next on signing_key (purpose) where state = 'next'`,
-    },
+    indexAs(`create unique index signing_key_current on signing_key (purpose) where state = 'current'`),
+    indexAs(`create unique index signing_key_next on signing_key (purpose) where state = 'next'`),
   ],
 });

@@ -4,7 +4,6 @@ import { OpenapiSourceEntity } from "./openapi-source.ts";
 /** A change of the tools of a fetched OpenAPI document. */
 export const OpenapiChangeEntity = defineEntity({
   name: "OpenapiChange",
-  tableName: "openapi_change",
   properties: (p) => ({
     id: p.bigint("number").primary().generated("identity"),
     url: p

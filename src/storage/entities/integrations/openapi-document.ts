@@ -3,7 +3,6 @@ import { defineEntity } from "@mikro-orm/core";
 /** An OpenAPI document, shared by all connections that use it. */
 export const OpenapiDocumentEntity = defineEntity({
   name: "OpenapiDocument",
-  tableName: "openapi_document",
   properties: (p) => ({
     digest: p.text().primary(),
     content: p.blob().$type<Buffer>(),

@@ -4,7 +4,6 @@ import { OpenapiDocumentEntity } from "./openapi-document.ts";
 /** An address that OpenAPI documents are fetched from. */
 export const OpenapiSourceEntity = defineEntity({
   name: "OpenapiSource",
-  tableName: "openapi_source",
   properties: (p) => ({
     url: p.text().primary(),
     digest: p

@@ -3,7 +3,6 @@ import { defineEntity } from "@mikro-orm/core";
 /** Who we are at an authorization server that registered us, sealed. */
 export const UpstreamClientEntity = defineEntity({
   name: "UpstreamClient",
-  tableName: "upstream_client",
   properties: (p) => ({
     id: p.text().primary(),
     sealedClient: p.blob().$type<Buffer>(),

@@ -1,10 +1,10 @@
 import { defineEntity } from "@mikro-orm/core";
 import { owner } from "../identity/owner.ts";
+import { indexAs } from "../index-as.ts";
 
 /** A message that one replica leaves for another. */
 export const RelayMessageEntity = defineEntity({
   name: "RelayMessage",
-  tableName: "relay_message",
   properties: (p) => ({
     accountId: owner("relay_message_account_id_fkey"),
     address: p.text().primary(),
@@ -13,13 +13,7 @@ export const RelayMessageEntity = defineEntity({
     expiresAt: p.datetime(),
   }),
   indexes: [
-    {
-      name: "relay_message_expiry",
-      expression: `create index relay_message_expiry on relay_message (expires_at)`,
-    },
-    {
-      name: "relay_message_sealed_version",
-      expression: `create index relay_message_sealed_version on relay_message (substring(sealed_text from 2 for 4))`,
-    },
+    { name: "relay_message_expiry", properties: ["expiresAt"] },
+    indexAs(`create index relay_message_sealed_version on relay_message (substring(sealed_text from 2 for 4))`),
   ],
 });

@@ -1,11 +1,11 @@
 import { defineEntity } from "@mikro-orm/core";
-import type { JsonObject } from "../../../json.ts";
+import type { Peer } from "../../../runtime/sessions/session.ts";
 import { owner } from "../identity/owner.ts";
+import { indexAs } from "../index-as.ts";
 
 /** An MCP session. */
 export const SessionEntity = defineEntity({
   name: "Session",
-  tableName: "session",
   properties: (p) => ({
     accountId: owner("session_account_id_fkey"),
     id: p.text().primary(),
@@ -13,9 +13,10 @@ export const SessionEntity = defineEntity({
     connectionId: p.integer().nullable(),
     grantId: p.text().nullable(),
     protocolVersion: p.text(),
-    clientInfo: p.json<JsonObject>(),
+    clientInfo: p.json<Peer>(),
     calledConnectionIds: p.array<number>().columnType("integer[]").defaultRaw("'{}'"),
-    bareNames: p.json<JsonObject>().defaultRaw("'{}'"),
+    /** Connection ids by tool id. */
+    bareNames: p.json<Record<string, number>>().defaultRaw("'{}'"),
     logLevel: p.text().nullable(),
     resourceUris: p.array().columnType("text[]").defaultRaw("'{}'"),
     createdAt: p.datetime().defaultRaw("now()"),
@@ -24,11 +25,8 @@ export const SessionEntity = defineEntity({
     idleSince: p.datetime().defaultRaw("now()"),
   }),
   indexes: [
-    { name: "session_idle", expression: `create index session_idle on session (idle_since)` },
-    { name: "session_client", expression: `create index session_client on session (account_id, client_id)` },
-    {
-      name: "session_grant",
-      expression: `create index session_grant on session (account_id, grant_id) where grant_id is not null`,
-    },
+    { name: "session_idle", properties: ["idleSince"] },
+    { name: "session_client", properties: ["accountId", "clientId"] },
+    indexAs(`create index session_grant on session (account_id, grant_id) where grant_id is not null`),
   ],
 });

@@ -3,7 +3,6 @@ import { defineEntity } from "@mikro-orm/core";
 /** A definition of a tool that is or was in force somewhere, by what stands for it. */
 export const ToolDefinitionEntity = defineEntity({
   name: "ToolDefinition",
-  tableName: "tool_definition",
   properties: (p) => ({
     digest: p.text().primary(),
     definition: p.text(),

@@ -5,7 +5,6 @@ import type { ToolDefinition } from "../../../integrations/tool.ts";
 /** What an upstream last answered when asked for its tools. */
 export const ToolListEntity = defineEntity({
   name: "ToolList",
-  tableName: "tool_list",
   properties: {
     accountId: p.text().primary(),
     connectionId: p.integer().primary(),

@@ -3,7 +3,6 @@ import { defineEntity } from "@mikro-orm/core";
 /** The number that a tool's name goes by. */
 export const ToolNameEntity = defineEntity({
   name: "ToolName",
-  tableName: "tool_name",
   properties: (p) => ({
     id: p.integer().primary().generated("identity"),
     name: p.text(),

@@ -3,7 +3,6 @@ import { defineEntity } from "@mikro-orm/core";
 /** Which definitions are in force, for all connections that hold the same. */
 export const ToolPinSetEntity = defineEntity({
   name: "ToolPinSet",
-  tableName: "tool_pin_set",
   properties: (p) => ({
     digest: p.text().primary(),
     names: p.array().columnType("text[]"),

@@ -1,54 +1,20 @@
-import type pg from "pg";
+import { type EntityManager, LockMode } from "@mikro-orm/postgresql";
 import {
   type CallContentsReader,
   type CallContentsStore,
   type CallWithContents,
   parseContents,
 } from "../../../runtime/calls/call-contents.ts";
+import { CallContentsEntity } from "../../entities/calls/call-contents.ts";
+import { ConnectionEntity } from "../../entities/connections/connection.ts";
+import { inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
-import { transaction } from "../../transaction.ts";
-import { toKindRow } from "./call-record.ts";
-import { CALL_COLUMNS, type CallRow, READABLE_CONTENTS, toKeptCall } from "./call-row.ts";
-import { runStatement } from "../run-statement.ts";
+import { isReadable, selectCalls } from "./call-record-reader.ts";
 
 /** Calls written by one statement: each may bring 128 KiB of contents. */
 const BATCH = 50;
 
-const NUMBERS = {
-  name: "call_contents_numbers",
-  text: `select nextval(pg_get_serial_sequence('call_record', 'id')) as id from generate_series(1, $1)`,
-};
-
-const APPEND = {
-  name: "call_contents_append",
-  // The locks make a deletion, and a change of how long contents are kept, wait for this statement, or this statement see it.
-  text: `with called as (
-      select account_id, id, connection_id, tool_name, client_id, to_timestamp(started_at_ms / 1000) as started_at,
-        duration_ms, outcome, request_bytes, response_bytes, decode(sealed, 'base64') as sealed
-      from json_to_recordset($1::json) as record (
-        account_id text, id bigint, connection_id integer, tool_name text, client_id text, started_at_ms double precision,
-        duration_ms integer, outcome text, request_bytes integer, response_bytes integer, sealed text
-      )
-    ),
-    living as (
-      select account_id, id, keep_contents_days, keep_contents_since from connection
-      where (account_id, id) in (select account_id, connection_id from called)
-      order by account_id, id for share
-    ),
-    recorded as (
-      insert into call_record (
-        account_id, id, connection_id, tool_name, client_id, started_at, duration_ms, outcome, request_bytes, response_bytes
-      ) overriding system value
-      select account_id, called.id, connection_id, tool_name, client_id, started_at, duration_ms, outcome, request_bytes,
-        response_bytes
-      from called join living using (account_id) where living.id = called.connection_id
-    )
-    insert into call_contents (account_id, call_id, connection_id, started_at, kept_until, sealed)
-    select account_id, called.id, connection_id, started_at,
-      started_at + make_interval(days => least(keep_contents_days, $2::integer)), sealed
-    from called join living using (account_id)
-    where living.id = called.connection_id and keep_contents_days > 0 and started_at >= keep_contents_since`,
-};
+const DAY_MS = 86_400_000;
 
 /** Where the contents of a call are sealed to. */
 export function contentsPlace(accountId: string, callId: number): SealedPlace {
@@ -57,69 +23,97 @@ export function contentsPlace(accountId: string, callId: number): SealedPlace {
 
 /** Contents of calls in PostgreSQL, sealed; `historyDays` bounds how long, since a call leaves the history after it. */
 export function createCallContentsStore(deps: {
-  readonly pool: pg.Pool;
+  readonly orm: Orm;
   readonly sealer: Sealer;
   readonly historyDays: number;
 }): CallContentsStore {
-  const { pool, sealer, historyDays } = deps;
+  const { orm, sealer, historyDays } = deps;
 
-  async function appendBatch(client: pg.PoolClient, records: readonly CallWithContents[]): Promise<void> {
-    const numbered = await runStatement<{ id: number }>(client, { ...NUMBERS, values: [records.length] });
-    const rows = numbered.rows.flatMap(({ id }, index) => {
-      const record = records[index];
-      return record === undefined ? [] : toRow(sealer, record, id);
+  async function appendBatch(em: EntityManager, records: readonly CallWithContents[]): Promise<void> {
+    // The locks make a deletion, and a change of how long contents are kept, wait for this, or this see it.
+    const connections = await em.find(
+      ConnectionEntity,
+      { $or: records.map(({ accountId, connectionId }) => ({ accountId, id: connectionId })) },
+      {
+        fields: ["keepContentsDays", "keepContentsSince"],
+        orderBy: { accountId: "asc", id: "asc" },
+        lockMode: LockMode.PESSIMISTIC_READ,
+        refresh: true,
+      },
+    );
+    const living = new Map(connections.map((each) => [keyOf(each.accountId, each.id), each]));
+    const called = records.filter(({ accountId, connectionId }) => living.has(keyOf(accountId, connectionId)));
+    if (called.length === 0) return;
+    const ids = await tablesOf(em).insertInto("call_record").values(called.map(toRow)).returning("id").execute();
+    const contents = called.flatMap(({ accountId, connectionId, startedAt, contents: text }, index) => {
+      const callId = ids[index]?.id;
+      const { keepContentsDays: days = 0, keepContentsSince: since } = living.get(keyOf(accountId, connectionId)) ?? {};
+      if (callId === undefined || days === 0 || !since || startedAt < since) return [];
+      const keptUntil = new Date(startedAt.getTime() + Math.min(days, historyDays) * DAY_MS);
+      const sealed = sealer.seal(text, contentsPlace(accountId, callId));
+      return [{ accountId, callId, connectionId, startedAt, keptUntil, sealed }];
     });
-    await runStatement(client, { ...APPEND, values: [JSON.stringify(rows), historyDays] });
+    if (contents.length > 0) await em.insertMany(CallContentsEntity, contents);
   }
 
   return {
     append: (records) =>
       // All or nothing, because what fails is tried again as a whole.
-      transaction(pool, async (client) => {
+      inTransaction(orm, async (em) => {
         for (let start = 0; start < records.length; start += BATCH)
-          await appendBatch(client, records.slice(start, start + BATCH));
+          await appendBatch(em, records.slice(start, start + BATCH));
       }),
   };
 }
 
-function toRow(sealer: Sealer, record: CallWithContents, id: number): object {
-  const sealed = sealer.seal(record.contents, contentsPlace(record.accountId, id)).toString("base64");
+function keyOf(accountId: string, connectionId: number): string {
+  return `${accountId} ${connectionId}`;
+}
+
+function toRow({
+  accountId,
+  connectionId,
+  toolName,
+  clientId,
+  startedAt,
+  durationMs,
+  outcome,
+  ...sizes
+}: CallWithContents) {
   return {
-    ...toKindRow(record),
-    id,
-    started_at_ms: record.startedAt.getTime(),
-    duration_ms: record.durationMs,
-    request_bytes: record.requestBytes,
-    response_bytes: record.responseBytes,
-    sealed,
+    ...{ account_id: accountId, connection_id: connectionId, tool_name: toolName, client_id: clientId, outcome },
+    ...{ started_at: startedAt, duration_ms: durationMs },
+    ...{ request_bytes: sizes.requestBytes, response_bytes: sizes.responseBytes },
   };
 }
 
-interface ContentsRow extends CallRow {
-  sealed: Buffer;
-  kept_until: Date;
-}
-
-const FIND = {
-  name: "call_contents_find",
-  text: `select ${CALL_COLUMNS}, call_contents.sealed, call_contents.kept_until
-    from call_contents
-    join connection on connection.account_id = call_contents.account_id and connection.id = call_contents.connection_id
-    join call_record on call_record.account_id = call_contents.account_id
-      and call_record.started_at = call_contents.started_at and call_record.id = call_contents.call_id
-    where call_contents.account_id = $1 and call_contents.connection_id = $2 and call_contents.call_id = $3
-      and ${READABLE_CONTENTS}`,
-};
-
 /** Contents of calls to read; see `CallContentsReader`. */
-export function createCallContentsReader(pool: pg.Pool, sealer: Sealer): CallContentsReader {
+export function createCallContentsReader(orm: Orm, sealer: Sealer): CallContentsReader {
   return {
-    async find(accountId, connectionId, callId) {
-      const { rows } = await runStatement<ContentsRow>(pool, { ...FIND, values: [accountId, connectionId, callId] });
-      const row = rows[0];
-      if (row === undefined) return undefined;
-      const contents = parseContents(sealer.open(row.sealed, contentsPlace(accountId, callId)));
-      return { call: toKeptCall(row), contents, keptUntil: row.kept_until };
-    },
+    find: (accountId, connectionId, callId) =>
+      withEntities(orm, async (em) => {
+        const row = await selectCalls(tablesOf(em))
+          .innerJoin("call_contents", (join) =>
+            join
+              .onRef("call_contents.account_id", "=", "call_record.account_id")
+              .onRef("call_contents.started_at", "=", "call_record.started_at")
+              .onRef("call_contents.call_id", "=", "call_record.id"),
+          )
+          .innerJoin("connection", (join) =>
+            join
+              .onRef("connection.account_id", "=", "call_contents.account_id")
+              .onRef("connection.id", "=", "call_contents.connection_id"),
+          )
+          .select(["call_contents.sealed", "call_contents.kept_until as keptUntil"])
+          .where("call_contents.account_id", "=", accountId)
+          .where("call_contents.connection_id", "=", connectionId)
+          .where("call_contents.call_id", "=", callId)
+          .where(isReadable)
+          .executeTakeFirst();
+        if (row === undefined) return undefined;
+        const { sealed, keptUntil, ...call } = row;
+        const contents = parseContents(sealer.open(sealed, contentsPlace(accountId, callId)));
+        return { call, contents, keptUntil };
+      }),
   };
 }

@@ -1,4 +1,4 @@
-import type pg from "pg";
+import { type Expression, type ExpressionBuilder, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import {
   CALL_OUTCOMES,
   type CallFilter,
@@ -6,71 +6,69 @@ import {
   type CallPosition,
   type CallRecordReader,
   type StoredCall,
-  type UsageGroup,
   type UsageKey,
 } from "../../../runtime/calls/call-record.ts";
-import { CALL_COLUMNS, type CallRow, toKeptCall } from "./call-row.ts";
-import { runStatement } from "../run-statement.ts";
+import { type Orm, type Tables, tablesOf, withEntities } from "../../orm.ts";
 
-type UsageRow = { readonly [outcome in CallOutcome]: number } & {
-  readonly connection_id: number | null;
-  readonly tool_name: string | null;
-  readonly day: string | null;
-  readonly calls: number;
-  /** How many groups there are in all. */
-  readonly group_count: number;
-  readonly latency: readonly number[] | null;
-};
+/** Whether contents may still be read, beside the `connection` that they belong to. */
+export const isReadable = sql<boolean>`call_contents.kept_until > now()
+  and call_contents.started_at >= connection.keep_contents_since`;
 
-/** Of connections that exist: the rows of a deleted one are unreadable at once, and purged later. */
-const READABLE = `account_id = $1
-  and connection_id in (select connection.id from connection where connection.account_id = $1)`;
-
-/** The same as a filter: as a join it has PostgreSQL read and sort whole days, since it expects few rows of it. */
-const READABLE_ONE_BY_ONE = `account_id = $1
-  and (connection_id in (select connection.id from connection where connection.account_id = $1)) is true`;
-
-const GROUPED: Readonly<Record<UsageKey, string>> = {
-  connection: "connection_id",
-  tool: "tool_name",
-  day: "to_char(started_at at time zone 'UTC', 'YYYY-MM-DD')",
-};
-const ALIASES: Readonly<Record<UsageKey, string>> = { connection: "connection_id", tool: "tool_name", day: "day" };
-
-/** In most accounts most connections were used lately: only for the others is the history searched. */
-const CONNECTION_USAGE = {
-  name: "call_record_connection_usage",
-  text: `with recent as (
-      select connection_id, count(*) as calls, count(*) filter (where outcome in ('tool_error', 'upstream_error')) as errors,
-        max(started_at) as last_called_at
-      from call_record where account_id = $1 and started_at >= $2 group by connection_id
-    )
-    select id, coalesce(calls, 0) as calls, coalesce(errors, 0) as errors, coalesce(last_called_at, (
-        select started_at from call_record
-        where call_record.account_id = $1 and call_record.connection_id = connection.id
-        order by started_at desc limit 1)) as last_called_at
-    from connection left join recent on recent.connection_id = connection.id
-    where connection.account_id = $1 and ($3::integer[] is null or connection.id = any ($3)) order by id`,
-};
-
-interface ConnectionUsageRow {
-  readonly id: number;
-  readonly calls: number;
-  readonly errors: number;
-  readonly last_called_at: Date | null;
+/** Selects calls in the form in which the history shows them. */
+export function selectCalls(tables: Kysely<Tables>) {
+  return tables.selectFrom("call_record").select([
+    "call_record.account_id as accountId",
+    "call_record.id",
+    "call_record.connection_id as connectionId",
+    "call_record.tool_name as toolName",
+    "call_record.client_id as clientId",
+    "call_record.started_at as startedAt",
+    "call_record.duration_ms as durationMs",
+    "call_record.outcome",
+    "call_record.request_bytes as requestBytes",
+    "call_record.response_bytes as responseBytes",
+    ({ exists, selectFrom }) =>
+      exists(
+        selectFrom("call_contents")
+          .innerJoin("connection", (join) =>
+            join
+              .onRef("connection.account_id", "=", "call_contents.account_id")
+              .onRef("connection.id", "=", "call_contents.connection_id"),
+          )
+          .select("call_id")
+          .whereRef("call_contents.account_id", "=", "call_record.account_id")
+          .whereRef("call_contents.call_id", "=", "call_record.id")
+          .where(isReadable),
+      )
+        .$castTo<boolean>()
+        .as("areContentsKept"),
+  ]);
 }
 
-/** The history of calls in PostgreSQL. On the pool, because counting a month may take its time. */
-export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
-  async function readPage(accountId: string, { filter, before }: Stretch, limit: number): Promise<StoredCall[]> {
-    const { text, values } = conditions(READABLE_ONE_BY_ONE, accountId, filter, before);
-    values.push(limit);
-    const { rows } = await runStatement<CallRow>(pool, {
-      name: `call_record_page_${filterName(filter)}${before === undefined ? "" : "_before"}`,
-      text: `select ${CALL_COLUMNS} from call_record where ${text} order by started_at desc, id desc limit $${values.length}`,
-      values,
-    });
-    return rows.map(toKeptCall);
+/** What usage is grouped by; null in the place of a key that it is not grouped by. */
+const GROUPED = {
+  day: sql<string | null>`to_char(started_at at time zone 'UTC', 'YYYY-MM-DD')`,
+  connection: sql<number | null>`connection_id`,
+  tool: sql<string | null>`tool_name`,
+} satisfies Record<UsageKey, RawBuilder<unknown>>;
+
+function countOf(...outcomes: readonly CallOutcome[]) {
+  return sql<number>`count(*) filter (where outcome in (${sql.join(outcomes.map((outcome) => sql.lit(outcome)))}))`;
+}
+
+/** The history of calls in PostgreSQL, on the main pool, because counting a month may take its time. */
+export function createCallRecordReader(orm: Orm): CallRecordReader {
+  function readPage(accountId: string, { filter, before }: Stretch, limit: number): Promise<StoredCall[]> {
+    return withEntities(orm, (em) =>
+      selectCalls(tablesOf(em))
+        .where((eb) => eb.and([...conditions(eb, accountId, filter, before)]))
+        // As a filter: as a join it has PostgreSQL read and sort whole days, since it expects few rows of it.
+        .where((eb) => sql<boolean>`(${isOfConnection(eb, accountId)}) is true`)
+        .orderBy("call_record.started_at", "desc")
+        .orderBy("call_record.id", "desc")
+        .limit(limit)
+        .execute(),
+    );
   }
 
   return {
@@ -84,35 +82,82 @@ export function createCallRecordReader(pool: pg.Pool): CallRecordReader {
     },
 
     async usage(accountId, filter, keys, limit) {
-      const { text, values } = conditions(READABLE, accountId, filter, undefined);
-      values.push(limit);
-      const columns = (["day", "connection", "tool"] as const).map((key) =>
-        keys.includes(key) ? `${GROUPED[key]} as ${ALIASES[key]}` : `null as ${ALIASES[key]}`,
+      const keyOf = <Value>(key: UsageKey, expression: RawBuilder<Value | null>) =>
+        keys.includes(key) ? expression : sql<Value | null>`null`;
+      const rows = await withEntities(orm, (em) =>
+        tablesOf(em)
+          .selectFrom(({ selectFrom }) =>
+            selectFrom("call_record")
+              .select([
+                keyOf("day", GROUPED.day).as("day"),
+                keyOf("connection", GROUPED.connection).as("connectionId"),
+                keyOf("tool", GROUPED.tool).as("toolName"),
+                sql<number>`count(*)`.as("calls"),
+                sql<number>`count(*) over ()`.as("groupCount"),
+                ...CALL_OUTCOMES.map((outcome) => countOf(outcome).as(outcome)),
+                sql<number[] | null>`percentile_disc(array[0.5, 0.95, 0.99]) within group (order by duration_ms)
+                  filter (where outcome <> 'refused')`.as("latency"),
+              ])
+              .where((eb) => eb.and([...conditions(eb, accountId, filter, undefined), isOfConnection(eb, accountId)]))
+              .$if(keys.length > 0, (query) => query.groupBy(keys.map((key) => GROUPED[key])))
+              .orderBy(sql`count(*)`, "desc")
+              .limit(limit)
+              .as("busiest"),
+          )
+          .selectAll()
+          .orderBy("day")
+          .orderBy("connectionId")
+          .orderBy("toolName")
+          .execute(),
       );
-      const groups = keys.length === 0 ? "" : `group by ${keys.map((key) => GROUPED[key]).join(", ")}`;
-      const counts = CALL_OUTCOMES.map((outcome) => `count(*) filter (where outcome = '${outcome}') as ${outcome}`);
-      const { rows } = await runStatement<UsageRow>(pool, {
-        name: `call_record_usage_${filterName(filter)}_by_${keys.join("_")}`,
-        text: `select * from (
-            select ${columns.join(", ")}, count(*) as calls, count(*) over () as group_count, ${counts.join(", ")},
-              percentile_disc(array[0.5, 0.95, 0.99]) within group (order by duration_ms)
-                filter (where outcome <> 'refused') as latency
-            from call_record where ${text} ${groups} order by count(*) desc limit $${values.length}
-          ) busiest order by day, connection_id, tool_name`,
-        values,
+      const groups = rows.map(({ day, connectionId, toolName, calls, latency, groupCount: _, ...outcomes }) => {
+        const [p50, p95, p99] = latency ?? [];
+        const latencyMs = p50 === undefined || p95 === undefined || p99 === undefined ? undefined : { p50, p95, p99 };
+        const key = { day: day ?? undefined, connectionId: connectionId ?? undefined, toolName: toolName ?? undefined };
+        return { ...key, calls, outcomes, latencyMs };
       });
-      return { groups: rows.map(toUsageGroup), groupCount: rows[0]?.group_count ?? 0 };
+      return { groups, groupCount: rows[0]?.groupCount ?? 0 };
     },
 
+    /** In most accounts most connections were used lately: only for the others is the history searched. */
     async usageOfConnections(accountId, connectionIds, since) {
-      const values = [accountId, since, connectionIds === undefined ? null : [...connectionIds]];
-      const { rows } = await runStatement<ConnectionUsageRow>(pool, { ...CONNECTION_USAGE, values });
-      return rows.map(({ id, calls, errors, last_called_at }) => ({
-        connectionId: id,
-        calls,
-        errors,
-        lastCalledAt: last_called_at ?? undefined,
-      }));
+      const rows = await withEntities(orm, (em) =>
+        tablesOf(em)
+          .with("recent", (recent) =>
+            recent
+              .selectFrom("call_record")
+              .select(["connection_id", sql<number>`count(*)`.as("calls")])
+              .select([countOf("tool_error", "upstream_error").as("errors"), sql<Date>`max(started_at)`.as("last")])
+              .where("account_id", "=", accountId)
+              .where("started_at", ">=", since)
+              .groupBy("connection_id"),
+          )
+          .selectFrom("connection")
+          .leftJoin("recent", "recent.connection_id", "connection.id")
+          .select(({ fn, lit, ref, selectFrom }) => [
+            "id as connectionId",
+            fn.coalesce("calls", lit(0)).as("calls"),
+            fn.coalesce("errors", lit(0)).as("errors"),
+            fn
+              .coalesce(
+                ref("last"),
+                selectFrom("call_record")
+                  .select("started_at")
+                  .where("call_record.account_id", "=", accountId)
+                  .whereRef("call_record.connection_id", "=", "connection.id")
+                  .orderBy("started_at", "desc")
+                  .limit(1),
+              )
+              .as("last"),
+          ])
+          .where("connection.account_id", "=", accountId)
+          .$if(connectionIds !== undefined, (query) =>
+            query.where(sql<boolean>`id = any (${[...(connectionIds ?? [])]})`),
+          )
+          .orderBy("id")
+          .execute(),
+      );
+      return rows.map(({ last, ...usage }) => ({ ...usage, lastCalledAt: last ?? undefined }));
     },
   };
 }
@@ -140,51 +185,30 @@ function* stretches(filter: CallFilter, before: CallPosition | undefined, now: D
   yield rest;
 }
 
-const FILTERS: readonly (readonly [key: keyof CallFilter, column: string, operator: string])[] = [
-  ["connectionId", "connection_id", "="],
-  ["connectionIds", "connection_id", "any"],
-  ["toolName", "tool_name", "="],
-  ["outcome", "outcome", "="],
-  ["from", "started_at", ">="],
-  ["to", "started_at", "<"],
-];
+type CallBuilder = ExpressionBuilder<Tables, "call_record">;
 
-/** Only what is asked for becomes part of the statement, so that each shape has its own plan; there are 128 of them. */
-function conditions(readable: string, accountId: string, filter: CallFilter, before: CallPosition | undefined) {
-  const values: unknown[] = [accountId];
-  const parts = [readable];
-  for (const [key, column, operator] of FILTERS) {
-    const value = filter[key];
-    if (value === undefined) continue;
-    const position = values.push(value instanceof Set ? [...value] : value);
-    parts.push(operator === "any" ? `${column} = any ($${position})` : `${column} ${operator} $${position}`);
-  }
-  if (before !== undefined) {
-    const [startedAt, id] = [values.push(before.startedAt), values.push(before.id)];
-    // The first comparison alone tells PostgreSQL which partitions it need not open.
-    parts.push(`started_at <= $${startedAt} and (started_at, id) < ($${startedAt}, $${id})`);
-  }
-  return { text: parts.join(" and "), values };
+/** Of connections that exist: the rows of a deleted one are unreadable at once, and purged later. */
+function isOfConnection({ eb, selectFrom }: CallBuilder, accountId: string) {
+  const existing = selectFrom("connection").select("connection.id").where("connection.account_id", "=", accountId);
+  return eb("call_record.connection_id", "in", existing);
 }
 
-function filterName(filter: CallFilter): string {
-  return FILTERS.flatMap(([key]) => (filter[key] === undefined ? [] : key.toLowerCase())).join("_");
-}
-
-function toUsageGroup(row: UsageRow): UsageGroup {
-  const [p50, p95, p99] = row.latency ?? [];
-  return {
-    connectionId: row.connection_id ?? undefined,
-    toolName: row.tool_name ?? undefined,
-    day: row.day ?? undefined,
-    calls: row.calls,
-    outcomes: {
-      ok: row.ok,
-      tool_error: row.tool_error,
-      upstream_error: row.upstream_error,
-      refused: row.refused,
-      cancelled: row.cancelled,
-    },
-    latencyMs: p50 === undefined || p95 === undefined || p99 === undefined ? undefined : { p50, p95, p99 },
-  };
+function* conditions(
+  eb: CallBuilder,
+  accountId: string,
+  { connectionId, connectionIds, toolName, outcome, from, to }: CallFilter,
+  before: CallPosition | undefined,
+): Iterable<Expression<SqlBool>> {
+  yield eb("call_record.account_id", "=", accountId);
+  if (connectionId !== undefined) yield eb("call_record.connection_id", "=", connectionId);
+  if (connectionIds !== undefined) yield sql<boolean>`call_record.connection_id = any (${[...connectionIds]})`;
+  if (toolName !== undefined) yield eb("call_record.tool_name", "=", toolName);
+  if (outcome !== undefined) yield eb("call_record.outcome", "=", outcome);
+  if (from !== undefined) yield eb("call_record.started_at", ">=", from);
+  if (to !== undefined) yield eb("call_record.started_at", "<", to);
+  if (before === undefined) return;
+  const { startedAt, id } = before;
+  // The first comparison alone tells PostgreSQL which partitions it need not open.
+  yield eb("call_record.started_at", "<=", startedAt);
+  yield sql<boolean>`(call_record.started_at, call_record.id) < (${startedAt}, ${id})`;
 }

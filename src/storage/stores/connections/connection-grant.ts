@@ -6,6 +6,7 @@ import type { StatementRunner } from "../../reads.ts";
 import type { Sealer } from "../../sealing.ts";
 import { errorCode } from "../../storage-error.ts";
 import {
+  boundTransaction,
   findConnectionGrant,
   lockConnectionGrant,
   loseConnectionGrant,
@@ -89,10 +90,7 @@ export function createUpstreamGrantStore({ reads, pool, sealer }: GrantStoreDeps
       let renewed: Renewed | undefined;
       try {
         return await transaction(pool, async (client) => {
-          await client.query(
-            "select set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $1, true)",
-            [LOCK_TIMEOUT],
-          );
+          await boundTransaction(client, { milliseconds: LOCK_TIMEOUT });
           const before = await select(lockConnectionGrant, client, accountId, connectionId);
           if (before?.version !== version || before.lostReason !== undefined) return before;
           renewed = { before, renewal: await renew(before) };

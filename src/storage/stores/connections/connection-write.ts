@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type EntityManager, LockMode } from "@mikro-orm/postgresql";
+import { type EntityManager, LockMode, raw } from "@mikro-orm/postgresql";
 import { sql } from "kysely";
 import { connectionScopes, type Connection } from "../../../connections/connection.ts";
 import type {
@@ -17,6 +17,7 @@ import type { Database } from "../../database.ts";
 import { ConnectionEntity } from "../../entities/connections/connection.ts";
 import { ConnectionTombstoneEntity } from "../../entities/connections/connection-tombstone.ts";
 import { OauthClientEntity } from "../../entities/identity/oauth-client.ts";
+import { SessionEntity } from "../../entities/sessions/session.ts";
 import { ToolListEntity } from "../../entities/tools/tool-list.ts";
 import { inTransaction, tablesOf, withEntities } from "../../orm.ts";
 import type { StatementRunner } from "../../reads.ts";
@@ -27,7 +28,6 @@ import { lockAccount } from "../identity/account-lock.ts";
 import { type ChangeEvent, recordEvent } from "../identity/audit-event.ts";
 import { revoke } from "../identity/revocation.ts";
 import { runnerOf } from "../run-statement.ts";
-import { endSessionsOfClient, endSessionsOfConnection } from "../sessions/session-ending.ts";
 import { announceEvent } from "./connection-event.ts";
 import { sealSecrets, toConnection } from "./connection-row.ts";
 import { findUnderKey, type HashedKey, keepUnderKey } from "./idempotency-key.ts";
@@ -182,7 +182,8 @@ export function createConnectionWrites(
         recordEvent(em, connectionEvent(found, "connection.delete", actor));
         await em.flush();
         await announceEvent(em, { accountId, connectionId: id, event: "deleted" });
-        await endSessionsOfConnection(em, accountId, id);
+        const hasCalled = { [raw("? = any (called_connection_ids)", [id])]: true };
+        await em.nativeDelete(SessionEntity, { accountId, $or: [{ connectionId: id }, hasCalled] });
         await revoke(runnerOf(em), { accountId, kind: "connection", subject: String(id) });
         await deps.enqueuePurge(em, accountId, id, "history");
         return true;
@@ -215,7 +216,7 @@ async function applyEffects(
   if (effects.purgeContents === true) await deps.enqueuePurge(em, accountId, id, "contents");
   if (effects.verify === true) await deps.enqueueVerification(em, connection);
   if (effects.endClientAccess === true) {
-    await endSessionsOfClient(em, accountId, oauthClientId);
+    await em.nativeDelete(SessionEntity, { accountId, clientId: oauthClientId });
     // Last, so that nothing it would wait for comes between the bound and the commit.
     await revoke(runnerOf(em), { accountId, kind: "client", subject: oauthClientId, issuedBefore: new Date() });
   }

@@ -1,46 +1,62 @@
+import { sql } from "kysely";
 import type pg from "pg";
-import { runStatement } from "../run-statement.ts";
+import { type DeleteInBatches, deleteInBatches } from "../../statements/batch-delete.ts";
+import { prepare } from "../../statements/prepare.ts";
 
-/** Rows deleted by one statement, so that a purge holds no lock for long. */
-const BATCH = 5_000;
-
-const HISTORY = {
-  name: "purge_history",
-  text: `delete from call_record where account_id = $1 and (started_at, id) in (
-    select started_at, id from call_record where account_id = $1 and connection_id = $2 limit ${BATCH})`,
-};
-/** Rows of contents deleted by one statement: each may have 128 KiB beside it. */
-const CONTENTS_BATCH = 500;
-// Without a connection, or when it keeps nothing any more, everything goes.
-const CONTENTS = {
-  name: "purge_contents",
-  text: `delete from call_contents where account_id = $1 and call_id in (
-    select call_id from call_contents where account_id = $1 and connection_id = $2 and started_at < coalesce(
-      (select keep_contents_since from connection where account_id = $1 and id = $2), 'infinity') limit ${CONTENTS_BATCH})`,
-};
-const PURGED = {
-  name: "purge_done",
-  text: "update connection_tombstone set purged_at = now() where account_id = $1 and connection_id = $2 and purged_at is null",
-};
-
-/** Deletes rows whose time is over, but for those that another replica is deleting just now. */
-function expired(name: string, table: string, key: string, isOver: string, batch = BATCH) {
-  const text = `delete from ${table} where (${key}) in (
-    select ${key} from ${table} where ${isOver} limit ${batch} for update skip locked)`;
-  return { name, text, batch };
+interface OfConnection {
+  readonly accountId: string;
+  readonly connectionId: number;
 }
 
-const EXPIRED = [
-  expired("purge_expired_contents", "call_contents", "account_id, call_id", "kept_until < now()", CONTENTS_BATCH),
-  expired("purge_revocations", "revocation", "account_id, kind, subject", "expires_at < now()"),
-  expired("purge_oidc_payloads", "oidc_payload", "model, id", "expires_at < now()"),
-  expired("purge_login_sessions", "login_session", "account_id, id", "expires_at < now()"),
-  expired("purge_authorization_requests", "authorization_request", "account_id, id", "expires_at < now()"),
-  expired("purge_relay_messages", "relay_message", "account_id, address, id", "expires_at < now()"),
-  expired("purge_login_failures", "login_failure", "key", "expire < extract(epoch from now()) * 1000"),
+const deleteHistory = deleteInBatches(
+  "purge_history",
+  "call_record",
+  ["account_id", "started_at", "id"],
+  (given: OfConnection) => sql`account_id = ${given.accountId} and connection_id = ${given.connectionId}`,
+);
+
+// Without a connection, or when it keeps nothing any more, everything goes.
+const deleteContents = deleteInBatches(
+  "purge_contents",
+  "call_contents",
+  ["account_id", "call_id"],
+  (given: OfConnection) => sql`account_id = ${given.accountId} and connection_id = ${given.connectionId}
+    and started_at < coalesce((select keep_contents_since from connection
+      where account_id = ${given.accountId} and id = ${given.connectionId}), 'infinity')`,
+);
+
+const markPurged = prepare("purge_done", (tables, given: OfConnection) =>
+  tables
+    .updateTable("connection_tombstone")
+    .set({ purged_at: sql`now()` })
+    .where("account_id", "=", given.accountId)
+    .where("connection_id", "=", given.connectionId)
+    .where("purged_at", "is", null),
+);
+
+const isExpired = () => sql<boolean>`expires_at < now()`;
+
+const EXPIRED: readonly DeleteInBatches<object>[] = [
+  deleteInBatches("purge_expired_contents", "call_contents", ["account_id", "call_id"], () => sql`kept_until < now()`),
+  deleteInBatches("purge_revocations", "revocation", ["account_id", "kind", "subject"], isExpired),
+  deleteInBatches("purge_oidc_payloads", "oidc_payload", ["model", "id"], isExpired),
+  deleteInBatches("purge_login_sessions", "login_session", ["account_id", "id"], isExpired),
+  deleteInBatches("purge_authorization_requests", "authorization_request", ["account_id", "id"], isExpired),
+  deleteInBatches(
+    "purge_login_failures",
+    "login_failure",
+    ["key"],
+    () => sql`expire < extract(epoch from now()) * 1000`,
+  ),
   // What no third party revoked in days of trying: nothing here uses it.
-  expired("purge_ended_grants", "connection_grant", "account_id, id", "ended_at < now() - interval '3 days'"),
-  expired("purge_idempotency_keys", "idempotency_key", "account_id, key", "expires_at < now()"),
+  deleteInBatches(
+    "purge_ended_grants",
+    "connection_grant",
+    ["account_id", "id"],
+    () => sql`ended_at < now() - interval '3 days'`,
+  ),
+  deleteInBatches("purge_idempotency_keys", "idempotency_key", ["account_id", "key"], isExpired),
+  deleteInBatches("purge_relay_messages", "relay_message", ["account_id", "address", "id"], isExpired),
 ];
 
 /** What goes for good, in batches. Safe to run twice, and on several replicas at once. */
@@ -59,30 +75,20 @@ export interface Purge {
 
 /** Purging in PostgreSQL. */
 export function createPurge(pool: pg.Pool): Purge {
-  async function untilEmpty(
-    { name, text }: { name: string; text: string },
-    values: readonly unknown[],
-    batch = BATCH,
-  ): Promise<void> {
-    let deleted: number;
-    do deleted = (await runStatement(pool, { name, text, values })).rowCount ?? 0;
-    while (deleted === batch);
-  }
-
-  const purgeContents = (accountId: string, connectionId: number): Promise<void> =>
-    untilEmpty(CONTENTS, [accountId, connectionId], CONTENTS_BATCH);
-
   return {
     async connection(accountId, connectionId) {
-      await purgeContents(accountId, connectionId);
-      await untilEmpty(HISTORY, [accountId, connectionId]);
-      await runStatement(pool, { ...PURGED, values: [accountId, connectionId] });
+      const given = { accountId, connectionId };
+      await deleteContents(pool, given);
+      await deleteHistory(pool, given);
+      await markPurged(pool, given);
     },
-    contents: purgeContents,
+    async contents(accountId, connectionId) {
+      await deleteContents(pool, { accountId, connectionId });
+    },
     async expired() {
       const failures: unknown[] = [];
-      for (const statement of EXPIRED)
-        await untilEmpty(statement, [], statement.batch).catch((error: unknown) => failures.push(error));
+      for (const deleteExpired of EXPIRED)
+        await deleteExpired(pool, {}).catch((error: unknown) => failures.push(error));
       if (failures.length > 0) throw new AggregateError(failures, `${failures.length} tables could not be purged`);
     },
   };

@@ -1,5 +1,5 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
-import type pg from "pg";
+import { type EntityManager, raw } from "@mikro-orm/postgresql";
+import { type ExpressionBuilder, sql } from "kysely";
 import type { Connection } from "../../../connections/connection.ts";
 import {
   CLAIM_SECONDS,
@@ -7,7 +7,8 @@ import {
   VERIFICATION_PRIORITIES,
   type VerificationQueue,
 } from "../../../connections/verification/verification-queue.ts";
-import { runnerOf, runStatement } from "../run-statement.ts";
+import { VerificationEntity } from "../../entities/connections/verification.ts";
+import { now, type Orm, type Tables, tablesOf, withEntities } from "../../orm.ts";
 
 const { fresh, retry, recheck } = VERIFICATION_PRIORITIES;
 
@@ -16,71 +17,19 @@ const PER_ACCOUNT = 8;
 
 /** When a key that was verified now is due again: in 24 hours, give or take a tenth, so that bursts disperse. */
 const NEXT_DAY = "now() + interval '24 hours' * (0.9 + random() * 0.2)";
-const CLAIMED_UNTIL = `now() + interval '${CLAIM_SECONDS} seconds'`;
-/** The key that was verified may have been replaced meanwhile, and then has a verification to come. */
-const VERIFIED_KEY = "account_id = $1 and connection_id = $2 and key_version = $3";
+const NOW = sql<Date>`now()`;
+const CLAIMED_UNTIL = sql<Date>`now() + ${sql.lit(`${CLAIM_SECONDS} seconds`)}::interval`;
 
-const ADD = {
-  name: "verification_add",
-  text: `insert into verification (account_id, connection_id, key_version, priority, due_at) values ($1, $2, $3, ${fresh}, now())
-    on conflict (account_id, connection_id) do update
-      set key_version = excluded.key_version, priority = excluded.priority, due_at = excluded.due_at, attempt = 0`,
-};
-const CLAIM = {
-  name: "verification_claim",
-  text: `with candidate as (
-      select account_id, connection_id, due_at from verification
-      where priority = $1 and due_at <= now() and account_id <> all ($2::text[])
-      order by due_at limit $3::integer * 2 for update skip locked
-    ),
-    placed as (
-      select account_id, connection_id, row_number() over (partition by account_id order by due_at) as place from candidate
-    ),
-    chosen as (select * from placed where place <= ${PER_ACCOUNT} order by place limit $3::integer)
-    update verification set due_at = ${CLAIMED_UNTIL} from chosen
-    where verification.account_id = chosen.account_id and verification.connection_id = chosen.connection_id
-    returning verification.account_id, verification.connection_id, key_version, attempt`,
-};
-const ADD_MISSING = {
-  name: "verification_add_missing",
-  text: `insert into verification (account_id, connection_id, key_version, priority, due_at)
-    select account_id, id, key_version, ${fresh}, now() from connection
-    where verification_status = 'pending' and not exists (
-      select from verification where verification.account_id = connection.account_id
-        and verification.connection_id = connection.id and verification.key_version >= connection.key_version)
-    on conflict (account_id, connection_id) do update
-      set key_version = excluded.key_version, priority = excluded.priority, due_at = excluded.due_at, attempt = 0
-      where verification.key_version < excluded.key_version`,
-};
-const RENEW = {
-  name: "verification_renew",
-  // What has ended meanwhile is due later than a claim lasts, and stays so.
-  text: `update verification set due_at = ${CLAIMED_UNTIL}
-    from unnest($1::text[], $2::integer[], $3::integer[]) as claimed (account_id, connection_id, key_version)
-    where verification.account_id = claimed.account_id and verification.connection_id = claimed.connection_id
-      and verification.key_version = claimed.key_version and due_at <= ${CLAIMED_UNTIL}`,
-};
-const COMPLETE = {
-  name: "verification_complete",
-  text: `update verification set due_at = ${NEXT_DAY}, priority = ${recheck}, attempt = 0 where ${VERIFIED_KEY}`,
-};
-const POSTPONE = {
-  name: "verification_postpone",
-  text: `update verification set due_at = now() + make_interval(secs => $4), attempt = $5, priority = greatest(priority, ${retry})
-    where ${VERIFIED_KEY}`,
-};
-const HASTEN = {
-  name: "verification_hasten",
-  // One that runs or is about to tells the same.
-  text: `update verification set due_at = now(), attempt = 0, priority = ${retry}
-    where ${VERIFIED_KEY} and priority = ${recheck} and due_at > ${CLAIMED_UNTIL}`,
-};
-
-interface DueRow {
-  readonly account_id: string;
-  readonly connection_id: number;
-  readonly key_version: number;
-  readonly attempt: number;
+/** The row in the place of an earlier one. */
+function replaced({
+  ref,
+}: ExpressionBuilder<Tables & { excluded: Tables["verification"] }, "verification" | "excluded">) {
+  return {
+    key_version: ref("excluded.key_version"),
+    priority: ref("excluded.priority"),
+    due_at: ref("excluded.due_at"),
+    attempt: 0,
+  };
 }
 
 type KeyOfConnection = Pick<Connection, "accountId" | "id" | "keyVersion">;
@@ -90,43 +39,124 @@ export async function enqueueVerification(
   em: EntityManager,
   { accountId, id, keyVersion }: KeyOfConnection,
 ): Promise<void> {
-  await runStatement(runnerOf(em), { ...ADD, values: [accountId, id, keyVersion] });
+  const row = { account_id: accountId, connection_id: id, key_version: keyVersion, priority: fresh, due_at: NOW };
+  await em.flush();
+  await tablesOf(em)
+    .insertInto("verification")
+    .values(row)
+    .onConflict((conflict) => conflict.columns(["account_id", "connection_id"]).doUpdateSet(replaced))
+    .execute();
 }
 
 /** Has a verified key verified again, once however many replicas ask. */
-export async function hastenVerification(pool: pg.Pool, { accountId, id, keyVersion }: KeyOfConnection): Promise<void> {
-  await runStatement(pool, { ...HASTEN, values: [accountId, id, keyVersion] });
+export async function hastenVerification(orm: Orm, { accountId, id, keyVersion }: KeyOfConnection): Promise<void> {
+  // One that runs or is about to tells the same.
+  const dueAt = { $gt: raw("now() + make_interval(secs => ?)", [CLAIM_SECONDS]) };
+  const isWaiting = { accountId, connectionId: id, keyVersion, priority: recheck, dueAt };
+  const change = { dueAt: now(), attempt: 0, priority: retry };
+  await withEntities(orm, (em) => em.nativeUpdate(VerificationEntity, isWaiting, change));
 }
 
 /** The queue of verifications in PostgreSQL, a row a connection. */
-export function createVerificationQueue(pool: pg.Pool): VerificationQueue {
-  const keyOf = ({ accountId, connectionId, keyVersion }: DueVerification) => [accountId, connectionId, keyVersion];
+export function createVerificationQueue(orm: Orm): VerificationQueue {
+  /** The key that was verified may have been replaced meanwhile, and then has a verification to come. */
+  const keyOf = ({ accountId, connectionId, keyVersion }: DueVerification) => ({ accountId, connectionId, keyVersion });
   return {
-    async claim(priority, limit, busy) {
-      const { rows } = await runStatement<DueRow>(pool, { ...CLAIM, values: [priority, busy, limit] });
-      return rows.map((row) => ({
-        accountId: row.account_id,
-        connectionId: row.connection_id,
-        keyVersion: row.key_version,
-        attempt: row.attempt,
-      }));
-    },
+    claim: (priority, limit, busy) =>
+      withEntities(orm, (em) =>
+        tablesOf(em)
+          .with("candidate", (candidates) =>
+            candidates
+              .selectFrom("verification")
+              .select(["account_id", "connection_id", "due_at"])
+              .where("priority", "=", priority)
+              .where("due_at", "<=", NOW)
+              .where("account_id", "!=", sql<string>`all (${[...busy]}::text[])`)
+              .orderBy("due_at")
+              .limit(limit * 2)
+              .forUpdate()
+              .skipLocked(),
+          )
+          .with("placed", (placed) =>
+            placed
+              .selectFrom("candidate")
+              .select(["account_id", "connection_id"])
+              .select(({ fn }) =>
+                fn
+                  .agg<number>("row_number")
+                  .over((row) => row.partitionBy("account_id").orderBy("due_at"))
+                  .as("place"),
+              ),
+          )
+          .with("chosen", (chosen) =>
+            chosen.selectFrom("placed").selectAll().where("place", "<=", PER_ACCOUNT).orderBy("place").limit(limit),
+          )
+          .updateTable("verification")
+          .from("chosen")
+          .set({ due_at: CLAIMED_UNTIL })
+          .whereRef("verification.account_id", "=", "chosen.account_id")
+          .whereRef("verification.connection_id", "=", "chosen.connection_id")
+          .returning([
+            "verification.account_id as accountId",
+            "verification.connection_id as connectionId",
+            "verification.key_version as keyVersion",
+            "verification.attempt",
+          ])
+          .execute(),
+      ),
     async addMissing() {
-      await runStatement(pool, { ...ADD_MISSING, values: [] });
+      await withEntities(orm, (em) =>
+        tablesOf(em)
+          .insertInto("verification")
+          .columns(["account_id", "connection_id", "key_version", "priority", "due_at"])
+          .expression((pending) =>
+            pending
+              .selectFrom("connection")
+              .select(["account_id", "id", "key_version", sql.lit(fresh).as("priority"), NOW.as("due_at")])
+              .where("verification_status", "=", "pending")
+              .where(({ not, exists, selectFrom }) => {
+                const known = selectFrom("verification").select("connection_id");
+                return not(
+                  exists(
+                    known
+                      .whereRef("verification.account_id", "=", "connection.account_id")
+                      .whereRef("verification.connection_id", "=", "connection.id")
+                      .whereRef("verification.key_version", ">=", "connection.key_version"),
+                  ),
+                );
+              }),
+          )
+          .onConflict((conflict) =>
+            conflict
+              .columns(["account_id", "connection_id"])
+              .doUpdateSet(replaced)
+              .whereRef("verification.key_version", "<", "excluded.key_version"),
+          )
+          .execute(),
+      );
     },
     async renew(claimed) {
-      const values = [
-        claimed.map(({ accountId }) => accountId),
-        claimed.map(({ connectionId }) => connectionId),
-        claimed.map(({ keyVersion }) => keyVersion),
-      ];
-      await runStatement(pool, { ...RENEW, values });
+      const keys = claimed.map(({ accountId, connectionId, keyVersion }) => [accountId, connectionId, keyVersion]);
+      await withEntities(orm, (em) =>
+        tablesOf(em)
+          .updateTable("verification")
+          .set({ due_at: CLAIMED_UNTIL })
+          .where(
+            sql<boolean>`(account_id, connection_id, key_version) in (${sql.join(keys.map((key) => sql`(${sql.join(key)})`))})`,
+          )
+          // What has ended meanwhile is due later than a claim lasts, and stays so.
+          .where("due_at", "<=", CLAIMED_UNTIL)
+          .execute(),
+      );
     },
     async complete(verification) {
-      await runStatement(pool, { ...COMPLETE, values: keyOf(verification) });
+      const change = { dueAt: raw(NEXT_DAY), priority: recheck, attempt: 0 };
+      await withEntities(orm, (em) => em.nativeUpdate(VerificationEntity, keyOf(verification), change));
     },
     async postpone(verification, afterSeconds, attempt) {
-      await runStatement(pool, { ...POSTPONE, values: [...keyOf(verification), afterSeconds, attempt] });
+      const dueAt = raw("now() + make_interval(secs => ?)", [afterSeconds]);
+      const change = { dueAt, attempt, priority: raw("greatest(priority, ?)", [retry]) };
+      await withEntities(orm, (em) => em.nativeUpdate(VerificationEntity, keyOf(verification), change));
     },
   };
 }

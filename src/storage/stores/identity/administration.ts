@@ -9,10 +9,11 @@ import { AccountEntity } from "../../entities/identity/account.ts";
 import { AuditEventEntity } from "../../entities/identity/audit-event.ts";
 import { CallRecordEntity } from "../../entities/calls/call-record.ts";
 import { ConnectionEntity } from "../../entities/connections/connection.ts";
-import { inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
+import { SessionEntity } from "../../entities/sessions/session.ts";
+import { callFunction, inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
+import { deleteInBatches } from "../../statements/batch-delete.ts";
 import { type EnqueueRevocation, revokeGrants } from "../connections/connection-grant-write.ts";
 import { runnerOf } from "../run-statement.ts";
-import { endSessionsOfAccount } from "../sessions/session-ending.ts";
 import { accountEvent } from "./account.ts";
 import { recordEvent } from "./audit-event.ts";
 import { endLoginSessions } from "./login-session.ts";
@@ -25,11 +26,11 @@ function toAccount(row: AccountRow, connectionCount: number): AdministeredAccoun
   return { id, email, isAdmin, connectionCount, createdAt, disabledAt: disabledAt ?? undefined };
 }
 
-/** Rows deleted by one statement, so that a purge holds no lock for long. */
-const BATCH = 5_000;
-
-/** The same of contents of calls, which are large. */
-const CONTENTS_BATCH = 500;
+const isOfAccount = (given: { readonly accountId: string }) => sql<boolean>`account_id = ${given.accountId}`;
+const callKey = ["account_id", "started_at", "id"] as const;
+const deleteHistory = deleteInBatches("purge_account_history", "call_record", callKey, isOfAccount);
+const contentsKey = ["account_id", "call_id"] as const;
+const deleteContents = deleteInBatches("purge_account_contents", "call_contents", contentsKey, isOfAccount);
 
 /** How long one request goes on purging, in milliseconds; then it says how far it came. */
 const PURGE_MS = 20_000;
@@ -40,19 +41,13 @@ export function createAdministrationStore(
   accounts: Pick<AccountStore, "insert" | "disable">,
   enqueueRevocation: EnqueueRevocation,
 ): AdministrationStore {
-  /** Deletes batch after batch until none is left; false when the time of the request is over before. */
-  async function purged(until: number, size: number, deleteBatch: (em: EntityManager) => Promise<bigint>) {
-    while ((await withEntities(orm, deleteBatch)) === BigInt(size)) if (Date.now() > until) return false;
-    return true;
-  }
-
   async function deleteForGood(em: EntityManager, id: string, actor: Actor): Promise<"purged" | "active"> {
     await dropRefreshTokens(em, id);
     await revokeGrants(em, id, undefined, enqueueRevocation);
     if ((await em.nativeDelete(AccountEntity, { id, disabledAt: { $ne: null } })) === 0) return "active";
     // What was still being written when the account's connections went is there now, or never will be.
     await em.nativeDelete(CallRecordEntity, { accountId: id });
-    await sql`select set_config('patchbay.purge', 'on', true)`.execute(tablesOf(em));
+    await callFunction(em, "set_config", "patchbay.purge", "on", true);
     await em.nativeDelete(AuditEventEntity, { accountId: id });
     // What others' logs say of the account stays, without where its person was and what they were called.
     const isObject = { objectType: "account", objectId: id } as const;
@@ -103,7 +98,7 @@ export function createAdministrationStore(
         if (account === null) return false;
         recordEvent(em, accountEvent(account, "account.end_sessions", actor));
         await dropRefreshTokens(em, id);
-        await endSessionsOfAccount(em, id);
+        await em.nativeDelete(SessionEntity, { accountId: id });
         await endLoginSessions(em, id, undefined);
         await revoke(runnerOf(em), { accountId: id, kind: "account", subject: id, issuedBefore: new Date() });
         return true;
@@ -113,9 +108,11 @@ export function createAdministrationStore(
       if (account === null) return "missing";
       if (account.disabledAt === null) return "active";
       const until = Date.now() + PURGE_MS;
-      const isWhole =
-        (await purged(until, CONTENTS_BATCH, (em) => deleteContents(em, id))) &&
-        (await purged(until, BATCH, (em) => deleteHistory(em, id)));
+      const isWhole = await withEntities(orm, async (em) => {
+        const runner = runnerOf(em);
+        const given = { accountId: id };
+        return (await deleteContents(runner, given, until)) && (await deleteHistory(runner, given, until));
+      });
       return isWhole ? inTransaction(orm, (em) => deleteForGood(em, id, actor)) : "unfinished";
     },
   };
@@ -128,27 +125,4 @@ async function dropRefreshTokens(em: EntityManager, accountId: string): Promise<
       grants.selectFrom("oauth_grant").select("id").where("account_id", "=", accountId),
     )
     .execute();
-}
-
-async function deleteContents(em: EntityManager, accountId: string): Promise<bigint> {
-  const { numDeletedRows } = await tablesOf(em)
-    .deleteFrom("call_contents")
-    .where("account_id", "=", accountId)
-    .where("call_id", "in", (some) =>
-      some.selectFrom("call_contents").select("call_id").where("account_id", "=", accountId).limit(CONTENTS_BATCH),
-    )
-    .executeTakeFirst();
-  return numDeletedRows;
-}
-
-async function deleteHistory(em: EntityManager, accountId: string): Promise<bigint> {
-  const { numDeletedRows } = await tablesOf(em)
-    .deleteFrom("call_record")
-    .where("account_id", "=", accountId)
-    .where(({ eb, refTuple, selectFrom }) => {
-      const some = selectFrom("call_record").select(["started_at", "id"]).where("account_id", "=", accountId);
-      return eb(refTuple("started_at", "id"), "in", some.limit(BATCH).$asTuple("started_at", "id"));
-    })
-    .executeTakeFirst();
-  return numDeletedRows;
 }

@@ -5,10 +5,10 @@ import type { Database } from "../../database.ts";
 import { AccountEntity } from "../../entities/identity/account.ts";
 import { OauthGrantEntity } from "../../entities/identity/oauth-grant.ts";
 import { OidcPayloadEntity } from "../../entities/identity/oidc-payload.ts";
+import { SessionEntity } from "../../entities/sessions/session.ts";
 import { inTransaction, now, withEntities } from "../../orm.ts";
 import { findGrantReach, findTokenGrant } from "../../statements/token-grant.ts";
 import { runnerOf } from "../run-statement.ts";
-import { endSessionsOfGrant } from "../sessions/session-ending.ts";
 import { recordEvent } from "./audit-event.ts";
 import { revoke } from "./revocation.ts";
 
@@ -82,7 +82,7 @@ export function createOAuthGrantStore({ orm, pool }: Pick<Database, "orm" | "poo
         const object = { accountId, objectType: "grant", objectId: id, objectName: clientName } as const;
         recordEvent(em, { ...object, action: "grant.revoke", actor });
         await em.nativeDelete(OidcPayloadEntity, { grantId: id });
-        await endSessionsOfGrant(em, accountId, id);
+        await em.nativeDelete(SessionEntity, { accountId, grantId: id });
         await revoke(runnerOf(em), { accountId, kind: "grant", subject: id });
         return true;
       }),

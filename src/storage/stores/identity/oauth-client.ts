@@ -5,9 +5,9 @@ import type { Actor } from "../../../identity/actor.ts";
 import type { AuditAction } from "../../../identity/audit/audit-event.ts";
 import type { OAuthClient, OAuthClientStore } from "../../../identity/clients/oauth-client.ts";
 import { OauthClientEntity } from "../../entities/identity/oauth-client.ts";
+import { SessionEntity } from "../../entities/sessions/session.ts";
 import { inTransaction, now, type Orm, withEntities } from "../../orm.ts";
 import { runnerOf } from "../run-statement.ts";
-import { endSessionsOfClient } from "../sessions/session-ending.ts";
 import { lockAccount } from "./account-lock.ts";
 import { recordEvent } from "./audit-event.ts";
 import { revoke } from "./revocation.ts";
@@ -106,7 +106,7 @@ export function createOAuthClientStore(orm: Orm): OAuthClientStore {
         if (client === undefined) return undefined;
         recordEvent(em, { ...event(client, "oauth_client.rotate_secret", actor), changed: ["client_secret"] });
         if (!keepsOld) {
-          await endSessionsOfClient(em, accountId, id);
+          await em.nativeDelete(SessionEntity, { accountId, clientId: id });
           await revoke(runnerOf(em), { accountId, kind: "client", subject: id, issuedBefore: new Date() });
         }
         return toClient(client);
@@ -117,7 +117,7 @@ export function createOAuthClientStore(orm: Orm): OAuthClientStore {
         const client = await change(em, accountId, id, data);
         if (client === undefined) return false;
         recordEvent(em, event(client, "oauth_client.revoke", actor));
-        await endSessionsOfClient(em, accountId, id);
+        await em.nativeDelete(SessionEntity, { accountId, clientId: id });
         await revoke(runnerOf(em), { accountId, kind: "client", subject: id });
         return true;
       }),

@@ -6,10 +6,10 @@ import type { AuditAction } from "../../../identity/audit/audit-event.ts";
 import type { PersonalAccessToken, PersonalAccessTokenStore } from "../../../identity/tokens/personal-access-token.ts";
 import type { Database } from "../../database.ts";
 import { PersonalAccessTokenEntity } from "../../entities/identity/personal-access-token.ts";
+import { SessionEntity } from "../../entities/sessions/session.ts";
 import { inTransaction, now, withEntities } from "../../orm.ts";
 import { findTokenUse, touchTokens } from "../../statements/personal-access-token.ts";
 import { runnerOf } from "../run-statement.ts";
-import { endSessionsOfClient } from "../sessions/session-ending.ts";
 import { lockAccount } from "./account-lock.ts";
 import { recordEvent } from "./audit-event.ts";
 import { revoke } from "./revocation.ts";
@@ -61,7 +61,7 @@ async function insert(em: EntityManager, token: PersonalAccessToken, action: Aud
 async function endToken(em: EntityManager, accountId: string, id: string, clientId: string): Promise<void> {
   // Another token that acts as the same client keeps its sessions: it replaced this one or is replaced by it.
   const siblings = await em.count(PersonalAccessTokenEntity, { accountId, clientId, id: { $ne: id }, ...isInUse() });
-  if (siblings === 0) await endSessionsOfClient(em, accountId, clientId);
+  if (siblings === 0) await em.nativeDelete(SessionEntity, { accountId, clientId });
   await revoke(runnerOf(em), { accountId, kind: "token", subject: id });
 }
 

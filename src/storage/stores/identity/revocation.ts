@@ -1,9 +1,9 @@
+import { sql } from "kysely";
 import type pg from "pg";
-import type { Principal } from "../../../identity/principal.ts";
 import type { Revocation, RevocationKind } from "../../../identity/revocations/revocation.ts";
 import { REVOCATION_CHANNEL, type RevocationStore } from "../../../identity/revocations/revocations.ts";
 import type { StatementRunner } from "../../reads.ts";
-import { runStatement } from "../run-statement.ts";
+import { prepare } from "../../statements/prepare.ts";
 
 /** What to revoke. */
 export interface RevocationRequest {
@@ -32,47 +32,61 @@ const COMMIT_ALLOWANCE = "10 seconds";
 /** After this much idling, or waiting for one lock, the revoking transaction is given up, so that it cannot outlast the allowance. */
 const PATIENCE = "4s";
 
-const ISO_MICROS = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+const endOfRow = sql<Date>`clock_timestamp() + ${sql.lit(ROW_LIFETIME)}::interval`;
 
-/** The moments of a row in its notification. */
-const MOMENTS = `'issuedBefore', to_char(issued_before at time zone 'utc', ${ISO_MICROS}),
-        'revokedAt', to_char(revoked_at at time zone 'utc', ${ISO_MICROS}),
-        'expiresAt', coalesce(to_char(expires_at at time zone 'utc', ${ISO_MICROS}), 'infinity')`;
+function iso(column: string) {
+  return sql`to_char(${sql.ref(column)} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}
+
+/** Announces the row that a statement writes, when its transaction commits. */
+function announced({ isNarrowing }: { readonly isNarrowing: boolean }) {
+  return sql<null>`pg_notify(${sql.lit(REVOCATION_CHANNEL)}, json_strip_nulls(json_build_object(
+    'accountId', account_id, 'kind', kind, 'subject', subject, 'isNarrowing', ${sql.lit(isNarrowing)},
+    'issuedBefore', ${iso("issued_before")}, 'revokedAt', ${iso("revoked_at")},
+    'expiresAt', coalesce(${iso("expires_at")}, 'infinity')))::text)`.as("announced");
+}
+
+function patience(setting: "lock_timeout" | "idle_in_transaction_session_timeout") {
+  return sql<string>`set_config(${sql.lit(setting)}, ${sql.lit(PATIENCE)}, true)`.as(setting);
+}
 
 /**
  * Adds a revocation and announces it, within the caller's transaction. Call it after the change that makes it necessary.
  * A broader revocation is never narrowed by a later one.
  */
 export async function revoke(client: StatementRunner, request: RevocationRequest): Promise<void> {
-  await client.query({
-    name: "revocation_add",
-    text: `with added as (
-        insert into revocation as known (account_id, kind, subject, issued_before, expires_at)
-        values ($1, $2, $3,
-          case when $4::timestamptz is null then null else greatest($4, clock_timestamp() + $6::interval) end,
-          case when $5 then null else clock_timestamp() + $7::interval end)
-        on conflict (account_id, kind, subject) do update set
-          issued_before = case when known.issued_before is null or excluded.issued_before is null then null
-            else greatest(known.issued_before, excluded.issued_before) end,
-          expires_at = case when known.expires_at is null or excluded.expires_at is null then null
-            else greatest(known.expires_at, excluded.expires_at) end,
-          revoked_at = now()
-        returning account_id, kind, subject, issued_before, revoked_at, expires_at)
-      select pg_notify($8, json_strip_nulls(json_build_object(
-        'accountId', account_id, 'kind', kind, 'subject', subject, ${MOMENTS}))::text),
-        set_config('idle_in_transaction_session_timeout', '${PATIENCE}', true), set_config('lock_timeout', '${PATIENCE}', true)
-      from added`,
-    values: [
-      request.accountId,
-      request.kind,
-      request.subject,
-      request.issuedBefore ?? null,
-      request.isKeptForEver ?? false,
-      COMMIT_ALLOWANCE,
-      ROW_LIFETIME,
-      REVOCATION_CHANNEL,
-    ],
-  });
+  await addRevocation(client, { issuedBefore: undefined, isKeptForEver: false, ...request });
+}
+
+const addRevocation = prepare("revocation_add", (tables, given: Required<RevocationRequest>) =>
+  tables
+    .insertInto("revocation")
+    .values({
+      account_id: given.accountId,
+      kind: given.kind,
+      subject: given.subject,
+      issued_before: sql`case when ${given.issuedBefore}::timestamptz is null then null
+        else greatest(${given.issuedBefore}, clock_timestamp() + ${sql.lit(COMMIT_ALLOWANCE)}::interval) end`,
+      expires_at: sql`case when ${given.isKeptForEver} then null else ${endOfRow} end`,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["account_id", "kind", "subject"]).doUpdateSet({
+        issued_before: broader("issued_before"),
+        expires_at: broader("expires_at"),
+        revoked_at: sql`now()`,
+      }),
+    )
+    .returning([
+      announced({ isNarrowing: false }),
+      patience("lock_timeout"),
+      patience("idle_in_transaction_session_timeout"),
+    ]),
+);
+
+/** The later of the known and the added moment, where none means for ever. */
+function broader(column: "issued_before" | "expires_at") {
+  const [known, added] = [sql.ref(`revocation.${column}`), sql.ref(`excluded.${column}`)];
+  return sql<Date | null>`case when ${known} is null or ${added} is null then null else greatest(${known}, ${added}) end`;
 }
 
 /**
@@ -80,62 +94,59 @@ export async function revoke(client: StatementRunner, request: RevocationRequest
  * that are in use, of access tokens those issued from now on.
  */
 export async function honourAgain(client: StatementRunner, accountId: string): Promise<void> {
-  await client.query({
-    name: "revocation_honour_again",
-    text: `with changed as (
-        update revocation set issued_before = clock_timestamp(), revoked_at = clock_timestamp(), expires_at = clock_timestamp() + $2::interval
-        where account_id = $1 and kind = 'account' and subject = $1
-        returning account_id, kind, subject, issued_before, revoked_at, expires_at)
-      select pg_notify($3, json_build_object(
-        'accountId', account_id, 'kind', kind, 'subject', subject, 'isNarrowing', true, ${MOMENTS})::text)
-      from changed`,
-    values: [accountId, ROW_LIFETIME, REVOCATION_CHANNEL],
-  });
+  await narrowRevocation(client, { accountId });
 }
 
-interface RevocationRow {
-  kind: RevocationKind;
-  subject: string;
-  before_micros: number | null;
-  revoked_micros: number;
-  expires_micros: number | null;
+const narrowRevocation = prepare("revocation_honour_again", (tables, given: { readonly accountId: string }) =>
+  tables
+    .updateTable("revocation")
+    .set({ issued_before: sql`clock_timestamp()`, revoked_at: sql`clock_timestamp()`, expires_at: endOfRow })
+    .where("account_id", "=", given.accountId)
+    .where("kind", "=", sql.lit("account"))
+    .where("subject", "=", given.accountId)
+    .returning(announced({ isNarrowing: true })),
+);
+
+function micros(column: "issued_before" | "revoked_at" | "expires_at") {
+  return sql<number | null>`(extract(epoch from ${sql.ref(column)}) * 1000000)::bigint`.as(column);
 }
 
-const COLUMNS = `kind, subject, (extract(epoch from issued_before) * 1000000)::bigint as before_micros,
-  (extract(epoch from revoked_at) * 1000000)::bigint as revoked_micros,
-  (extract(epoch from expires_at) * 1000000)::bigint as expires_micros`;
+const COLUMNS = ["kind", "subject", micros("issued_before"), micros("revoked_at"), micros("expires_at")] as const;
 
-function toRevocation(row: RevocationRow): Revocation {
-  return {
-    kind: row.kind,
-    subject: row.subject,
-    before: row.before_micros ?? undefined,
-    revokedAt: row.revoked_micros,
-    expiresAt: row.expires_micros ?? Infinity,
-  };
+const listRevocations = prepare("revocation_in_force", (tables) =>
+  tables
+    .selectFrom("revocation")
+    .select(COLUMNS)
+    .where(({ eb, or }) => or([eb("expires_at", "is", null), eb("expires_at", ">", sql<Date>`now()`)])),
+);
+
+const listRevocationsFor = prepare(
+  "revocation_for_principal",
+  (tables, given: Record<"accountId" | "tokenId" | "clientId" | "connectionId" | "grantId", string>) =>
+    tables
+      .selectFrom("revocation")
+      .select(COLUMNS)
+      .where("account_id", "=", given.accountId)
+      .where(
+        sql<boolean>`(kind, subject) in (('token', ${given.tokenId}), ('client', ${given.clientId}),
+          ('connection', ${given.connectionId}), ('account', ${given.accountId}), ('grant', ${given.grantId}))`,
+      ),
+);
+
+type RevocationRow = Awaited<ReturnType<typeof listRevocations>>["rows"][number];
+
+function toRevocation({ kind, subject, issued_before, revoked_at, expires_at }: RevocationRow): Revocation {
+  const before = issued_before ?? undefined;
+  return { kind, subject, before, revokedAt: revoked_at ?? undefined, expiresAt: expires_at ?? Infinity };
 }
 
 /** Revocations in PostgreSQL. */
 export function createRevocationStore(pool: pg.Pool): RevocationStore {
   return {
-    async listInForce() {
-      const text = `select ${COLUMNS} from revocation where expires_at is null or expires_at > now()`;
-      const { rows } = await runStatement<RevocationRow>(pool, { name: "revocation_in_force", text, values: [] });
-      return rows.map(toRevocation);
-    },
-    async listFor(principal: Principal) {
-      const text = `select ${COLUMNS} from revocation where account_id = $1 and (kind, subject) in
-        (('token', $2), ('client', $3), ('connection', $4), ('account', $1), ('grant', $5))`;
-      const { accountId, tokenId, clientId, connectionId, grantId } = principal;
-      const values = [
-        accountId,
-        tokenId,
-        clientId,
-        connectionId === undefined ? "" : String(connectionId),
-        grantId ?? "",
-      ];
-      const { rows } = await runStatement<RevocationRow>(pool, { name: "revocation_for_principal", text, values });
-      return rows.map(toRevocation);
+    listInForce: async () => (await listRevocations(pool, {})).rows.map(toRevocation),
+    async listFor({ accountId, tokenId, clientId, connectionId, grantId }) {
+      const given = { accountId, tokenId, clientId, connectionId: String(connectionId ?? ""), grantId: grantId ?? "" };
+      return (await listRevocationsFor(pool, given)).rows.map(toRevocation);
     },
   };
 }

@@ -7,7 +7,7 @@ import type { KeyRotationStore, RotationOutcome } from "../../../identity/keys/k
 import { type NewSigningKey, SIGNING_KEY_CHANNEL, type StoredSigningKey } from "../../../identity/keys/signing-keys.ts";
 import { isJsonObject } from "../../../json.ts";
 import { SigningKeyEntity } from "../../entities/identity/signing-key.ts";
-import { inTransaction, notify, type Orm, tablesOf, transactionTime, withEntities } from "../../orm.ts";
+import { callFunction, inTransaction, notify, type Orm, tablesOf, transactionTime, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { recordEvent } from "./audit-event.ts";
 
@@ -75,7 +75,7 @@ export function createSigningKeyStore(orm: Orm, sealer: Sealer): KeyRotationStor
       }),
     rotate: (purpose, fresh, { isForced, ifOlderThanSeconds, readyInSeconds }, actor) =>
       inTransaction(orm, async (em): Promise<RotationOutcome> => {
-        await sql`select pg_advisory_xact_lock(${ROTATION_LOCK})`.execute(tablesOf(em));
+        await callFunction(em, "pg_advisory_xact_lock", ROTATION_LOCK);
         const now = await transactionTime(em);
         const current = await em.findOne(SigningKeyEntity, { purpose, state: "current" });
         if (current === null) throw new Error(`no current signing key for ${purpose}`);

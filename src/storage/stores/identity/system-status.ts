@@ -1,52 +1,73 @@
+import { sql } from "kysely";
 import type pg from "pg";
-import type { InstallationStatus, QueueStatus } from "../../../identity/system-status.ts";
-import { runStatement } from "../run-statement.ts";
+import type { InstallationStatus } from "../../../identity/system-status.ts";
+import { MIGRATION_TABLE } from "../../orm.ts";
+import { prepare } from "../../statements/prepare.ts";
 
-type CountsRow = Omit<InstallationStatus, "migrations" | "queues"> & { readonly migrations: string[] };
+const COUNT = sql<number>`count(*)`.as("count");
 
-const COUNTS = {
-  name: "system_status_counts",
-  text: `select
-      (select array_agg(name order by id) from migration) as migrations,
-      (select count(*)::integer from account) as accounts,
-      (select count(*)::integer from account where disabled_at is not null) as "disabledAccounts",
-      connections, (connections - failed - pending) as "verifiedConnections", failed as "failedConnections",
-      (select count(*)::integer from session) as "mcpSessions"
-    from (select
-        (select count(*)::integer from connection) as connections,
-        (select count(*)::integer from connection where verification_status = 'failed') as failed,
-        (select count(*)::integer from connection where verification_status = 'pending') as pending) as counted`,
-};
+type Counts = Omit<InstallationStatus, "queues" | "verifiedConnections"> & { readonly pendingConnections: number };
 
-const QUEUES = {
-  name: "system_status_queues",
-  text: `select name,
-      (count(*) filter (where state in ('created', 'retry')))::integer as waiting,
-      (count(*) filter (where state = 'active'))::integer as active,
-      (count(*) filter (where state = 'failed'))::integer as failed
-    from pgboss.job where state in ('created', 'retry', 'active', 'failed') group by name
-    union all
-    select 'verify-key', count(*)::integer, 0, 0 from verification where priority < 2 or due_at <= now()
-    having count(*) > 0
-    order by name`,
-};
+const countAll = prepare("system_status_counts", (tables) =>
+  tables
+    .selectNoFrom(({ selectFrom }) => {
+      const accounts = selectFrom("account").select(COUNT);
+      const connections = selectFrom("connection").select(COUNT);
+      return [
+        accounts.as("accounts"),
+        accounts.where("disabled_at", "is not", null).as("disabledAccounts"),
+        connections.as("connections"),
+        connections.where("verification_status", "=", sql.lit("failed")).as("failedConnections"),
+        connections.where("verification_status", "=", sql.lit("pending")).as("pendingConnections"),
+        selectFrom("session").select(COUNT).as("mcpSessions"),
+        selectFrom(sql<{ name: string; id: number }>`${sql.table(MIGRATION_TABLE)}`.as("migration"))
+          .select(sql<string[]>`array_agg(name order by id)`.as("names"))
+          .as("migrations"),
+      ];
+    })
+    .$castTo<Counts>(),
+);
+
+function jobsIn(...states: readonly string[]) {
+  return sql<number>`(count(*) filter (where state in (${sql.join(states.map((state) => sql.lit(state)))})))`;
+}
+
+const countJobs = prepare("system_status_queues", (tables) =>
+  tables
+    .selectFrom(sql<{ name: string; state: string }>`${sql.table("pgboss.job")}`.as("job"))
+    .select([
+      "name",
+      jobsIn("created", "retry").as("waiting"),
+      jobsIn("active").as("active"),
+      jobsIn("failed").as("failed"),
+    ])
+    .where("state", "in", sql<string>`('created', 'retry', 'active', 'failed')`)
+    .groupBy("name")
+    .orderBy("name"),
+);
+
+const countVerifications = prepare("system_status_verifications", (tables) =>
+  tables
+    .selectFrom("verification")
+    .select(COUNT)
+    .where(({ eb, or }) => or([eb("priority", "<", sql.lit(2)), eb("due_at", "<=", sql<Date>`now()`)])),
+);
 
 /** Reads how the installation stands. Counts whole tables, so it is for people and not for probes. */
 export async function readInstallationStatus(pool: pg.Pool): Promise<InstallationStatus> {
-  const [counts, queues] = await Promise.all([
-    runStatement<CountsRow>(pool, { ...COUNTS, values: [] }),
-    runStatement<QueueStatus & pg.QueryResultRow>(pool, { ...QUEUES, values: [] }),
+  const [counts, jobs, verifications] = await Promise.all([
+    countAll(pool, {}),
+    countJobs(pool, {}),
+    countVerifications(pool, {}),
   ]);
-  const row = counts.rows[0];
+  const [row] = counts.rows;
   if (row === undefined) throw new Error("the counts of the installation came without a row");
+  const { pendingConnections, ...known } = row;
+  const waiting = verifications.rows[0]?.count ?? 0;
+  const verifying = waiting === 0 ? [] : [{ name: "verify-key", waiting, active: 0, failed: 0 }];
   return {
-    migrations: row.migrations,
-    accounts: row.accounts,
-    disabledAccounts: row.disabledAccounts,
-    connections: row.connections,
-    verifiedConnections: row.verifiedConnections,
-    failedConnections: row.failedConnections,
-    mcpSessions: row.mcpSessions,
-    queues: queues.rows.map(({ name, waiting, active, failed }) => ({ name, waiting, active, failed })),
+    ...known,
+    verifiedConnections: known.connections - known.failedConnections - pendingConnections,
+    queues: [...jobs.rows, ...verifying].sort((one, other) => (one.name < other.name ? -1 : 1)),
   };
 }

@@ -1,31 +1,17 @@
-import type pg from "pg";
 import type { Cancellation, CancellationFeed } from "../../../runtime/sessions/active-requests.ts";
-import type { Listener } from "../../listener.ts";
+import { notify, type Orm, withEntities } from "../../orm.ts";
+import { createNotificationFeed, type EventListener } from "../connections/connection-event.ts";
 
 /** The channel on which a replica asks the others to cancel a request. */
 const CANCELLATION_CHANNEL = "patchbay_cancellation";
 
 /** Cancellations over PostgreSQL's notifications. One that is lost costs its upstream a call that nobody awaits. */
-export async function createCancellationFeed(
-  pool: pg.Pool,
-  listener: Pick<Listener, "listen">,
-): Promise<CancellationFeed> {
-  const callbacks: ((cancellation: Cancellation) => void)[] = [];
-  await listener.listen(CANCELLATION_CHANNEL, (payload) => {
-    const cancellation = parse(payload);
-    if (cancellation !== undefined) for (const callback of callbacks) callback(cancellation);
-  });
+export async function createCancellationFeed(orm: Orm, listener: EventListener): Promise<CancellationFeed> {
+  const { onChange } = await createNotificationFeed(listener, CANCELLATION_CHANNEL, parse);
   return {
-    async announce({ session, request }) {
-      await pool.query({
-        name: "cancellation_announce",
-        text: "select pg_notify($1, $2)",
-        values: [CANCELLATION_CHANNEL, JSON.stringify({ session, request })],
-      });
-    },
-    onCanceled(callback) {
-      callbacks.push(callback);
-    },
+    announce: (cancellation) =>
+      withEntities(orm, (em) => notify(em, CANCELLATION_CHANNEL, JSON.stringify(cancellation))),
+    onCanceled: onChange,
   };
 }
 

@@ -1,26 +1,17 @@
-import type pg from "pg";
 import type { ListingFeed } from "../../../runtime/upstream/upstream-listings.ts";
-import type { EventListener } from "../connections/connection-event.ts";
+import { notify, type Orm, withEntities } from "../../orm.ts";
+import { createNotificationFeed, type EventListener } from "../connections/connection-event.ts";
 
 const CHANNEL = "patchbay_offer";
 
 /** Changes of what upstreams offer, over PostgreSQL's notifications. One that is missed is found when the offer grows old. */
-export async function createListingFeed(pool: pg.Pool, listener: Pick<EventListener, "listen">): Promise<ListingFeed> {
-  const callbacks = new Set<(connectionId: number) => void>();
-  await listener.listen(CHANNEL, (payload) => {
+export async function createListingFeed(orm: Orm, listener: EventListener): Promise<ListingFeed> {
+  const { onChange } = await createNotificationFeed(listener, CHANNEL, (payload) => {
     const connectionId = Number(payload);
-    if (Number.isSafeInteger(connectionId)) for (const callback of callbacks) callback(connectionId);
+    return Number.isSafeInteger(connectionId) ? connectionId : undefined;
   });
   return {
-    async announce(connectionId) {
-      await pool.query({
-        name: "offer_announce",
-        text: "select pg_notify($1, $2)",
-        values: [CHANNEL, String(connectionId)],
-      });
-    },
-    onChanged(callback) {
-      callbacks.add(callback);
-    },
+    announce: (connectionId) => withEntities(orm, (em) => notify(em, CHANNEL, String(connectionId))),
+    onChanged: onChange,
   };
 }

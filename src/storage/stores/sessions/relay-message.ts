@@ -1,42 +1,23 @@
-import type pg from "pg";
-import type { RelayEvent, RelayFeed, RelayMessageName, RelayStore } from "../../../runtime/relay/relay-store.ts";
+import { sql } from "kysely";
+import type { RelayEvent, RelayFeed, RelayStore } from "../../../runtime/relay/relay-store.ts";
+import { RelayMessageEntity } from "../../entities/sessions/relay-message.ts";
+import { now, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { createNotificationFeed, type EventListener } from "../connections/connection-event.ts";
-import { runStatement } from "../run-statement.ts";
 
 const CHANNEL = "patchbay_relay";
 
 /** Seconds that an unclaimed message is kept: longer than any sender waits. */
 const LIFETIME_SECONDS = 60;
 
-const PUT = {
-  name: "relay_message_put",
-  text: `with stored as (
-      insert into relay_message (account_id, address, id, sealed_text, expires_at)
-      values ($1, $2, $3, $4, now() + make_interval(secs => ${LIFETIME_SECONDS})) returning address, id
-    )
-    select pg_notify('${CHANNEL}', address || '.' || id) from stored`,
-};
+/** Messages read at once; a reader comes back for more. */
+const MAX_WAITING = 1_000;
 
-const TAKE = {
-  name: "relay_message_take",
-  text: `with taken as (
-      delete from relay_message where account_id = $1 and address = $2 and id = $3 and expires_at > now()
-      returning address, id, sealed_text
-    )
-    select sealed_text, pg_notify('${CHANNEL}', address || '.' || id || '.taken') from taken`,
-};
-
-const WITHDRAW = {
-  name: "relay_message_withdraw",
-  text: "delete from relay_message where account_id = $1 and address = $2 and id = $3",
-};
-
-const WAITING = {
-  name: "relay_message_waiting",
-  text: `select address, id from relay_message where account_id = $1 and address = $2 and expires_at > now()
-    order by expires_at limit 1000`,
-};
+/** Announces the message of each row that a statement returns, when its transaction commits. */
+function announced(ending: string) {
+  const name = sql`${sql.ref("address")} || '.' || ${sql.ref("id")} || ${sql.lit(ending)}`;
+  return sql<null>`pg_notify(${sql.lit(CHANNEL)}, ${name})`.as("announced");
+}
 
 /** Where the text of a message is sealed to. */
 export function relayMessagePlace(accountId: string, address: string, id: string): SealedPlace {
@@ -44,24 +25,34 @@ export function relayMessagePlace(accountId: string, address: string, id: string
 }
 
 /** Messages between replicas in PostgreSQL; notifications carry their names alone. */
-export function createRelayStore(pool: pg.Pool, sealer: Sealer): RelayStore {
+export function createRelayStore(orm: Orm, sealer: Sealer): RelayStore {
   return {
-    async put(accountId, { address, id }, text) {
-      const sealed = sealer.seal(text, relayMessagePlace(accountId, address, id));
-      await runStatement(pool, { ...PUT, values: [accountId, address, id, sealed] });
-    },
-    async take(accountId, { address, id }) {
-      const values = [accountId, address, id];
-      const { rows } = await runStatement<{ sealed_text: Buffer }>(pool, { ...TAKE, values });
-      return rows[0] && sealer.open(rows[0].sealed_text, relayMessagePlace(accountId, address, id));
-    },
-    async withdraw(accountId, { address, id }) {
-      const { rowCount } = await runStatement(pool, { ...WITHDRAW, values: [accountId, address, id] });
-      return rowCount === 1;
-    },
+    put: (accountId, { address, id }, text) =>
+      withEntities(orm, async (em) => {
+        const sealed_text = sealer.seal(text, relayMessagePlace(accountId, address, id));
+        const expires_at = sql<Date>`now() + make_interval(secs => ${LIFETIME_SECONDS})`;
+        const message = { account_id: accountId, address, id, sealed_text, expires_at };
+        await tablesOf(em).insertInto("relay_message").values(message).returning(announced("")).execute();
+      }),
+    take: (accountId, { address, id }) =>
+      withEntities(orm, async (em) => {
+        const taken = await tablesOf(em)
+          .deleteFrom("relay_message")
+          .where("account_id", "=", accountId)
+          .where("address", "=", address)
+          .where("id", "=", id)
+          .where("expires_at", ">", sql<Date>`now()`)
+          .returning(["sealed_text", announced(".taken")])
+          .executeTakeFirst();
+        return taken && sealer.open(taken.sealed_text, relayMessagePlace(accountId, address, id));
+      }),
+    withdraw: async (accountId, { address, id }) =>
+      (await withEntities(orm, (em) => em.nativeDelete(RelayMessageEntity, { accountId, address, id }))) === 1,
     async waiting(accountId, address) {
-      const { rows } = await runStatement<RelayMessageName>(pool, { ...WAITING, values: [accountId, address] });
-      return rows;
+      const isWaiting = { accountId, address, expiresAt: { $gt: now() } };
+      const options = { fields: ["id"], orderBy: { expiresAt: "asc" }, limit: MAX_WAITING } as const;
+      const rows = await withEntities(orm, (em) => em.find(RelayMessageEntity, isWaiting, options));
+      return rows.map(({ id }) => ({ address, id }));
     },
   };
 }
