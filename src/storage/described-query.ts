@@ -3,15 +3,17 @@ import pg from "pg";
 /** A row as PostgreSQL sends it. */
 type Texts = readonly (string | null)[];
 
-type Columns = readonly { readonly name: string; readonly parse: (text: string) => unknown }[];
+type Parse = (text: string) => unknown;
 
-type Answered<Row> = (error: unknown, rows?: Row[]) => void;
+type Columns = readonly { readonly name: string; readonly parse: Parse }[];
+
+type Answered = (error: Error | undefined, rows?: pg.QueryResultRow[]) => void;
 
 /** What the driver's client calls on every query that it runs, for example on those of pg-cursor. */
 interface SubmittedQuery {
   /** Wrapped by the client, which clears its timer in it. */
-  callback: Answered<never>;
-  submit(connection: pg.Connection): void;
+  callback: Answered;
+  submit(connection: pg.Connection): Error | null;
   handleRowDescription(message: { readonly fields: readonly pg.FieldDef[] }): void;
   handleDataRow(message: { readonly fields: Texts }): void;
   handleCommandComplete(): void;
@@ -19,11 +21,11 @@ interface SubmittedQuery {
 }
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the driver's types leave out what its client calls.
-const DriverQuery = pg.Query as unknown as new (statement: pg.QueryConfig, answered: Answered<never>) => SubmittedQuery;
+const DriverQuery = pg.Query as unknown as new (statement: pg.QueryConfig, answered: Answered) => SubmittedQuery;
 
 /** What a connection has learned of its statements. */
 export interface KnownColumns {
-  readonly types: pg.CustomTypesConfig;
+  readonly parserOf: (typeId: number) => Parse;
   readonly byStatement: Map<string, Columns>;
   /** The connection as one that requests no description. */
   undescribed?: pg.Connection;
@@ -33,27 +35,27 @@ export interface KnownColumns {
  * Requests the columns of a named statement once per connection; the driver requests them with every query. They cannot
  * change: PostgreSQL refuses a prepared statement whose result type has changed.
  */
-export class DescribedQuery<Row extends pg.QueryResultRow> extends DriverQuery {
+export class DescribedQuery extends DriverQuery {
   readonly #known: KnownColumns;
   readonly #name: string;
   readonly #rows: Texts[] = [];
   #columns: Columns | undefined;
 
-  constructor(statement: pg.QueryConfig, known: KnownColumns, answered: Answered<Row>) {
+  constructor(statement: pg.QueryConfig, known: KnownColumns, answered: Answered) {
     super(statement, answered);
     this.#known = known;
     this.#name = statement.name ?? "";
   }
 
-  override submit(connection: pg.Connection): void {
+  override submit(connection: pg.Connection): Error | null {
     this.#columns = this.#known.byStatement.get(this.#name);
     if (this.#columns === undefined) return super.submit(connection);
     return super.submit((this.#known.undescribed ??= withoutDescriptions(connection)));
   }
 
   override handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
-    const { types, byStatement } = this.#known;
-    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: types.getTypeParser(dataTypeID, "text") }));
+    const { parserOf, byStatement } = this.#known;
+    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
     if (this.#name !== "") byStatement.set(this.#name, this.#columns);
   }
 
@@ -69,23 +71,22 @@ export class DescribedQuery<Row extends pg.QueryResultRow> extends DriverQuery {
     try {
       this.callback(
         undefined,
-        this.#rows.map((texts) => readRow<never>(this.#columns ?? [], texts)),
+        this.#rows.map((texts) => readRow(this.#columns ?? [], texts)),
       );
     } catch (error) {
-      this.callback(error);
+      this.callback(error instanceof Error ? error : new TypeError("a value cannot be read", { cause: error }));
     }
   }
 }
 
-function readRow<Row>(columns: Columns, texts: Texts): Row {
+function readRow(columns: Columns, texts: Texts): pg.QueryResultRow {
   const row: Record<string, unknown> = {};
   let index = 0;
   for (const { name, parse } of columns) {
     const text = texts[index++];
     row[name] = typeof text === "string" ? parse(text) : null;
   }
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the statement's columns are the row's.
-  return row as Row;
+  return row;
 }
 
 function withoutDescriptions(connection: pg.Connection): pg.Connection {

@@ -48,12 +48,15 @@ interface Slot {
 export function createReads(config: pg.ClientConfig, options: ReadsOptions): Reads {
   const { keepsStatements, onSilence } = options;
   const { types = pg.types } = config;
+  const parserOf = (typeId: number): ((text: string) => unknown) =>
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-enum-assignment -- the driver's types name the ids of built-in types alone, and say nothing of its parsers.
+    types.getTypeParser(typeId);
   const slots: Slot[] = Array.from({ length: options.connections }, () => ({ opened: undefined, pending: 0 }));
   let isClosed = false;
 
   function open(slot: Slot): Promise<Opened> {
     const client = new BoundedClient({ ...config, pipeline: true, stream: () => new BatchingSocket() });
-    const opened = client.connect().then(() => ({ client, known: { types, byStatement: new Map() } }));
+    const opened = client.connect().then(() => ({ client, known: { parserOf, byStatement: new Map() } }));
     const forget = (): void => {
       if (slot.opened === opened) slot.opened = undefined;
     };
@@ -108,10 +111,10 @@ function ask<Row extends pg.QueryResultRow>(
 ): Promise<StatementResult<Row>> {
   return new Promise((resolve, reject) => {
     client.query(
-      new DescribedQuery<Row>(statement, known, (error, rows) => {
-        // The driver says null where its types say undefined.
+      new DescribedQuery(statement, known, (error, rows) => {
         if (rows === undefined) reject(error ?? new Error("a query returned neither rows nor an error"));
-        else resolve({ rows, rowCount: rows.length });
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the caller knows the statement's columns.
+        else resolve({ rows: rows as Row[], rowCount: rows.length });
       }),
     );
   });
