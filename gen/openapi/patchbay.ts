@@ -1030,6 +1030,8 @@ export interface components {
              * @description How many seconds a call may take in all. Present only if the connection differs from the installation.
              */
             call_max_seconds?: number;
+            /** @description The short name of the connection in its account. Where several connections offer a tool of the same name, MCP lists it as `<alias>__<name>`. Only in lists with `view=detailed` and in watches. */
+            alias?: string;
         };
         /** @description A connection in the detailed view. */
         ConnectionDetails: {
@@ -1098,6 +1100,8 @@ export interface components {
              * @description How many seconds a call may take in all. Present only if the connection differs from the installation.
              */
             call_max_seconds?: number;
+            /** @description The short name of the connection in its account, made from its name. Where several connections offer a tool of the same name, MCP lists it as `<alias>__<name>`. */
+            alias: string;
         };
         /** @description The connection to create. */
         CreateConnectionRequest: {
@@ -1226,6 +1230,8 @@ export interface components {
              * @description How many seconds a call of a tool may take in all; never more than the installation allows. 0 means the default of the installation.
              */
             call_max_seconds?: number | null;
+            /** @description The short name of the connection, unique in the account. It qualifies the names of tools that several connections offer. */
+            alias?: string | null;
         };
         /** @description The changed connection: `success` and `data`, or with `view=detailed` or a `connection_id` in the body `message` and `connection`. */
         UpdateConnectionResult: components["schemas"]["DefaultConnectionResult"] | components["schemas"]["DetailedConnectionResult"];
@@ -3115,7 +3121,15 @@ export interface operations {
                 };
             };
             404: components["responses"]["ConnectionNotFound"];
-            409: components["responses"]["Conflict"];
+            /** @description Another connection has the alias, or a concurrent change interfered. Nothing changed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { invalid } from "../domain-error.ts";
+import { checkAlias } from "./alias.ts";
 import { authMethodsOf } from "../integrations/authentication.ts";
 import type { Integration } from "../integrations/integration.ts";
 import type { SchemaValidator } from "../integrations/schema-checks/json-schema.ts";
@@ -31,6 +32,7 @@ export interface ConnectionChange {
   readonly accessType?: string | undefined;
   readonly apiKey?: string | undefined;
   readonly name?: string | undefined;
+  readonly alias?: string | undefined;
   readonly description?: string | undefined;
   readonly clientSecret?: string | undefined;
   readonly configuration?: JsonObject | undefined;
@@ -105,6 +107,8 @@ export function applyChange(before: Connection, change: ConnectionChange, ground
   let effects: ChangeEffects = {};
   if (change.accessType !== undefined)
     ({ after, effects } = withAccess(after, checkAccessType(change.accessType), ground));
+  if (change.alias !== undefined && checkAlias(change.alias) !== before.alias)
+    ({ after, effects } = { after: { ...after, alias: change.alias }, effects: { ...effects, claimAlias: true } });
   if (change.disabledTools !== undefined) after = withDisabledTools(after, change.disabledTools, ground.toolIds);
   if (change.acceptToolChanges !== undefined) {
     const acceptToolChanges = checkToolChangeAcceptance(change.acceptToolChanges);
@@ -238,6 +242,7 @@ function requireSecretsForMove(moved: string | undefined, secrets: JsonObject, p
 export function changedFields(before: Connection, after: Connection, change: ConnectionChange): readonly string[] {
   const fields: string[] = [];
   if (before.name !== after.name) fields.push("name");
+  if (before.alias !== after.alias) fields.push("alias");
   if (before.description !== after.description) fields.push("description");
   if (before.agentEnabled !== after.agentEnabled) fields.push("agent_enabled");
   if (before.accessType !== after.accessType) fields.push("access_type");

@@ -47,6 +47,8 @@ export interface ChangeEffects {
   readonly contentsChange?: "on" | "off";
   /** Delete call payloads older than the new limit. */
   readonly purgeContents?: boolean;
+  /** Throw `conflict` if another connection of the account has the new alias. */
+  readonly claimAlias?: boolean;
 }
 
 /** Data for the audit event: the actor and the names of the changed fields. */
@@ -75,7 +77,7 @@ export interface ConnectionStore {
   sealedSecrets(accountId: string, id: number, keyVersion: number): Promise<Uint8Array | undefined>;
   /** Decrypts the result of `sealedSecrets`. Do not store the plain secrets. */
   openSecrets(accountId: string, id: number, sealed: Uint8Array): JsonObject;
-  /** Stores a connection with its own client and its verification. Throws `exhausted` above the account's limit. */
+  /** Stores a connection with a free alias, its own client and its verification. Throws `exhausted` above the account's limit. */
   create(connection: NewConnection, actor: Actor): Promise<Connection>;
   /**
    * Returns the result of an earlier request with this key while the key is valid. Throws `conflict` if that request
@@ -86,6 +88,7 @@ export interface ConnectionStore {
   createOnce(connection: NewConnection, actor: Actor, key: CreateKey): Promise<CreatedConnection>;
   /**
    * Replaces `before` by `after` with all effects. Returns undefined and changes nothing if `before` is not current.
+   * Throws `conflict` if another connection has the new alias.
    */
   save(
     before: Connection,

@@ -25,6 +25,8 @@ export interface Connection {
   readonly id: number;
   readonly serverType: string;
   readonly name: string;
+  /** Unique in the account. Qualifies the names of its tools where several connections offer the same. */
+  readonly alias: string;
   readonly description: string;
   readonly agentEnabled: boolean;
   readonly accessType: AccessType;

@@ -35,6 +35,7 @@ const connection: Connection = {
   id: 7,
   serverType: "acme",
   name: "People",
+  alias: "people",
   description: "",
   agentEnabled: true,
   accessType: "write",

@@ -64,6 +64,7 @@ function connection(id: number, more: Partial<Connection> = {}): Connection {
     id,
     serverType: "openapi",
     name: "Acme",
+    alias: `acme_${id}`,
     description: "",
     agentEnabled: true,
     accessType: "write",

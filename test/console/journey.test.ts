@@ -50,6 +50,13 @@ test("leads from the first visit to a token that an agent uses, and refuses the 
       (await stage.site.query("select access_type from connection where id = $1", [id]))[0]?.["access_type"] === "read",
   );
 
+  await page.getByRole("tab", { name: "Settings" }).click();
+  await page.getByLabel("Alias", { exact: true }).fill("hr");
+  await page.getByRole("button", { name: "Save the alias" }).click();
+  await until(
+    async () => (await stage.site.query("select alias from connection where id = $1", [id]))[0]?.["alias"] === "hr",
+  );
+
   await page.getByRole("tab", { name: "Tools" }).click();
   await page.getByRole("button", { name: "Try list_time_off_types" }).click();
   await page.getByRole("button", { name: "Call", exact: true }).click();

@@ -304,3 +304,37 @@ describe("tool names", () => {
     expect(await a.intern(["sum"])).toEqual([first[1]]);
   });
 });
+
+describe("aliases", () => {
+  const audit = { actor: OPERATOR, fields: ["alias"] };
+  const withAlias = (before: Connection, alias: string) =>
+    store.save(before, { ...before, alias }, { claimAlias: true }, audit);
+
+  it("gives connections of one name different aliases, also when they are created at once", async () => {
+    const made = await Promise.all([0, 1, 2].map(() => store.create(fresh(), OPERATOR)));
+    expect(made.map(({ alias }) => alias).sort()).toEqual(["people", "people_2", "people_3"]);
+    const other = await store.create(fresh({ accountId: "acc_b" }), OPERATOR);
+    expect(other.alias).toBe("people");
+  });
+
+  it("lets one of two connections that ask for an alias at once have it", async () => {
+    const [one, two] = [await store.create(fresh(), OPERATOR), await store.create(fresh(), OPERATOR)];
+    const outcomes = await Promise.allSettled([withAlias(one, "work"), withAlias(two, "work")]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const listed = await store.list("acc_a");
+    expect(listed.filter(({ alias }) => alias === "work")).toHaveLength(1);
+  });
+
+  it("computes the alias of a row from before aliases, and stores it with the next update", async () => {
+    const { id } = await store.create(fresh(), OPERATOR);
+    await database.pool.query("update connection set alias = null where id = $1", [id]);
+    const before = await store.find("acc_a", id);
+    expect(before?.alias).toBe(`people_${id}`);
+    if (before === undefined) throw new Error("the connection is gone");
+    const other = await store.create(fresh(), OPERATOR);
+    await expect(withAlias(other, `people_${id}`)).rejects.toThrow(/is taken by the connection "People"/);
+    await store.save(before, { ...before, name: "Renamed" }, {}, { actor: OPERATOR, fields: ["name"] });
+    const { rows } = await database.pool.query("select name, alias from connection where id = $1", [id]);
+    expect(rows).toEqual([{ name: "Renamed", alias: `people_${id}` }]);
+  });
+});

@@ -17,6 +17,7 @@ const SHOWN = named(
   "id",
   "serverType",
   "name",
+  "alias",
   "description",
   "agentEnabled",
   "accessType",
@@ -102,6 +103,7 @@ export const updateConnection = prepare("connection_update", (tables, given: Con
         .updateTable("connection")
         .set({
           name: given.name,
+          alias: given.alias,
           description: given.description,
           agent_enabled: given.agentEnabled,
           access_type: given.accessType,

@@ -14,6 +14,7 @@ function connection(id: number, name = "Acme", serverType = "mcp"): Connection {
     id,
     serverType,
     name,
+    alias: `connection_${id}`,
     description: "",
     agentEnabled: true,
     accessType: "write",

@@ -8,7 +8,7 @@ export interface ShownConnection {
 
 /** What a connection will be once a change is saved, as far as that can be known before: its switches and its access. */
 export function asChanged(shown: ShownConnection, change: Sent<"UpdateConnectionRequest">): ShownConnection {
-  const { agent_enabled, access_type, disabled_tools, accept_tool_changes, keep_contents_days } = change;
+  const { agent_enabled, access_type, disabled_tools, accept_tool_changes, keep_contents_days, alias } = change;
   const { listed, details } = shown;
   // What does not work stays so whatever agents may.
   const isSwitched = agent_enabled !== undefined && /^(active|disabled)$/.test(details.status);
@@ -24,6 +24,7 @@ export function asChanged(shown: ShownConnection, change: Sent<"UpdateConnection
       ...(isSwitched && { status: agent_enabled ? "active" : "disabled" }),
       ...(accept_tool_changes !== undefined && { accept_tool_changes }),
       ...(keep_contents_days !== undefined && { keep_contents_days }),
+      ...(typeof alias === "string" && { alias }),
     },
   };
 }

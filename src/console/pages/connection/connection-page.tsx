@@ -10,6 +10,7 @@ import { AccessLevel } from "./access-level.tsx";
 import { Authorization } from "./authorization.tsx";
 import { LazyChangesPanel } from "./changes/lazy-changes-panel.tsx";
 import { ConnectionActivity } from "./connection-activity.tsx";
+import { ConnectionAlias } from "./connection-alias.tsx";
 import { DeleteConnection } from "./delete-connection.tsx";
 import { ReplaceKey } from "./replace-key.tsx";
 import { StatusNotice } from "./status-notice.tsx";
@@ -105,6 +106,7 @@ export function ConnectionDetailsPage() {
         </Tabs.Panel>
         <Tabs.Panel value="settings">
           <Authorization id={id} details={details} />
+          <ConnectionAlias id={id} alias={details.alias} />
           <ReplaceKey id={id} details={details} />
           <DeleteConnection id={id} name={details.name} />
         </Tabs.Panel>

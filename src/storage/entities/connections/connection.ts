@@ -47,6 +47,8 @@ export const ConnectionEntity = defineEntity({
     /** 0: the operator's limit. */
     callIdleSeconds: p.integer().default(0),
     callMaxSeconds: p.integer().default(0),
+    /** Null for a connection that was not changed since aliases are stored. Unique in the account under its lock. */
+    alias: p.text().nullable(),
   }),
   checks: [
     {

@@ -1,4 +1,5 @@
 import type { InferEntity } from "@mikro-orm/core";
+import { aliasWithId } from "../../../connections/alias.ts";
 import type { Connection } from "../../../connections/connection.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { ConnectionEntity } from "../../entities/connections/connection.ts";
@@ -7,8 +8,9 @@ import type { SealedPlace, Sealer } from "../../sealing.ts";
 /** What `toConnection` reads of an entity, or of a row of a hot statement. */
 export type ConnectionRow = Pick<
   InferEntity<typeof ConnectionEntity>,
-  Exclude<keyof Connection, "accountId" | "acceptedDefinitions" | "statusReason" | "knownToolIds">
+  Exclude<keyof Connection, "accountId" | "alias" | "acceptedDefinitions" | "statusReason" | "knownToolIds">
 > & {
+  readonly alias?: string | null | undefined;
   readonly statusReason?: string | null | undefined;
   readonly knownToolIds?: number[] | null | undefined;
   readonly toolPins?: string | null | undefined;
@@ -32,6 +34,7 @@ export function toConnection(accountId: string, row: ConnectionRow): Connection 
     id: row.id,
     serverType: row.serverType,
     name: row.name,
+    alias: row.alias ?? aliasWithId(row, row.id),
     description: row.description,
     agentEnabled: row.agentEnabled,
     accessType: row.accessType,

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type EntityManager, LockMode, raw } from "@mikro-orm/postgresql";
 import { sql } from "kysely";
+import { freeAlias } from "../../../connections/alias.ts";
 import { connectionScopes, type Connection } from "../../../connections/connection.ts";
 import type {
   AuditedBy,
@@ -28,6 +29,7 @@ import { lockAccount } from "../identity/account-lock.ts";
 import { type ChangeEvent, recordEvent } from "../identity/audit-event.ts";
 import { revoke } from "../identity/revocation.ts";
 import { runnerOf } from "../run-statement.ts";
+import { aliasesOf, claimAlias } from "./connection-alias.ts";
 import { announceEvent } from "./connection-event.ts";
 import { sealSecrets, toConnection } from "./connection-row.ts";
 import { findUnderKey, type HashedKey, keepUnderKey } from "./idempotency-key.ts";
@@ -116,6 +118,7 @@ export function createConnectionWrites(
       ...fields,
       accountId,
       id,
+      alias: freeAlias(fresh, new Set((await aliasesOf(em, accountId)).map(({ alias }) => alias))),
       configuration,
       sealedSecrets: sealSecrets(deps.sealer, accountId, id, secrets),
       verificationStatus: "pending",
@@ -163,6 +166,7 @@ export function createConnectionWrites(
     async save(before, after, effects, audit) {
       if (Object.keys(effects).length === 0) return update(pool, before, after, effects, audit);
       return inTransaction(orm, async (em) => {
+        if (effects.claimAlias === true) await claimAlias(em, after);
         const saved = await update(runnerOf(em), before, after, effects, audit);
         if (saved !== undefined) await applyEffects(deps, em, saved, effects, audit.actor);
         return saved;

@@ -60,6 +60,7 @@ export function toWireListed(connection: Connection): WireConnection {
   const listed = toWireConnection(connection);
   listed.serverType = connection.serverType;
   listed.status = connectionStatus(connection);
+  listed.alias = connection.alias;
   if (connection.statusReason !== undefined) listed.statusReason = connection.statusReason;
   return listed;
 }
@@ -85,6 +86,7 @@ export function toWireDetails(connection: Connection, catalog: Catalog): Connect
     keepContentsDays: connection.keepContentsDays,
     ...(connection.callIdleSeconds === 0 ? {} : { callIdleSeconds: connection.callIdleSeconds }),
     ...(connection.callMaxSeconds === 0 ? {} : { callMaxSeconds: connection.callMaxSeconds }),
+    alias: connection.alias,
   });
 }
 
