@@ -127,7 +127,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     tools,
   });
   const streamSlots = createStreamSlots();
-  const upstreamCalls = composeUpstreamCalls(config);
+  const upstreamCalls = composeUpstreamCalls(config, feed);
   const watch = createWatch({ connections: store, feed, slots: streamSlots, isValid: isTokenValid });
 
   const sessions = createSessions({ store: createSessionStore(database), idleSeconds: config.sessionIdleSeconds, log });

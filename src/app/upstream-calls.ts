@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import type { ChangeFeed } from "../connections/change-feed.ts";
 import { type CallSlots, createCallSlots } from "../runtime/calls/call-slots.ts";
 import type { CallTimes } from "../runtime/calls/call-times.ts";
 import { createRunningCalls, type RunningCalls } from "../runtime/calls/running-calls.ts";
@@ -14,10 +15,14 @@ export interface UpstreamCalls {
   readonly times: CallTimes;
 }
 
-export function composeUpstreamCalls({ callIdleSeconds, callMaxSeconds }: Config): UpstreamCalls {
+export function composeUpstreamCalls({ callIdleSeconds, callMaxSeconds }: Config, feed: ChangeFeed): UpstreamCalls {
+  const running = createRunningCalls();
+  feed.onChange(({ connectionId, event }) => {
+    if (event === "deleted") running.endConnection(connectionId);
+  });
   return {
     slots: createCallSlots(),
-    running: createRunningCalls(),
+    running,
     times: { idleMs: callIdleSeconds * 1_000, maxMs: callMaxSeconds * 1_000 },
   };
 }

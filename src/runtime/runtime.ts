@@ -74,7 +74,7 @@ export function createRuntime({ sessions, tools, serverInfo }: RuntimeDeps): Run
       const session = found instanceof Promise ? await found : found;
       try {
         return await withLinkedController(signal, (controller) =>
-          tools.call(principal, session, name, args, { controller, onSent }),
+          tools.call(principal, session, name, args, { controller, onSent, endsWithConnection: true }),
         );
       } catch (thrown) {
         // Only MCP clients can interpret the upstream's JSON-RPC error.

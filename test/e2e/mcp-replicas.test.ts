@@ -260,21 +260,54 @@ test("in the stateless protocol revision a disconnect cancels the call", async (
   await until(async () => slow.running() === 0, { what: "the upstream's request has ended" });
 });
 
-test("both replicas refuse a deleted connection within a second and end its sessions and streams", async () => {
+test("a session over several connections loses a deleted one with its calls, and goes on", async () => {
+  const [kept, deleted] = [await connect(upstream.url), await connect(`http://${slow.host()}/mcp`)];
+  const session = await here.open();
+  const stream = await openStream(there, { headers: session });
+  const names = async (): Promise<string[]> => {
+    const { result } = (await here.call("tools/list", {}, { headers: session })).last as {
+      result: { tools: { name: string }[] };
+    };
+    return result.tools.map(({ name }) => name);
+  };
+  const before = (await names()).length;
+  await here.call("tools/call", { name: `look_up__${kept}` }, { headers: session });
+  const calls = [here, there].map((wire) =>
+    wire.call("tools/call", { name: `wait__${deleted}` }, { headers: session }),
+  );
+  await until(async () => slow.running() === 2, { what: "calls over both replicas are in flight" });
+
+  await owner.call("DeleteConnection", { server_id: deleted });
+  for (const call of calls) {
+    expect((await call).last).toMatchObject({
+      error: { message: expect.stringContaining("The connection was deleted") },
+    });
+  }
+  await until(async () => slow.running() === 0, { what: "the upstream's requests have ended" });
+  await toldTimes(stream, 1);
+  for (const wire of [here, there]) {
+    expect((await wire.call("tools/call", { name: `look_up__${kept}` }, { headers: session })).last).toHaveProperty(
+      "result",
+    );
+    expect((await wire.call("tools/call", { name: `wait__${deleted}` }, { headers: session })).last).toHaveProperty(
+      "error",
+    );
+  }
+  await until(async () => (await names()).length === before - 1, { what: "its tool is gone" });
+});
+
+test("both replicas refuse a deleted connection within a second and end its bound sessions and streams", async () => {
   const id = await connect(upstream.url);
   const token = await account.token();
   const hereAlone = createWire(urlOf(0), token, `/mcp/${id}`);
   const thereAlone = createWire(urlOf(1), token, `/mcp/${id}`);
   const session = await hereAlone.open();
   const stream = await openStream(thereAlone, { headers: session });
-  const caller = await there.open();
-  await there.call("tools/call", { name: `look_up__${id}` }, { headers: caller });
   await owner.call("DeleteConnection", { server_id: id });
   await until(async () => (await thereAlone.call("ping", {}, { headers: session })).status === 404, {
     withinMs: 1_500,
   });
   await until(async () => (await hereAlone.call("ping", {}, { headers: session })).status === 404, { withinMs: 1_500 });
-  await until(async () => (await there.call("ping", {}, { headers: caller })).status === 404, { withinMs: 1_500 });
   await stream.ended;
 });
 

@@ -127,7 +127,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       }
       case "cancelled":
         record(call, startedAt, "cancelled", undefined);
-        throw callCanceled(call.controller.signal.reason);
+        throw callCanceled(outcome.reason);
       case "failed":
         if (outcome.error instanceof RpcError)
           record(call, startedAt, "tool_error", errorResult(outcome.error.explanation));
@@ -174,6 +174,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
         call.onSent?.();
         const outcome = await running.run(
           call.controller,
+          connection.id,
           callTimesOf(connection, deps.times),
           (signal, noteProgress) => send(integration, call, signal, noteProgress),
         );

@@ -5,7 +5,7 @@ export type DeadlineOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "timed_out"; readonly limit: PassedLimit }
-  | { readonly kind: "cancelled" };
+  | { readonly kind: "cancelled"; readonly reason: unknown };
 
 /** The caller did not end the call, so it gets an error that says why the call ended. */
 export class CallStopped extends DomainError {
@@ -18,6 +18,14 @@ export class CallStopped extends DomainError {
   }
 }
 
+/** Why the calls of a deleted connection end. */
+class ConnectionDeleted extends DomainError {
+  constructor() {
+    super("not_found", "The connection was deleted, which ended the call. Whether the call took effect is not known.");
+    this.name = "ConnectionDeleted";
+  }
+}
+
 /** The calls of upstreams that this replica waits for. */
 export interface RunningCalls {
   /**
@@ -26,9 +34,12 @@ export interface RunningCalls {
    */
   run<Result>(
     controller: AbortController,
+    connectionId: number,
     times: CallTimes,
     work: (signal: AbortSignal, onProgress: () => void) => Promise<Result>,
   ): Promise<DeadlineOutcome<Result>>;
+  /** Ends the calls of a deleted connection with `not_found`. */
+  endConnection(connectionId: number): void;
   /** Aborts all calls with CallStopped, and those that begin later. */
   stop(): void;
 }
@@ -45,12 +56,13 @@ const ONCE = { once: true };
  * the CPU time of a call; and both limits share one timer, which progress does not touch.
  */
 export function createRunningCalls(): RunningCalls {
-  const running = new Set<AbortController>();
+  const running = new Map<AbortController, number>();
   let isStopped = false;
 
   return {
     run<Result>(
       controller: AbortController,
+      connectionId: number,
       times: CallTimes,
       work: (signal: AbortSignal, onProgress: () => void) => Promise<Result>,
     ): Promise<DeadlineOutcome<Result>> {
@@ -58,7 +70,7 @@ export function createRunningCalls(): RunningCalls {
       return new Promise((resolve) => {
         if (isStopped) controller.abort(new CallStopped());
         if (signal.aborted) {
-          resolve({ kind: "cancelled" });
+          resolve({ kind: "cancelled", reason: signal.reason });
           return;
         }
         const startedMs = performance.now();
@@ -72,7 +84,7 @@ export function createRunningCalls(): RunningCalls {
           else controller.abort(PASSED[endMs <= now ? "max" : "idle"]);
         };
         let timer = setTimeout(check, Math.min(times.idleMs, times.maxMs)).unref();
-        running.add(controller);
+        running.set(controller, connectionId);
         const settle = (outcome: DeadlineOutcome<Result>): void => {
           clearTimeout(timer);
           running.delete(controller);
@@ -84,7 +96,7 @@ export function createRunningCalls(): RunningCalls {
             const reason: unknown = signal.reason;
             if (reason === PASSED.idle || reason === PASSED.max)
               settle({ kind: "timed_out", limit: reason === PASSED.idle ? "idle" : "max" });
-            else settle({ kind: "cancelled" });
+            else settle({ kind: "cancelled", reason });
           },
           ONCE,
         );
@@ -102,9 +114,13 @@ export function createRunningCalls(): RunningCalls {
       });
     },
 
+    endConnection(connectionId) {
+      for (const [controller, id] of running) if (id === connectionId) controller.abort(new ConnectionDeleted());
+    },
+
     stop() {
       isStopped = true;
-      for (const controller of running) controller.abort(new CallStopped());
+      for (const controller of running.keys()) controller.abort(new CallStopped());
     },
   };
 }

@@ -31,6 +31,8 @@ export interface UseOptions {
   readonly controller: AbortController;
   /** Called when the call begins to wait for its upstream. */
   readonly onSent?: (() => void) | undefined;
+  /** Whether the session ends when the connection of the call is deleted. Otherwise it only loses the connection. */
+  readonly endsWithConnection?: boolean;
   readonly relay?: Relay | undefined;
   /** Called when the name is resolved, before any other check. Its error ends the call. */
   readonly inspect?: ((callable: CallableTool) => void) | undefined;
@@ -70,23 +72,23 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
   const pages = createToolPages();
 
   /**
-   * Stores the name and the connection of a call in the session. Returns false when the connection was deleted or
+   * Stores the name of a call in the session, and its connection if the session ends with it. Returns false when the connection was deleted or
    * another connection has the name.
    */
   async function remember(
     session: McpSession,
     callable: CallableTool,
     bare: boolean,
-    isSent: boolean,
+    endsWithConnection: boolean,
   ): Promise<boolean> {
     const { tool, connection } = callable;
     // A bound session has only one connection and ends with it.
     if (session.connectionId !== undefined) return true;
     const isNamed = !bare || session.bareNameOwners.get(tool.id) === connection.id;
-    if (isNamed && (!isSent || session.calledConnectionIds.has(connection.id))) return true;
+    if (isNamed && (!endsWithConnection || session.calledConnectionIds.has(connection.id))) return true;
     const claimed = await sessions.claim(session, {
       bareNameOwners: new Map(isNamed ? [] : [[tool.id, connection.id]]),
-      calledConnectionId: isSent ? connection.id : undefined,
+      calledConnectionId: endsWithConnection ? connection.id : undefined,
     });
     // The connection was deleted, or another replica claimed the name for another connection.
     return claimed !== undefined && (!bare || claimed.bareNameOwners.get(tool.id) === connection.id);
@@ -182,7 +184,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
     },
 
     async call(principal, session, name, args, options) {
-      const { controller, relay, inspect, onSent } = options;
+      const { controller, relay, inspect, onSent, endsWithConnection = false } = options;
       if (name === "") throw invalid("name", "name is required: the name of the tool to call.");
       const seen = views.of(principal, CALL_WAIT_MS);
       const view = seen instanceof Promise ? await seen : seen;
@@ -202,7 +204,7 @@ export function createToolUse(deps: ToolUseDeps): ToolUse {
       const refused = caller.refusal(callable, args);
       const refusal = refused instanceof Promise ? await refused : refused;
       if (session !== undefined) {
-        const isRemembered = await remember(session, callable, bare, refusal === undefined);
+        const isRemembered = await remember(session, callable, bare, endsWithConnection && refusal === undefined);
         if (!isRemembered) throw unknownTool(name);
       }
       const call = { callable, args, clientId: principal.clientId, controller, relay, onSent };

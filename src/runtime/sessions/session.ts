@@ -35,7 +35,7 @@ export interface McpSession {
   /** The MCP revision. */
   readonly protocolVersion: string;
   readonly clientInfo: Peer;
-  /** Deleting one of these connections ends the session. */
+  /** Deleting one of these connections ends the session. Calls over REST and RPC add theirs, MCP calls do not. */
   readonly calledConnectionIds: ReadonlySet<number>;
   /** Connection ids by tool id. A bare tool name refers to the same connection for the whole session. */
   readonly bareNameOwners: ReadonlyMap<number, number>;

@@ -47,7 +47,7 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
       try {
         options.onSent?.();
         const outcome = await withLinkedController(options.signal, (controller) =>
-          running.run(controller, callTimesOf(connection, deps.times), async (signal, noteProgress) => {
+          running.run(controller, connection.id, callTimesOf(connection, deps.times), async (signal, noteProgress) => {
             const { onProgress: passOn } = options;
             const onProgress: RelayOptions["onProgress"] =
               passOn &&
@@ -59,18 +59,14 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
             return features.request(target, question, { ...options, onProgress, signal });
           }),
         );
-        return conclude(outcome, connection, options.signal);
+        return conclude(outcome, connection);
       } finally {
         slots.release(connection);
       }
     },
   };
 
-  function conclude(
-    outcome: DeadlineOutcome<FeatureAnswer>,
-    connection: Source["connection"],
-    signal: AbortSignal,
-  ): FeatureResult {
+  function conclude(outcome: DeadlineOutcome<FeatureAnswer>, connection: Source["connection"]): FeatureResult {
     switch (outcome.kind) {
       case "done":
         return read(outcome.result);
@@ -80,9 +76,9 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
           timeoutText(connection, callTimesOf(connection, deps.times), outcome.limit),
         );
       case "cancelled":
-        throw signal.reason instanceof Error
-          ? signal.reason
-          : new DomainError("unavailable", "The request was canceled.", { cause: signal.reason });
+        throw outcome.reason instanceof Error
+          ? outcome.reason
+          : new DomainError("unavailable", "The request was canceled.", { cause: outcome.reason });
       case "failed":
         if (outcome.error instanceof DomainError) throw outcome.error;
         throw new DomainError("internal", "the integration threw an unexpected error.", { cause: outcome.error });
