@@ -44,23 +44,25 @@ import type { Route } from "./http/router.ts";
 import { serveRoutes } from "./http/serve-routes.ts";
 import { readRpc } from "./rpc/rpc.ts";
 
-/** What bounds the requests of one replica (DESIGN §8, NOTES «Overload»). */
+/** Limits on the requests of one replica (DESIGN §8, NOTES «Overload»). */
 export interface TransportLimits {
-  /** Calls that read by pipelined statements and need no connection of the database pool. */
+  /** Calls that only read by pipelined statements and need no connection of the database pool. */
   readonly calls: ConcurrencyLimits;
-  /** Calls that take a connection of the database pool: as many as it has, so that an account holds at most half of them. */
+  /**
+   * Calls that use a connection of the database pool. As many as the pool has, so that an account uses at most half.
+   */
   readonly poolCalls: ConcurrencyLimits;
   /** Calls that mostly wait for an upstream. */
   readonly upstreamCalls: ConcurrencyLimits;
   readonly failures: FailureLimits;
   readonly rates: RateLimits;
-  /** How long a request may take, in milliseconds. Streams and calls of tools are exempt. */
+  /** Time limit of a request, in milliseconds. Streams are exempt. */
   readonly requestTimeMs: number;
   /** How often a call that takes long gets a heartbeat, in milliseconds. */
   readonly heartbeatMs: number;
 }
 
-/** The limits unless configured otherwise. */
+/** Default limits. */
 export const TRANSPORT_LIMITS: TransportLimits = {
   calls: { maxInFlight: 64, maxWaiting: 128, maxWaitMs: 20 },
   poolCalls: { maxInFlight: 20, maxWaiting: 200, maxWaitMs: 2_000 },
@@ -76,7 +78,7 @@ export function transportLimits(poolSize: number, rates: Partial<RateLimits>): P
   return { poolCalls: { ...TRANSPORT_LIMITS.poolCalls, maxInFlight: poolSize }, rates: { ...RATE_LIMITS, ...rates } };
 }
 
-/** What the transport serves and what it needs for that. */
+/** What the transport serves, and its dependencies. */
 export interface TransportDeps {
   readonly implementations: {
     readonly connection: ServiceImpl<typeof ConnectionService>;
@@ -91,39 +93,42 @@ export interface TransportDeps {
     readonly oauthClient: ServiceImpl<typeof OAuthClientService>;
     readonly personalAccessToken: ServiceImpl<typeof PersonalAccessTokenService>;
   };
-  /** What MCP clients are served; without it MCP is not served. */
+  /** The MCP endpoint. Without it MCP is not served. */
   readonly mcp?: McpDomain;
   readonly verifier: Verifier;
-  /** Without a slash at the end. The audience of management tokens; `/mcp` below it is the runtime's. */
+  /** Without a trailing slash. The audience of management tokens; `/mcp` below it is the runtime's. */
   readonly publicUrl: string;
-  /** Origins whose pages may call the API. Empty: none, and CORS is off. */
+  /** Origins whose pages may call the API. If empty, CORS is off. */
   readonly corsOrigins: readonly string[];
-  /** Whether X-Forwarded-For is believed. */
+  /** Whether to trust X-Forwarded-For. */
   readonly trustProxy: boolean;
   readonly log: Log;
-  /** Paths that are no RPC: the OAuth server, metadata. `/healthz` and `/readyz` are answered here. */
+  /** Routes outside of RPC: the OAuth server, pages, metadata. `/healthz` and `/readyz` are added here. */
   readonly extraRoutes: readonly Route[];
   readonly isReady: () => boolean | Promise<boolean>;
   readonly limits?: Partial<TransportLimits>;
-  /** Whether unary calls may take the short way. Default true; the tests run both. */
+  /** Whether unary calls may use the fast path. Default true; tests run both. */
   readonly fastPath?: boolean;
 }
 
-/** A browser that was here once over https tries it no more in clear, for a year (RFC 6797). Other hosts are not ours to judge. */
+/**
+ * Browsers use only https for a year after one https response (RFC 6797). Subdomains are not included, because they are
+ * not ours.
+ */
 const HTTPS_ONLY: HeaderFields = { "strict-transport-security": "max-age=31536000" };
 
-/** The handler for a port, and what ends the streams when the server stops. */
+/** The handler for a port, and how to end the streams when the server stops. */
 export interface Transport {
   readonly handler: (exchange: HttpExchange) => void;
-  /** Ends every stream with `unavailable`, so that a drain need not wait for them. */
+  /** Ends every stream with `unavailable`, so that stopping does not wait for them. */
   endStreams(): void;
 }
 
-/** Builds every protocol handler of the service from the descriptors and the implementations. Throws when an RPC declares no access. */
+/** Builds every protocol handler from the descriptors and the implementations. Throws if an RPC declares no access. */
 export function createTransport(deps: TransportDeps): Transport {
   const limits: TransportLimits = { ...TRANSPORT_LIMITS, ...deps.limits };
   const shutdown = new AbortController();
-  // Every open stream listens.
+  // Every open stream adds a listener.
   setMaxListeners(0, shutdown.signal);
   const { log } = deps;
   const addressOf = (exchange: HttpExchange): string => clientAddress(exchange, deps.trustProxy);
@@ -201,10 +206,10 @@ interface Limiters {
   readonly upstream: ConcurrencyLimiter;
 }
 
-/** Reads that take no connection of the database pool. */
+/** Reads without a connection of the database pool. */
 const PIPELINED_READS: ReadonlySet<string> = new Set(["ListConnections", "GetConnection", "ListConnectionTools"]);
 
-/** Every RPC that the port serves, ours and gRPC's own. */
+/** Every RPC of the port: ours and those of gRPC. */
 function serveAll(
   deps: TransportDeps,
   { read, pool, upstream }: Limiters,
@@ -246,7 +251,7 @@ function serveAll(
       () => pool,
     ),
     ...serveService(HistoryService, implementations.history, { audiences: [publicUrl] }, () => pool),
-    // The first list of a connection comes from its upstream.
+    // The first list of a connection's tools is fetched from its upstream.
     ...serveService(ToolService, implementations.tool, { audiences: [publicUrl] }, () => upstream),
     ...serveService(
       RuntimeService,

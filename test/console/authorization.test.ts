@@ -24,7 +24,7 @@ test("connects a remote MCP server by login, and again after the authorization w
     await page.getByRole("button", { name: "Log in there", exact: true }).click();
     await page.getByRole("heading", { name: /^Connect “Handbook” to / }).waitFor();
     const asked = page.waitForRequest((request) => request.url().startsWith(oauth.vendor.origin));
-    await page.getByRole("button", { name: "Go on and log in there" }).click();
+    await page.getByRole("button", { name: "Continue and log in there" }).click();
     const back = await oauth.vendor.logIn((await asked).url());
     await page.goto(back);
     await page.getByRole("link", { name: "Go to the connection" }).click();

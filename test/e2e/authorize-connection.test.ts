@@ -67,7 +67,7 @@ test("an owner authorizes a connection in the browser, and an agent then calls i
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByRole("heading", { name: `Connect “Acme” to ${new URL(upstream.url).host}?` }).waitFor();
   expect(await findAccessibilityFaults(page)).toEqual([]);
-  await page.getByRole("button", { name: "Go on and log in there" }).click();
+  await page.getByRole("button", { name: "Continue and log in there" }).click();
   await page.getByRole("heading", { name: "Log in at the vendor" }).waitFor();
   expect(new URL(page.url()).origin).toBe(upstream.vendor.origin);
   await page.getByLabel("Name").fill("Grace");

@@ -1,11 +1,10 @@
 import { type Command, withServices } from "./command.ts";
 
-/** The commands about accounts. */
 export const accountCommands: readonly Command[] = [
   {
     name: "account create",
     synopsis: "--email EMAIL [--admin]",
-    summary: "makes an account and prints its password, once",
+    summary: "creates an account and prints its password once",
     options: { email: { type: "string" }, admin: { type: "boolean" } },
     run: (given, deps) => {
       const request = { email: given.required("email"), isAdmin: given.flag("admin") };
@@ -21,7 +20,7 @@ export const accountCommands: readonly Command[] = [
   {
     name: "account reset-password",
     synopsis: "--email EMAIL | --account ID",
-    summary: "prints a new password, once, and logs the account out everywhere",
+    summary: "prints a new password once and logs the account out everywhere",
     options: { email: { type: "string" }, account: { type: "string" } },
     takesValue: true,
     run: (given, deps) => {
@@ -38,7 +37,7 @@ export const accountCommands: readonly Command[] = [
   {
     name: "account disable",
     synopsis: "--email EMAIL | --account ID",
-    summary: "refuses all tokens of an account from now on",
+    summary: "disables an account and rejects all its tokens",
     options: { email: { type: "string" }, account: { type: "string" } },
     takesValue: true,
     run: (given, deps) => {

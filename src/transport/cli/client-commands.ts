@@ -1,11 +1,10 @@
 import { type Command, withServices } from "./command.ts";
 
-/** The commands about OAuth clients. */
 export const clientCommands: readonly Command[] = [
   {
     name: "client create",
     synopsis: '--account EMAIL|ID --scope "SCOPE ..."',
-    summary: "makes an OAuth client and prints its secret, once",
+    summary: "creates an OAuth client and prints its secret once",
     options: { account: { type: "string" }, scope: { type: "string" } },
     run: (given, deps) => {
       const wanted = given.required("account");
@@ -22,7 +21,7 @@ export const clientCommands: readonly Command[] = [
   {
     name: "client revoke",
     synopsis: "CLIENT_ID",
-    summary: "ends a client and refuses all tokens it was given",
+    summary: "revokes a client and all tokens issued to it",
     options: { "client-id": { type: "string" }, client: { type: "string" } },
     takesValue: true,
     run: (given, deps) => {

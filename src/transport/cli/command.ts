@@ -6,7 +6,7 @@ import type { PersonalAccessTokens } from "../../identity/tokens/personal-access
 import type { RewrapSecrets } from "../../identity/keys/rewrap-secrets.ts";
 import type { JsonObject } from "../../json.ts";
 
-/** What commands act on: the database of the installation, which a running server may share. */
+/** Services the commands use. They access the installation's database, also while a server is running. */
 export interface CommandServices {
   readonly accounts: Accounts;
   readonly clients: OAuthClients;
@@ -16,38 +16,38 @@ export interface CommandServices {
   close(): Promise<void>;
 }
 
-/** How commands reach the world. */
+/** The environment of a command. */
 export interface CommandDeps {
   /** Opens the migrated database; only commands that need it call this. */
   openServices(): Promise<CommandServices>;
-  /** Brings the database up to date and gives the names of the migrations that ran. */
+  /** Runs the pending migrations and returns their names. */
   migrate(): Promise<readonly string[]>;
-  /** Writes to standard output, as it is. */
+  /** Writes text to standard output unchanged. */
   out(text: string): void;
   /** Writes one line to standard error. */
   err(line: string): void;
 }
 
-/** What a command has to say, for scripts and for people. */
+/** The output of a command, for scripts and for people. */
 export interface CommandAnswer {
   readonly json: JsonObject;
   readonly text: string;
 }
 
-/** One command of the command line. */
+/** A command of the command line. */
 export interface Command {
-  /** As it is written: `account create`. */
+  /** For example `account create`. */
   readonly name: string;
-  /** What follows the name. */
+  /** The arguments after the name, for the help text. */
   readonly synopsis: string;
   readonly summary: string;
   readonly options: ParseArgsOptionsConfig;
-  /** Whether one value may stand without an option's name before it. */
+  /** Whether one value may be given without an option name. */
   readonly takesValue?: boolean;
   run(given: GivenOptions, deps: CommandDeps): Promise<CommandAnswer>;
 }
 
-/** The command line does not say what is needed; the message says what to write. */
+/** The command line is incomplete or wrong; the message states the correct usage. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -55,18 +55,18 @@ export class UsageError extends Error {
   }
 }
 
-/** The options of one call, read by name. */
+/** The parsed options of a command, read by name. */
 export interface GivenOptions {
   flag(name: string): boolean;
-  /** The value of the first of these options that is given, or the value that stands alone. */
+  /** Returns the value of the first option that is given, or the positional value. */
   text(...names: readonly string[]): string | undefined;
-  /** Like `text`, and a usage error without it. */
+  /** Like `text`, but throws a usage error if the value is missing. */
   required(...names: readonly string[]): string;
-  /** A whole number from 1 to `max`; a usage error for anything else. */
+  /** Returns an integer from 1 to `max`; throws a usage error for other values. */
   count(name: string, max: number): number | undefined;
 }
 
-/** Runs a command's work on the services and closes them, whatever comes. */
+/** Runs a command with the services and closes them afterwards, also after an error. */
 export async function withServices<Result>(
   deps: CommandDeps,
   work: (services: CommandServices) => Promise<Result>,

@@ -33,18 +33,21 @@ function answerOf(keys: readonly SigningKeySummary[]): CommandAnswer {
 
 function toAnswer({ masterKeyVersion, rewrapped, failed, remaining }: RewrapReport): CommandAnswer {
   const total = Object.values(rewrapped).reduce((sum, count) => sum + count, 0);
-  const moved = `${total} secrets were moved to master key version ${masterKeyVersion}`;
+  const moved = `${total} secrets were encrypted with master key version ${masterKeyVersion}`;
   if (Object.keys(failed).length > 0) {
     const where = Object.entries(failed).map(([column, count]) => `${count} in ${column}`);
-    throw new DomainError("conflict", `${moved}; these cannot be opened and were left: ${where.join(", ")}.`);
+    throw new DomainError("conflict", `${moved}; these cannot be decrypted and were not changed: ${where.join(", ")}.`);
   }
   if (remaining > 0) {
-    const advice = "Restart every replica with the newest key in front of the others, then run this again.";
-    throw new DomainError("conflict", `${moved}, but ${remaining} were sealed under an older one meanwhile. ${advice}`);
+    const advice = "Put the newest key first on every replica, restart the replicas, then run this command again.";
+    throw new DomainError(
+      "conflict",
+      `${moved}, but ${remaining} were encrypted with an older key meanwhile. ${advice}`,
+    );
   }
   return {
     json: { master_key_version: masterKeyVersion, rewrapped: { ...rewrapped }, total },
-    text: `${moved}. Older master keys can be taken away.`,
+    text: `${moved}. Older master keys can be removed.`,
   };
 }
 
@@ -55,20 +58,18 @@ function purposeOf(given: GivenOptions): KeyPurpose {
   throw new UsageError(`--purpose is one of: ${KEY_PURPOSES.join(", ")}.`);
 }
 
-/** The commands about keys. */
 export const keyCommands: readonly Command[] = [
   {
     name: "keys list",
     synopsis: "",
-    summary: "lists the keys that sign tokens",
+    summary: "lists the signing keys",
     options: {},
     run: (_given, deps) => withServices(deps, async ({ keyRotation }) => answerOf(await keyRotation.list())),
   },
   {
     name: "keys rotate",
     synopsis: `[--purpose ${KEY_PURPOSES.join("|")}] [--force]`,
-    summary:
-      "signs access tokens with the next key from now on; with --force even if it was published only a moment ago",
+    summary: "makes the next key sign access tokens; with --force even if it was published less than 11 minutes ago",
     options: { purpose: { type: "string" }, force: { type: "boolean" } },
     run: (given, deps) => {
       const request = { purpose: purposeOf(given), isForced: given.flag("force") };
@@ -78,7 +79,7 @@ export const keyCommands: readonly Command[] = [
   {
     name: "keys rewrap",
     synopsis: "",
-    summary: "moves every stored secret to the newest master key; afterwards the older ones can be taken away",
+    summary: "encrypts every stored secret with the newest master key; afterwards the older keys can be removed",
     options: {},
     run: (_given, deps) => withServices(deps, async ({ rewrapSecrets }) => toAnswer(await rewrapSecrets())),
   },

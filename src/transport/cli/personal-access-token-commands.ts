@@ -5,7 +5,7 @@ import { type Command, withServices } from "./command.ts";
 /** PostgreSQL's largest `integer`. */
 const MAX_SERVER_ID = 2_147_483_647;
 
-/** A hundred years: past that a token may as well have no end. */
+/** A hundred years. A longer lifetime is the same as no expiry. */
 const MAX_DAYS = 36_500;
 
 function toJson(token: PersonalAccessToken): JsonObject {
@@ -27,12 +27,11 @@ function toLine(token: PersonalAccessToken): string {
   return `${token.id}  ${token.scopes.join(" ")}${server}  made ${token.createdAt.toISOString()}  ${end}  ${token.name}`.trimEnd();
 }
 
-/** The commands about personal access tokens. */
 export const personalAccessTokenCommands: readonly Command[] = [
   {
     name: "pat create",
     synopsis: '--account EMAIL|ID --scope "SCOPE ..." [--server-id N] [--name NAME] [--expires-in-days N]',
-    summary: "makes a personal access token and prints it, once",
+    summary: "creates a personal access token and prints it once",
     options: {
       account: { type: "string" },
       scope: { type: "string" },
@@ -72,7 +71,7 @@ export const personalAccessTokenCommands: readonly Command[] = [
   {
     name: "pat revoke",
     synopsis: "TOKEN_ID",
-    summary: "refuses a personal access token from now on",
+    summary: "revokes a personal access token",
     options: { id: { type: "string" } },
     takesValue: true,
     run: (given, deps) => {

@@ -11,7 +11,7 @@ const PROGRAM = "npm run -s patchbay --";
 const migrateCommand: Command = {
   name: "migrate",
   synopsis: "",
-  summary: "brings the database up to date; the server does so by itself when it starts",
+  summary: "runs pending migrations; the server also runs them at start",
   options: {},
   async run(_given, deps) {
     const migrations = await deps.migrate();
@@ -32,7 +32,7 @@ const helpCommand: Command = {
     const commands = COMMANDS.map(({ name, synopsis }) => `${name} ${synopsis}`.trimEnd());
     return {
       json: { commands },
-      text: `Write ${PROGRAM} and one of these; with --json the answer is one JSON object.\n\n${text}`,
+      text: `Usage: ${PROGRAM} <command>. With --json the output is one JSON object.\n\n${text}`,
     };
   },
 };
@@ -47,7 +47,7 @@ const COMMANDS: readonly Command[] = [
 ];
 
 function usageOf(command: Command): string {
-  return `Write: ${PROGRAM} ${command.name} ${command.synopsis}`.trimEnd();
+  return `Usage: ${PROGRAM} ${command.name} ${command.synopsis}`.trimEnd();
 }
 
 function findCommand(args: readonly string[]): { command: Command; rest: readonly string[] } {
@@ -61,8 +61,8 @@ function findCommand(args: readonly string[]): { command: Command; rest: readonl
     .filter((word) => !word.startsWith("-"))
     .join(" ");
   const near = COMMANDS.filter(({ name }) => name.split(" ")[0] === words[0]).map(({ name }) => name);
-  const advice = near.length === 0 ? `Write: ${PROGRAM} help` : `Write one of: ${near.join(", ")}.`;
-  throw new UsageError(`There is no command ${JSON.stringify(asked)}. ${advice}`);
+  const advice = near.length === 0 ? `See: ${PROGRAM} help.` : `Did you mean: ${near.join(", ")}?`;
+  throw new UsageError(`Unknown command ${JSON.stringify(asked)}. ${advice}`);
 }
 
 function readOptions(command: Command, args: readonly string[]): GivenOptions {
@@ -71,12 +71,12 @@ function readOptions(command: Command, args: readonly string[]): GivenOptions {
   try {
     parsed = parseArgs({ args: [...args], options, strict: true, allowPositionals: command.takesValue ?? false });
   } catch (error) {
-    // Node's sentence goes on about what else could be meant.
+    // The rest of Node's message lists alternatives; only the first sentence is useful.
     const fault = error instanceof Error ? (error.message.split(/[.\n]/, 1)[0] ?? "") : "The options cannot be read";
     throw new UsageError(`${fault}. ${usageOf(command)}`);
   }
   const { values, positionals } = parsed;
-  if (positionals.length > 1) throw new UsageError(`One value is enough. ${usageOf(command)}`);
+  if (positionals.length > 1) throw new UsageError(`Only one value is allowed. ${usageOf(command)}`);
 
   function text(...names: readonly string[]): string | undefined {
     for (const name of names) {
@@ -98,19 +98,19 @@ function readOptions(command: Command, args: readonly string[]): GivenOptions {
       const value = values[name];
       if (value === undefined) return undefined;
       if (typeof value === "string" && /^[1-9][0-9]{0,9}$/.test(value) && Number(value) <= max) return Number(value);
-      throw new UsageError(`--${name} is a whole number from 1 to ${max}. ${usageOf(command)}`);
+      throw new UsageError(`--${name} must be an integer from 1 to ${max}. ${usageOf(command)}`);
     },
   };
 }
 
-/** The failures that say something to whoever typed the command; any other is a fault of ours. */
+/** Errors whose message is meant for the user; any other error is a bug. */
 function exitCodeOf(error: unknown): 1 | 2 {
   return error instanceof UsageError || (error instanceof DomainError && error.kind === "invalid") ? 2 : 1;
 }
 
 /**
- * Runs one command and gives the exit code: 0, 1 when it cannot be done, 2 when the command line is wrong.
- * With `--json` standard output is one JSON object; a failure is one line on standard error.
+ * Runs one command and returns the exit code: 0, 1 if it failed, 2 if the command line is wrong. With `--json` standard
+ * output is one JSON object; an error is one line on standard error.
  */
 export async function runCommand(args: readonly string[], deps: CommandDeps): Promise<0 | 1 | 2> {
   try {

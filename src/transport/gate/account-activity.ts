@@ -1,15 +1,15 @@
 /** How long an account counts as active after its last request, in milliseconds. */
 const ACTIVE_MS = 1_000;
 
-/** Whether one account has the replica to itself at the moment. */
+/** Tracks whether only one account is using the replica. */
 export interface AccountActivity {
-  /** Notes a request of the account. */
+  /** Records a request of the account. */
   note(account: string): void;
   /** Whether requests of more than one account arrived within the last second. */
   isShared(): boolean;
 }
 
-/** Keeps the account of the last request and nothing else: a second account within a second means that the replica is shared. */
+/** Stores only the account of the last request: a second account within a second means that the replica is shared. */
 export function createAccountActivity(now: () => number = () => performance.now()): AccountActivity {
   let last: string | undefined;
   let sharedUntil = 0;

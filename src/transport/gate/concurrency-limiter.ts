@@ -1,10 +1,10 @@
 import { DomainError } from "../../domain-error.ts";
 import type { AccountActivity } from "./account-activity.ts";
 
-/** How many requests may run at the same time, and how the others wait. */
+/** The number of concurrent requests, and the limits of the queue. */
 export interface ConcurrencyLimits {
   readonly maxInFlight: number;
-  /** Requests that wait for a slot, of all accounts together. */
+  /** Maximum number of requests in the queue, of all accounts together. */
   readonly maxWaiting: number;
   /** How long a request may wait before it is refused, in milliseconds. */
   readonly maxWaitMs: number;
@@ -22,7 +22,10 @@ export interface ConcurrencyLimits {
 export interface ConcurrencyLimiter {
   /** Rejects with `unavailable` when the account's next request would be refused; a handler asks before it reads a body. */
   refuseIfFull(account: string): Promise<never> | undefined;
-  /** Undefined when the request may run now. Otherwise resolves when it has a slot; rejects with `unavailable` when it gets none in time. */
+  /**
+   * Returns undefined if the request may run now. Otherwise resolves when it gets a slot; rejects with `unavailable` if
+   * it gets none in time.
+   */
   enter(account: string): Promise<void> | undefined;
   /** Returns the slot. Must be called exactly once after each entry. */
   leave(account: string): void;
@@ -34,7 +37,7 @@ interface WaitingRequest {
   readonly refuse: (error: DomainError) => void;
 }
 
-/** What one account holds and waits for. */
+/** The slots and waiting requests of one account. */
 interface Usage {
   inFlight: number;
   /** Requests started in the current turn of the event loop. Counted only while several accounts are active. */
@@ -48,9 +51,9 @@ const STARTS_AT_ONCE = 2;
 const ADMISSIONS_PER_TURN = 4;
 /** How late a refusal is sent while several accounts are active, in milliseconds. */
 const REFUSAL_DELAY_MS = 250;
-/** Refusals that wait to be sent; more are sent at once. */
+/** Maximum number of delayed refusals; further ones are sent immediately. */
 const MAX_DELAYED_REFUSALS = 2_000;
-/** Accounts whose usage is kept although they hold nothing, so that a request need not allocate it again. */
+/** Number of idle accounts whose usage is kept, so that a request need not allocate it again. */
 const MAX_USAGES = 10_000;
 
 /** Creates a limiter. Limiters of one replica share `activity`. */
@@ -141,7 +144,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits, activity: Ac
     expiry = undefined;
     const bound = performance.now() - limits.maxWaitMs;
     for (const usage of [...queue]) {
-      // Not the queue but the event loop was late: the next turn admits it.
+      // The event loop was late, not the queue; the next turn admits the request.
       if (hasShare(usage)) continue;
       for (let first = usage.waiting[0]; first !== undefined && first.since <= bound; first = usage.waiting[0]) {
         drop(usage, usage.waiting.shift());
@@ -162,7 +165,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits, activity: Ac
       undefined,
     );
 
-  /** Whether the account has no request to wait in place of one of a longer queue. */
+  /** Whether the account's next request must be refused because no longer queue can give way. */
   function isFull(usage: Usage): boolean {
     if (waiting < limits.maxWaiting) return false;
     return (longest()?.waiting.length ?? 0) <= usage.waiting.length + 1;
@@ -202,7 +205,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits, activity: Ac
   };
 }
 
-/** The error of a refused request. One for all: creating an error costs more than refusing a request. */
+/** The error of a refused request. It is shared, because creating an error costs more than refusing a request. */
 const OVERLOADED = new DomainError("unavailable", "The service is busy. Try again in a moment.", {
   retryAfterSeconds: 1,
   reason: "OVERLOADED",

@@ -1,8 +1,8 @@
 import type { HttpExchange } from "../http/exchange.ts";
 
 /**
- * Whether `Host` or `Authorization` comes twice, or `Host` contradicts `:authority`. Node keeps one of them silently,
- * and a proxy before us may have kept the other.
+ * Whether `Host` or `Authorization` occurs twice, or `Host` contradicts `:authority`. Node silently uses one of them,
+ * and a proxy before us may have used the other.
  */
 export function hasDoubledHeader(exchange: HttpExchange): boolean {
   const { rawHeaders } = exchange;

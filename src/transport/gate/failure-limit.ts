@@ -1,28 +1,28 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 
-/** How many failed authentications one address may make. */
+/** The number of failed authentications allowed per address. */
 export interface FailureLimits {
   readonly maxFailures: number;
   readonly windowSeconds: number;
 }
 
-/** Generous: an honest caller fails rarely, and a failure costs us one signature check. */
+/** Generous, because legitimate callers rarely fail and a failure costs only one signature check. */
 export const FAILURE_LIMITS: FailureLimits = { maxFailures: 3_000, windowSeconds: 60 };
 
 /** The rate limit before authentication, per address and replica. Requests with a valid token cost nothing. */
 export interface FailureLimit {
-  /** Whether any address is blocked at all: while none is, nobody need look up a caller's address. */
+  /** Whether any address is blocked. If not, callers need not determine the address. */
   hasBlocked(): boolean;
-  /** Seconds until the address may try again, or 0 when it may now. */
+  /** Seconds until the address may try again, 0 if it may now. */
   secondsBlocked(address: string): number;
   /** Counts a request without valid credentials. */
   countFailure(address: string): void;
 }
 
-/** How many blocked addresses are remembered at most; the oldest goes first. */
+/** Maximum number of blocked addresses remembered; the oldest is dropped first. */
 const MAX_BLOCKED = 10_000;
 
-/** Counts failures in memory; the look-up on the way in is synchronous. */
+/** Counts failures in memory, so that the lookup before a request is synchronous. */
 export function createFailureLimit(limits: FailureLimits): FailureLimit {
   const counter = new RateLimiterMemory({ points: limits.maxFailures, duration: limits.windowSeconds });
   const blockedUntil = new Map<string, number>();

@@ -7,7 +7,7 @@ import type { Rpc } from "../rpc/rpc.ts";
 import type { FailureLimit } from "./failure-limit.ts";
 import type { Rates } from "./rates.ts";
 
-/** Turns an `Authorization` header into who acts. Throws DomainError `unauthenticated` with the text for the caller. */
+/** Authenticates the `Authorization` header. Throws DomainError `unauthenticated` with a public text. */
 export interface Verifier {
   verify(
     authorization: string | undefined,
@@ -16,28 +16,30 @@ export interface Verifier {
   ): Principal | Promise<Principal>;
 }
 
-/** What the gate must know of what is called. */
+/** What the gate needs to know about the called RPC. */
 export interface Access extends Pick<Rpc, "isPublic" | "requiredScopes" | "audiences"> {
   readonly texts: Pick<Rpc["texts"], "forbidden">;
-  /** Where a client finds out how to get a token (RFC 9728). */
+  /** Address of the protected resource metadata (RFC 9728). */
   readonly resourceMetadataUrl?: string;
-  /** The scopes that challenges tell a client to ask for. Unless told, the required ones, and only in a 403. */
+  /** The scopes named in challenges. Default: the required ones, and only in a 403. */
   readonly challengedScopes?: readonly string[];
 }
 
-/** Decides who may call an RPC before a byte of the body is read. Undefined for a public RPC. */
+/** Authorizes a call before its body is read. Returns undefined for a public RPC. */
 export type Gate = (access: Access, exchange: HttpExchange) => Principal | undefined | Promise<Principal | undefined>;
 
-/** What the gate needs. */
 export interface GateDeps {
   readonly verifier: Verifier;
   readonly failureLimit: FailureLimit;
   readonly rates: Pick<Rates, "countAccount">;
-  /** The address that limits are counted for. */
+  /** Returns the address that limits are counted for. */
   readonly clientAddress: (exchange: HttpExchange) => string;
 }
 
-/** Makes the gate: 401 with a challenge, 403 with the specification's text, 429 for addresses that keep failing and for accounts that ask too often. */
+/**
+ * Creates the gate. It rejects with 401 and a challenge, 403 with the specification's text, or 429 for addresses with
+ * too many failures and accounts with too many requests.
+ */
 export function createGate(deps: GateDeps): Gate {
   const { verifier, failureLimit, rates } = deps;
 
@@ -91,7 +93,7 @@ export function createGate(deps: GateDeps): Gate {
   };
 }
 
-/** A Bearer challenge (RFC 6750 §3): an error code only when a token was given. */
+/** A Bearer challenge (RFC 6750 §3). It has an error code only if a token was given. */
 function challenge(parameters: Readonly<Record<string, string>>, resourceMetadataUrl: string | undefined): string {
   const all = {
     realm: "patchbay",

@@ -1,33 +1,33 @@
 import type { HeaderFields } from "../http/exchange.ts";
 
-/** How many requests a window allows under one key; 0 allows any number. */
+/** The number of requests allowed per key in a window; 0 disables the limit. */
 export interface RateQuota {
   readonly requests: number;
   readonly windowSeconds: number;
 }
 
-/** What a request takes from a quota. Buckets fill up evenly, and hold at most one whole quota. */
+/** A token bucket per key. Buckets refill evenly up to one full quota. */
 export interface RateLimit {
-  /** Takes one; what is left after it, or a negative number when there was none, and then nothing is taken. */
+  /** Consumes one token. Returns the number left, or a negative number if none was left and nothing was consumed. */
   take(key: string): number;
-  /** Seconds until the next may be taken, where `take` gave a negative number. */
+  /** Seconds until the next token is available, after `take` returned a negative number. */
   retryAfterSeconds(left: number): number;
-  /** The `RateLimit` and `RateLimit-Policy` headers (draft-ietf-httpapi-ratelimit-headers) for what `take` gave. */
+  /** The `RateLimit` and `RateLimit-Policy` headers (draft-ietf-httpapi-ratelimit-headers) for a result of `take`. */
   headers(left: number): HeaderFields;
 }
 
 interface Bucket {
   tokens: number;
-  /** When `tokens` was right, in milliseconds on the monotonic clock. */
+  /** The time at which `tokens` was computed, in milliseconds on the monotonic clock. */
   at: number;
 }
 
-/** Buckets that are kept at most; the one that came first goes first, and its key starts anew with a whole quota. */
+/** Maximum number of buckets. The oldest is dropped first, and its key restarts with a full quota. */
 const MAX_BUCKETS = 50_000;
 
 /**
- * Counts in this replica's memory: a look-up in a map and two numbers, no timer, no promise. `name` is what the headers
- * call the policy; `now` is in milliseconds. Undefined where the quota is 0: nothing is counted and no header sent.
+ * Creates a limit in this replica's memory. `name` is the policy name in the headers; `now` returns milliseconds.
+ * Returns undefined if the quota is 0.
  */
 export function createRateLimit(
   name: string,

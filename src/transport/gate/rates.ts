@@ -2,34 +2,37 @@ import type { HttpExchange } from "../http/exchange.ts";
 import { TransportError } from "../http/fault.ts";
 import { createRateLimit, type RateLimit, type RateQuota } from "./rate-limit.ts";
 
-/** How often one caller may ask, in requests a minute and replica; 0 switches a limit off. */
+/** Rate limits of one caller, in requests per minute and replica; 0 disables a limit. */
 export interface RateLimits {
-  /** Authenticated requests of one account, on whatever connection and protocol. */
+  /** Authenticated requests of one account over all connections and protocols. */
   readonly account: number;
-  /** Requests of one address for what needs no token: pages, documents, metadata. */
+  /** Requests per address that need no token: pages, documents, metadata. */
   readonly address: number;
-  /** Requests of one address for tokens, or about them. */
+  /** Requests per address to the token endpoints. */
   readonly token: number;
 }
 
 /**
- * High enough that an account below 10,000 requests a second is not slowed: the concurrency limiter shares a replica fairly
- * between accounts. Each new token costs a signature.
+ * High enough that an account below 10,000 requests a second is not limited, because the concurrency limiter shares a
+ * replica fairly. Each new token costs a signature.
  */
 export const RATE_LIMITS: RateLimits = { account: 600_000, address: 6_000, token: 1_200 };
 
-/** The limits of one replica. */
+/** The rate limits of one replica. */
 export interface Rates {
-  /** Counts an authenticated request and marks its answer. Fails with `exhausted` when the account asks too often. */
+  /** Counts an authenticated request and sets the headers of its response. Throws `exhausted` over the limit. */
   countAccount(exchange: HttpExchange, accountId: string): void;
-  /** Counts a request without a token by its address and marks its answer. Fails with `exhausted` when there are too many. */
+  /**
+   * Counts a request without a token by address and sets the headers of its response. Throws `exhausted` over the
+   * limit.
+   */
   countAddress(exchange: HttpExchange, limit: "address" | "token"): void;
 }
 
 const TOO_MANY = "Too many requests. Try again later.";
 const WINDOW_SECONDS = 60;
 
-/** Makes the limits; `addressOf` is what addresses are counted by. */
+/** Creates the limits. `addressOf` returns the address a request is counted for. */
 export function createRates(limits: RateLimits, addressOf: (exchange: HttpExchange) => string): Rates {
   const quota = (requests: number): RateQuota => ({ requests, windowSeconds: WINDOW_SECONDS });
   const account = createRateLimit("account", quota(limits.account));
@@ -38,7 +41,7 @@ export function createRates(limits: RateLimits, addressOf: (exchange: HttpExchan
     token: createRateLimit("token", quota(limits.token)),
   };
 
-  /** Takes one from a quota; the answer says what is left. */
+  /** Consumes one token and sets the headers of the response. */
   function count(limit: RateLimit, exchange: HttpExchange, key: string): void {
     const left = limit.take(key);
     const headers = limit.headers(left);

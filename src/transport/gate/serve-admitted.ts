@@ -5,28 +5,25 @@ import { ConnectionLost, type HttpExchange } from "../http/exchange.ts";
 import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 import type { Access, Gate } from "./gate.ts";
 
-/** What every protocol handler is admitted by. */
+/** The steps before a request is served, shared by all protocol handlers. */
 export interface AdmissionDeps {
   readonly gate: Gate;
   readonly timeLimit: TimeLimit;
 }
 
-/** A request as its protocol handler serves it. */
+/** A request and how its protocol handler serves it. */
 export interface AdmittedRequest {
   readonly access: Access;
   readonly limiter: ConcurrencyLimiter | undefined;
-  /** Serves the request of an admitted principal, undefined where anybody may call. A stream stops the deadline. */
+  /** Serves the request. The principal is undefined for a public RPC. A stream stops the deadline. */
   serve(principal: Principal | undefined, stopDeadline: () => void): Promise<void>;
-  /** Called last, however the request ended. */
+  /** Called last, after success and failure. */
   end?(): void;
-  /** Answers what was thrown, in the protocol's form. Not called when nobody is left to read it. */
+  /** Sends an error in the protocol's form. Not called after the caller has disconnected. */
   fail(thrown: unknown): void;
 }
 
-/**
- * The one order in which requests of every protocol are admitted: the deadline, the gate, the concurrency limiter, and only
- * then the body. Never rejects.
- */
+/** Admits a request of any protocol in this order: deadline, gate, concurrency limiter, body. Never rejects. */
 export async function serveAdmitted(
   { gate, timeLimit }: AdmissionDeps,
   exchange: HttpExchange,
@@ -52,10 +49,7 @@ export async function serveAdmitted(
   }
 }
 
-/**
- * Runs work in a slot of the account. `checkWanted` throws for a request that was canceled while it waited, which does no
- * work. Work that begins to wait for an upstream may release the slot early.
- */
+/** Runs work in a slot of the account. `checkWanted` throws if the request was canceled while it waited. */
 export async function inSlot<Result>(
   limiter: ConcurrencyLimiter | undefined,
   account: string,

@@ -10,7 +10,7 @@ export const JSON_HEADERS: HeaderFields = {
   "x-content-type-options": "nosniff",
 };
 
-/** What every event stream carries. */
+/** Headers of every event stream. */
 export const EVENT_STREAM_HEADERS: HeaderFields = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
@@ -18,21 +18,21 @@ export const EVENT_STREAM_HEADERS: HeaderFields = {
   "x-accel-buffering": "no",
 };
 
-/** What a browser that was led to an answer may do with it: nothing. */
+/** Content security policy of responses that are not pages: forbids everything. */
 const INERT: HeaderFields = { "content-security-policy": "default-src 'none'; frame-ancestors 'none'" };
 
-/** Answers with JSON, whatever the caller accepts. */
+/** Sends JSON, whatever the caller accepts. */
 export function answerJson(exchange: HttpExchange, status: number, body: unknown, headers: HeaderFields = {}): void {
   const type = { "content-type": "application/json; charset=utf-8" };
   exchange.respond(status, { ...JSON_HEADERS, ...type, ...headers }, JSON.stringify(body));
 }
 
-/** The one writer of errors as `{detail}` (SPEC «Errors»), and the reason as `code`. */
+/** Writes every `{detail}` error (SPEC «Errors») with its reason as `code`. */
 export function answerFault(exchange: HttpExchange, fault: Fault): void {
   answerDetail(exchange, httpStatusOf(fault), fault.reason, fault.message, fault.headers);
 }
 
-/** Answers `{detail, code}` where there is no RPC to blame: unknown paths and methods. */
+/** Sends `{detail, code}` for an error outside of any RPC, such as an unknown path or method. */
 export function answerDetail(
   exchange: HttpExchange,
   status: number,
@@ -43,7 +43,7 @@ export function answerDetail(
   exchange.respond(status, { ...JSON_HEADERS, ...INERT, ...headers }, errorBody(code, detail));
 }
 
-/** Answers failures of routes as `{detail, code}`; what nobody foresaw is logged and never told. */
+/** Sends failures of routes as `{detail, code}`. Unexpected errors are logged and their text is not sent. */
 export function createFailWithDetail(log: Log): (exchange: HttpExchange, thrown: unknown) => void {
   return (exchange, thrown) => {
     const fault = toFault(thrown);

@@ -1,11 +1,11 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 
-/** Answers smaller than this are not worth the CPU that compressing them costs, in bytes. */
+/** Minimum response size for compression, in bytes. Compressing a smaller one costs more CPU than it saves. */
 export const COMPRESS_MIN_BYTES = 32 * 1024;
 
 /**
- * Whether answers of this type may be compressed: none that the contract marks as holding a secret (`debug_redact`), since
- * the length of what is compressed tells of what else is in it (BREACH).
+ * Whether responses of this type may be compressed. A type with a secret (`debug_redact`) may not, because the
+ * compressed length reveals content (BREACH).
  */
 export function mayCompress(desc: DescMessage, seen: readonly DescMessage[] = []): boolean {
   if (seen.includes(desc)) return true;

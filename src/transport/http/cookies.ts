@@ -1,21 +1,24 @@
 import { parseCookie, stringifySetCookie, type SetCookie } from "cookie";
 import type { HttpExchange } from "./exchange.ts";
 
-/** The cookies of one site. */
+/** Reads and sets cookies. */
 export interface Cookies {
-  /** The value of a cookie of ours; undefined when it is missing or comes twice, since one of the two is not ours. */
+  /**
+   * Returns the value of a cookie, or undefined if it is missing or occurs twice, because then one of the two is not
+   * ours.
+   */
   read(exchange: HttpExchange, name: string): string | undefined;
-  /** Sets a cookie that scripts cannot read and foreign sites cannot send along; without `maxAgeSeconds` until the browser ends. */
+  /**
+   * Sets a cookie that scripts cannot read and other sites cannot send. Without `maxAgeSeconds` it is a session cookie.
+   */
   set(exchange: HttpExchange, name: string, value: string, maxAgeSeconds?: number): void;
   clear(exchange: HttpExchange, name: string): void;
 }
 
 /**
- * Cookies for `PUBLIC_URL`.
- *
- * Over https they are `__Host-` cookies: Secure, of this host alone, for all of it, so that no neighbouring host can set
- * them. Browsers drop those over plain http, where the service is meant for this machine alone; there the name has no
- * prefix and the cookie no Secure.
+ * Cookies for `PUBLIC_URL`. Over https they have the `__Host-` prefix and are Secure, so that no other host of the
+ * domain can set them. Browsers drop such cookies over plain HTTP, which is meant for local use only; there they have
+ * neither the prefix nor Secure.
  */
 export function createCookies(publicUrl: string): Cookies {
   const isSecure = publicUrl.startsWith("https:");
@@ -23,7 +26,7 @@ export function createCookies(publicUrl: string): Cookies {
   const fullName = (name: string): string => `${isSecure ? "__Host-" : ""}patchbay_${name}`;
 
   function append(exchange: HttpExchange, cookie: SetCookie): void {
-    // A cookie that is set and then cleared in one response is set once.
+    // Removes an earlier `Set-Cookie` of the same name from the response.
     const kept = (exchange.setCookies ?? []).filter((other) => !other.startsWith(`${cookie.name}=`));
     exchange.setCookies = [...kept, stringifySetCookie(cookie)];
   }

@@ -27,16 +27,16 @@ const RESPONSE_HEADERS = [
   ],
 ].join(", ");
 
-/** How long a browser may keep the answer to a preflight, in seconds. */
+/** How long a browser may cache the response to a preflight, in seconds. */
 const MAX_AGE_SECONDS = "7200";
 
-/** Lets pages of the listed origins call the API. Tokens travel in a header, so credentials stay off. */
+/** Allows pages of the listed origins to call the API. Tokens travel in a header, so credentials stay off. */
 export interface Cors {
-  /** Marks the answers of an exchange; returns true when it was a preflight and is answered. */
+  /** Sets the headers of the response. Returns true if the request was a preflight and has been answered. */
   apply(exchange: HttpExchange): boolean;
 }
 
-/** Makes the rule for the given origins; undefined when there are none, and then no answer mentions CORS. */
+/** Creates the rule for the given origins. Returns undefined without origins; responses then have no CORS headers. */
 export function createCors(origins: readonly string[]): Cors | undefined {
   if (origins.length === 0) return undefined;
   const allowed = new Set(origins);
@@ -69,7 +69,7 @@ export function createCors(origins: readonly string[]): Cors | undefined {
   };
 }
 
-/** The headers among those asked for that mirror an MCP tool's arguments: their names are the tools' own. */
+/** The requested headers that mirror arguments of an MCP tool. Their names depend on the tool. */
 function parameterHeaders({ headers }: HttpExchange): string {
   const asked = headers["access-control-request-headers"] ?? "";
   const mirrored = asked

@@ -1,13 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import type { ErrorKind } from "../../error-reason.ts";
 
-/** How one kind of failure looks on the wire. */
+/** The Connect code and HTTP status of a kind of failure. */
 export interface ErrorRow {
   readonly code: Code;
   readonly httpStatus: number;
 }
 
-/** The one table from kinds of failure to Connect codes and HTTP statuses (DESIGN §6 «Errors»). */
+/** Maps each kind of failure to a Connect code and an HTTP status (DESIGN §6 «Errors»). */
 export const ERROR_TABLE: Readonly<Record<ErrorKind, ErrorRow>> = {
   invalid: { code: Code.InvalidArgument, httpStatus: 400 },
   unauthenticated: { code: Code.Unauthenticated, httpStatus: 401 },

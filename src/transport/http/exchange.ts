@@ -1,67 +1,72 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { TransportError } from "./fault.ts";
 
-/** The body of a request without one. */
 export const EMPTY_BODY: Buffer = Buffer.alloc(0);
 
 /** Header names in lower case with their values. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
-/** One request and its answer, over HTTP/1.1 or HTTP/2 alike. Nothing is read before somebody asks for the body. */
+/** One request and its response, over HTTP/1.1 or HTTP/2. The body is read only on demand. */
 export interface HttpExchange {
   readonly httpVersion: "1.1" | "2.0";
   readonly method: string;
-  /** Path and query as they came, still encoded. */
+  /** Path and query as received, still encoded. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn as they came, so that doubled headers show. */
+  /** Alternating names and values as received, so that repeated headers are visible. */
   readonly rawHeaders: readonly string[];
-  /** The address of the peer of the socket. Empty when it is gone. */
+  /** The address of the socket's peer. Empty after the socket has closed. */
   readonly peerAddress: string;
-  /** Whether the connection is encrypted by TLS of this port. */
+  /** Whether this port terminates TLS for the connection. */
   readonly isEncrypted: boolean;
-  /** What it came over: the same object for all exchanges over one connection. Undefined when that is gone. */
+  /** The connection: the same object for all its exchanges. Undefined after it has closed. */
   readonly connection: object | undefined;
   /** Whether the request announces a body. */
   readonly hasBody: boolean;
-  /** Whether the answer can still reach the caller. */
+  /** Whether a response can still reach the caller. */
   readonly isOpen: boolean;
-  /** Whether the answer has begun. */
+  /** Whether the response has started. */
   readonly hasAnswered: boolean;
-  /** Headers that every answer of this exchange carries besides its own. */
+  /** Headers added to every response of this exchange. */
   alwaysSend: HeaderFields | undefined;
-  /** The `Set-Cookie` headers of the answer. */
+  /** The `Set-Cookie` headers of the response. */
   setCookies: readonly string[] | undefined;
-  /** The whole body. Throws or rejects with `too_large` past the limit, rejects with ConnectionLost when the caller goes away first. */
+  /**
+   * Reads the whole body. Fails with `too_large` past the limit, and with ConnectionLost if the caller disconnects
+   * first.
+   */
   readBody(maxBytes: number): Buffer | Promise<Buffer>;
-  /** Tells a caller that waits for it (`Expect: 100-continue`) to send the body. `readBody` does so itself. */
+  /** Sends `100 Continue` if the caller expects it. `readBody` does so itself. */
   sendContinue(): void;
-  /** Answers in one piece; adds `content-length`, except where there cannot be a body (204, 304). The body is left out for HEAD. */
+  /**
+   * Sends a complete response; adds `content-length` unless the status has no body (204, 304). The body is omitted for
+   * HEAD.
+   */
   respond(status: number, headers: HeaderFields, body: string | Uint8Array): void;
-  /** Answers in one piece with trailers (HTTP/2 alone). */
+  /** Sends a complete response with trailers (HTTP/2 only). */
   respondWithTrailers(headers: HeaderFields, body: Uint8Array | undefined, trailers: HeaderFields): void;
-  /** Begins an answer without an end in sight. */
+  /** Starts a streamed response. */
   open(status: number, headers: HeaderFields): Outlet;
-  /** Calls back once when the exchange is over, answered or not. */
+  /** Calls back once when the exchange has ended, with or without a response. */
   onClose(listener: () => void): void;
   /** Keeps the idle connection open although nothing was sent for some time, because the answer takes long. */
   keepOpen(): void;
-  /** Cuts the exchange off. */
+  /** Closes the exchange immediately. */
   destroy(): void;
-  /** Takes no more of the body than it must, for an answer that came before the body was read. */
+  /** Discards the rest of the body within limits, for a response sent before the body was read. */
   discardBody(): void;
-  /** The same exchange as Node's own pair, for handlers that want it. The exchange must not be used to answer after that. */
+  /** Converts the exchange to Node's request and response objects. Afterwards it must not be used to respond. */
   toNode(): { readonly request: IncomingMessage; readonly response: ServerResponse };
 }
 
-/** The writing end of a streamed answer. */
+/** Writes a streamed response. */
 export interface Outlet {
-  /** Resolves when more may be written; resolves false when the caller is gone. */
+  /** Resolves to true when more may be written, to false when the caller has disconnected. */
   write(chunk: string | Uint8Array): Promise<boolean>;
   end(): void;
 }
 
-/** The caller went away before its request was complete; there is nobody to answer. */
+/** The caller disconnected before its request was complete, so there is nobody to respond to. */
 export class ConnectionLost extends Error {
   constructor() {
     super("The connection was lost before the request was complete.");
@@ -69,32 +74,32 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** A header that may appear once. Node would take the first of several; here several are as good as none. */
+/** Returns a header that may occur once. Node would return the first of several; here several count as none. */
 export function onlyHeader({ headers, rawHeaders }: HttpExchange, name: string): string | undefined {
   const times = rawHeaders.filter((word, at) => at % 2 === 0 && word.toLowerCase() === name).length;
   const value = headers[name];
   return times === 1 && typeof value === "string" ? value : undefined;
 }
 
-/** Says that the answer depends on a header of the request, besides those that it is said of already. */
+/** Adds a request header to `Vary` unless it is listed already. */
 export function addVary(exchange: HttpExchange, name: string): void {
   const others = exchange.alwaysSend?.["vary"];
   exchange.alwaysSend = { ...exchange.alwaysSend, vary: others === undefined ? name : `${others}, ${name}` };
 }
 
-/** A body past its limit. */
+/** The error for a body over its limit. */
 export function bodyTooLarge(maxBytes: number): TransportError {
   return new TransportError("too_large", `The request body is larger than ${String(maxBytes)} bytes.`);
 }
 
-/** Collects a body from a Node stream up to a limit; what is beyond is thrown away, never kept. */
+/** Reads a body from a Node stream up to a limit and discards the rest. */
 export function collectBody(source: NodeJS.ReadableStream, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer | undefined;
     let more: Buffer[] | undefined;
     let size = 0;
     let isDone = false;
-    // The listeners stay: taking them off costs more than the calls that they still get.
+    // The listeners stay, because removing them costs more than the few further calls.
     source.on("data", (chunk: Buffer) => {
       size += chunk.byteLength;
       if (isDone) return;

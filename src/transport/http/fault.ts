@@ -3,26 +3,26 @@ import { DomainError } from "../../domain-error.ts";
 import type { ErrorKind, ErrorReason } from "../../error-reason.ts";
 import { ERROR_TABLE } from "./error-table.ts";
 
-/** A failure as every protocol handler tells it: a kind, a reason, a public sentence and the headers that go with it. */
+/** A failure in the form that all protocol handlers use: kind, reason, public text and headers. */
 export interface Fault {
   readonly kind: ErrorKind;
   readonly reason: ErrorReason;
   readonly message: string;
-  /** `Retry-After`, `WWW-Authenticate`, `Accept`; over RPC they travel as error metadata. */
+  /** `Retry-After`, `WWW-Authenticate`, `Accept`; over RPC they are sent as error metadata. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The request field at fault. */
+  /** The invalid request field. */
   readonly field?: string | undefined;
-  /** Seconds after which trying again may help. */
+  /** Seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number | undefined;
-  /** What programs may want to know besides the reason, by name. */
+  /** Further details for programs, by name. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** Set when RPC needs a code that no kind has, such as deadline_exceeded. */
+  /** Overrides the RPC code of the kind, for example deadline_exceeded. */
   readonly code?: Code;
-  /** Set when HTTP needs a status that no kind has, such as 415. */
+  /** Overrides the HTTP status of the kind, for example 415. */
   readonly httpStatus?: number;
 }
 
-/** A failure that the transport layer detects, with response headers. */
+/** A failure detected by the transport, with response headers. */
 export class TransportError extends DomainError {
   readonly headers: Readonly<Record<string, string>>;
   readonly httpStatus: number | undefined;
@@ -48,10 +48,10 @@ export class TransportError extends DomainError {
   }
 }
 
-/** The fault of an error that nobody foresaw. Its cause is for the log alone. */
+/** The fault of an unexpected error. Its cause is only logged. */
 const UNFORESEEN: Fault = { kind: "internal", reason: "INTERNAL", message: "internal error", headers: {} };
 
-/** Any throw as a fault. */
+/** Converts any thrown value to a fault. */
 export function toFault(thrown: unknown): Fault {
   if (!(thrown instanceof DomainError)) return UNFORESEEN;
   const own = thrown instanceof TransportError ? thrown : undefined;
@@ -66,17 +66,16 @@ export function toFault(thrown: unknown): Fault {
   };
 }
 
-/** The status that HTTP answers a fault with. */
 export function httpStatusOf(fault: Fault): number {
   return fault.httpStatus ?? ERROR_TABLE[fault.kind].httpStatus;
 }
 
-/** A path at which there is nothing. */
+/** The error for an unknown path. */
 export function routeNotFound(): TransportError {
   return new TransportError("not_found", "Not found.", { reason: "ROUTE_NOT_FOUND" });
 }
 
-/** A method that a path does not take. */
+/** The error for a method that the path does not support. */
 export function methodNotAllowed(allow: string): TransportError {
   return new TransportError("invalid", "Method not allowed.", {
     reason: "METHOD_NOT_ALLOWED",

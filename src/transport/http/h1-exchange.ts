@@ -9,12 +9,11 @@ import {
   type Outlet,
 } from "./exchange.ts";
 
-/** What an unread body may still bring after its answer before the connection is cut, in bytes. */
+/** Bytes of an unread body accepted after the response before the connection is closed. */
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
-/** An exchange over HTTP/1.1. */
 export class H1Exchange implements HttpExchange {
   readonly httpVersion = "1.1";
   readonly method: string;
@@ -33,7 +32,7 @@ export class H1Exchange implements HttpExchange {
     this.#batching = batching;
     this.#awaitsContinue = awaitsContinue;
     this.method = request.method ?? "";
-    // A proxy may send the whole address (RFC 9112 §3.2.2); only the path is ours to judge.
+    // A proxy may send the absolute form (RFC 9112 §3.2.2); only its path matters here.
     this.target = (request.url ?? "").replace(ORIGIN, "");
     response.on("error", ignore);
   }
@@ -102,8 +101,8 @@ export class H1Exchange implements HttpExchange {
       this.#batching.send(response, content);
       return;
     }
-    // The caller wants the connection closed after this. Closing it while the body still comes would reset it, and the
-    // caller might never see the answer; so the answer goes out whole, and its end waits for the body's.
+    // The response requests `Connection: close`. Closing while the body still arrives would reset the connection, and
+    // the caller might lose the response. Therefore the response is sent and the connection closes after the body.
     this.#isAnswered = true;
     response.flushHeaders();
     if (content.length > 0) response.write(content);
@@ -112,7 +111,7 @@ export class H1Exchange implements HttpExchange {
   }
 
   respondWithTrailers(): void {
-    throw new Error("Trailers in one piece are for HTTP/2.");
+    throw new Error("Complete responses with trailers need HTTP/2.");
   }
 
   open(status: number, headers: HeaderFields): Outlet {
@@ -182,5 +181,5 @@ export class H1Exchange implements HttpExchange {
 }
 
 function ignore(): void {
-  // The close event tells that the caller is gone; the error adds nothing.
+  // The close event reports that the caller disconnected; the error adds nothing.
 }

@@ -16,12 +16,12 @@ import {
   type Outlet,
 } from "./exchange.ts";
 
-/** What an unread body may still bring after its answer before the stream is closed, in bytes. */
+/** Bytes of an unread body accepted after the response before the stream is closed. */
 const MAX_DISCARDED_BYTES = 256 * 1024;
-/** How long a stream whose answer is out may say nothing before it is closed, in milliseconds. */
+/** How long a stream may be silent after its response before it is closed, in milliseconds. */
 const MAX_IDLE_MS = 5_000;
 
-/** An exchange over HTTP/2: one stream. Node's compatibility objects are made only for handlers that want them. */
+/** An exchange over one HTTP/2 stream. Node's compatibility objects are created only for handlers that need them. */
 export class H2Exchange implements HttpExchange {
   readonly httpVersion = "2.0";
   readonly method: string;
@@ -138,8 +138,8 @@ export class H2Exchange implements HttpExchange {
   }
 
   /**
-   * What still comes is thrown away up to a bound, then the stream is closed without an error (RFC 9113 §8.1). Closing
-   * it at once could overtake the answer: nghttp2 drops headers of a stream that is being reset.
+   * Discards the rest of the body up to a limit, then closes the stream without an error (RFC 9113 §8.1). Closing at
+   * once could overtake the response, because nghttp2 drops headers of a stream that is being reset.
    */
   discardBody(): void {
     const stream = this.#stream;
@@ -174,7 +174,7 @@ export class H2Exchange implements HttpExchange {
   }
 }
 
-/** Node documents its HTTP/2 compatibility objects to stand in for the HTTP/1.1 ones; its types do not say so. */
+/** Node documents that its HTTP/2 compatibility objects can replace the HTTP/1.1 ones; its types do not say so. */
 function asNodePair(
   request: Http2ServerRequest,
   response: Http2ServerResponse,
@@ -184,5 +184,5 @@ function asNodePair(
 }
 
 function ignore(): void {
-  // The close event tells that the caller is gone; the error adds nothing.
+  // The close event reports that the caller disconnected; the error adds nothing.
 }

@@ -1,4 +1,4 @@
-/** What transport needs of a logger; pino's has this shape. */
+/** The part of pino's interface that transport uses. */
 export interface Log {
   error(fields: object, message: string): void;
   warn(fields: object, message: string): void;

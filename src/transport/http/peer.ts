@@ -10,7 +10,7 @@ function withoutMapping(address: string): string {
   return address.startsWith("::ffff:") ? address.slice(7) : address;
 }
 
-/** What the nearest proxy says: each adds its word at the end. */
+/** The entry of the nearest proxy, which each proxy appends at the end. */
 function lastForwarded({ headers }: HttpExchange, name: string): string | undefined {
   const value = headers[name];
   const line = Array.isArray(value) ? value.at(-1) : value;
@@ -23,8 +23,8 @@ function isLoopback(address: string): boolean {
 }
 
 /**
- * Whether a secret may be read from this request: over TLS, from this machine itself, or through a trusted proxy that says
- * the caller used https. What the trusted proxy says counts more than that it is on this machine.
+ * Whether this request may contain a secret: over TLS, from this machine, or through a trusted proxy that reports
+ * https. A trusted proxy's report takes precedence over the address.
  */
 export function isConfidential(exchange: HttpExchange, trustProxy: boolean): boolean {
   if (exchange.isEncrypted) return true;
@@ -33,19 +33,21 @@ export function isConfidential(exchange: HttpExchange, trustProxy: boolean): boo
   return isLoopback(exchange.peerAddress);
 }
 
-/** The peer's address, or behind a trusted proxy the last hop that it wrote. */
+/** The peer's address, or the last `X-Forwarded-For` entry behind a trusted proxy. */
 function callerAddress(exchange: HttpExchange, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastForwarded(exchange, "x-forwarded-for") : undefined;
   return withoutMapping(forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : exchange.peerAddress);
 }
 
-/** What a caller's requests and attempts are counted by: its address, IPv6 by the /64 that one customer commonly holds. */
+/**
+ * The address that requests are counted by. IPv6 addresses are counted by /64, the usual allocation of one customer.
+ */
 export function clientAddress(exchange: HttpExchange, trustProxy: boolean): string {
   const address = callerAddress(exchange, trustProxy);
   return isIP(address) === 6 ? ipv6Prefix(address) : address;
 }
 
-/** Where a request comes from, for the audit log. */
+/** The address and user agent of a request, for the audit log. */
 export function requestOrigin(exchange: HttpExchange, trustProxy: boolean): Origin {
   return toOrigin(callerAddress(exchange, trustProxy), exchange.headers["user-agent"]);
 }

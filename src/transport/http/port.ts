@@ -18,16 +18,19 @@ import { HEADERS_TOO_LARGE, refuseMalformed } from "./refuse-malformed.ts";
 import { createWriteBatching } from "./write-batching.ts";
 import { answerDetail } from "./answer.ts";
 
-/** What bounds a connection (DESIGN §8). Times in milliseconds, sizes in bytes. */
+/** Limits of a connection (DESIGN §8). Times in milliseconds, sizes in bytes. */
 export interface PortLimits {
   readonly maxHeaderBytes: number;
   readonly headerTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
-  /** How long a connection with work on it may carry nothing either way: a peer that does not read what it asked for. Streams have heartbeats. */
+  /**
+   * Maximum silence of a connection with active requests, which detects a peer that stopped reading. Streams have
+   * heartbeats.
+   */
   readonly stallTimeoutMs: number;
   readonly maxStreamsPerSession: number;
-  /** Streams that one HTTP/2 session may reset within ten seconds. */
+  /** Maximum stream resets per HTTP/2 session within ten seconds. */
   readonly maxResetsPerSession: number;
 }
 
@@ -42,12 +45,11 @@ export const PORT_LIMITS: PortLimits = {
   maxResetsPerSession: 200,
 };
 
-/** What a port is made of. */
 export interface PortDeps {
   readonly host: string;
-  /** 0 means any free one. */
+  /** 0 selects any free port. */
   readonly port: number;
-  /** PEM texts; with them the port speaks TLS and ALPN decides on the protocol. */
+  /** PEM texts. If set, the port uses TLS and ALPN selects the protocol. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
   readonly handler: (exchange: HttpExchange) => void;
   readonly limits?: Partial<PortLimits>;
@@ -55,16 +57,16 @@ export interface PortDeps {
 
 /** One listener for HTTP/1.1 and HTTP/2. */
 export interface Port {
-  /** Resolves with the number once connections are accepted. */
+  /** Resolves with the port number once connections are accepted. */
   listen(): Promise<{ readonly port: number }>;
-  /** Stops accepting, lets what is in flight end within the grace, cuts off the rest. */
+  /** Stops accepting, waits up to the grace period for active requests, then closes the rest. */
   close(graceMs: number): Promise<void>;
 }
 
 const RESET_WINDOW_MS = 10_000;
 const KEEP_ALIVE_PROBE_MS = 60_000;
 
-/** Makes the port; nothing listens before `listen`. */
+/** Creates the port. It listens only after `listen`. */
 export function createPort(deps: PortDeps): Port {
   const limits: PortLimits = { ...PORT_LIMITS, ...deps.limits };
   const sockets = new Set<Socket>();
@@ -91,7 +93,7 @@ export function createPort(deps: PortDeps): Port {
       serveH1(socket);
       return;
     }
-    // HTTP/1.1 answers a half-closed peer; an HTTP/2 peer that stops sending is gone.
+    // HTTP/1.1 responds to a half-closed peer; an HTTP/2 peer that stops sending has disconnected.
     socket.allowHalfOpen = false;
     h2.emit("connection", socket);
   };
@@ -161,7 +163,7 @@ function createH1(deps: PortDeps, limits: PortLimits): Server {
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: Math.min(1_000, limits.headerTimeoutMs),
     noDelay: true,
-    // A peer that vanished without a word is found out, or its stream would stay for good.
+    // Detects a peer that disappeared silently; otherwise its stream would stay forever.
     keepAlive: true,
     keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
   };
@@ -192,7 +194,7 @@ function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
       maxResets: limits.maxResetsPerSession,
       windowMs: RESET_WINDOW_MS,
     });
-    // A timer of our own: session.setTimeout keeps a destroyed session in memory until it fires.
+    // Uses its own timer, because session.setTimeout keeps a destroyed session in memory until it fires.
     const stalledMs = watchTraffic(session);
     const idleCheck = setInterval(
       () => {
@@ -211,7 +213,7 @@ function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
     "stream",
     (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => {
       const exchange = new H2Exchange(stream, headers, flags, rawHeaders);
-      // The setting above is advice to the peer; this is the limit.
+      // The setting above only advises the peer; this enforces it.
       if (sizeOf(rawHeaders) > limits.maxHeaderBytes)
         answerDetail(exchange, 431, "HEADERS_TOO_LARGE", HEADERS_TOO_LARGE);
       else deps.handler(exchange);
@@ -220,7 +222,7 @@ function createH2(deps: PortDeps, limits: PortLimits): Http2Server {
   return server;
 }
 
-/** Tells for how long a session's connection has carried nothing either way, as far as the calls show, in milliseconds. */
+/** Returns a function that reports how long a session's connection has been silent, in milliseconds. */
 function watchTraffic({ socket }: ServerHttp2Session): () => number {
   let carried = 0;
   let since = Date.now();
@@ -232,7 +234,7 @@ function watchTraffic({ socket }: ServerHttp2Session): () => number {
   };
 }
 
-/** Node's own listener serves HTTP/1.1; we call it once we know that a connection speaks it. */
+/** Node's own listener serves HTTP/1.1; it is called once the protocol of a connection is known. */
 function takeConnectionListener(server: Server, event: string): (socket: Socket) => void {
   const listeners = server.listeners(event);
   server.removeAllListeners(event);
@@ -241,7 +243,7 @@ function takeConnectionListener(server: Server, event: string): (socket: Socket)
   };
 }
 
-/** Reads the first bytes of a connection, in however many pieces, puts them back and says what they speak. */
+/** Detects the protocol from the first bytes of a connection, in any number of chunks, and puts them back. */
 function peek(socket: Socket, timeoutMs: number, decide: (protocol: "h2" | "http1") => void): void {
   let seen: Buffer = Buffer.alloc(0);
   const timer = setTimeout(() => socket.destroy(), timeoutMs);
@@ -278,5 +280,5 @@ function portOf(address: string | AddressInfo | null): number {
 }
 
 function ignore(): void {
-  // A broken connection closes; its close event is what counts.
+  // A broken connection closes; the close event is handled.
 }

@@ -11,7 +11,7 @@ export function createProbeRoutes(isReady: () => boolean | Promise<boolean>): re
     if (!(await isReady())) throw new TransportError("unavailable", "Not ready.", { retryAfterSeconds: 1 });
     return ok(exchange, request);
   };
-  // A probe that fails is no failure of ours to log.
+  // A failed probe is reported by its status and need not be logged.
   const fail: Route["fail"] = (exchange, thrown) => {
     answerFault(exchange, toFault(thrown));
   };

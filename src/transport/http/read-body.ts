@@ -8,12 +8,12 @@ import { bodyTooLarge, EMPTY_BODY, onlyHeader, type HeaderFields, type HttpExcha
 
 const inflate = promisify(gunzip);
 
-/** How deep JSON may nest, over every protocol (DESIGN §8). */
+/** Maximum depth of JSON over every protocol (DESIGN §8). */
 export const MAX_JSON_DEPTH = 32;
 /** Parsing and measuring this many values takes less than 100 ms. */
 export const MAX_JSON_VALUES = 100_000;
 
-/** Bytes of the largest form, and of the largest JSON that stands for one. */
+/** Maximum size in bytes of a form, and of JSON in place of a form. */
 export const MAX_FORM_BYTES = 16 * 1024;
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;|$)/i;
@@ -21,15 +21,15 @@ const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
 /**
- * Reads the body that is said to be JSON, decompressed. Empty when there is none; a Content-Type alone is none. What can be
- * said by the headers alone is thrown at once.
+ * Reads and decompresses a JSON body. Returns an empty one if there is none, even with a Content-Type. Errors that the
+ * headers already show are thrown at once.
  */
 export function readJsonBytes(exchange: HttpExchange, maxBytes: number): Buffer | Promise<Buffer> {
   if (!exchange.hasBody) return EMPTY_BODY;
   const { headers } = exchange;
   if (Number(headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
   const typeIsJson = JSON_TYPE.test(headers["content-type"] ?? "");
-  // Without a length only reading tells whether there is a body at all.
+  // Without a length, only reading shows whether there is a body.
   if (!typeIsJson && headers["content-length"] !== undefined) throw notJsonType();
   const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
   if (encoding !== "identity" && encoding !== "gzip") {
@@ -39,25 +39,25 @@ export function readJsonBytes(exchange: HttpExchange, maxBytes: number): Buffer 
   return typeIsJson && encoding === "identity" ? body : readOther(body, typeIsJson, maxBytes);
 }
 
-/** The JSON object in a body of at most 16 KiB, of type JSON even where it is empty. */
+/** Reads a JSON object of at most 16 KiB. Requires the JSON type even for an empty body. */
 export async function readJsonForm(exchange: HttpExchange): Promise<JsonObject | undefined> {
   if (!JSON_TYPE.test(onlyHeader(exchange, "content-type") ?? "")) throw notJsonType();
   return parseJsonBody(await readJsonBytes(exchange, MAX_FORM_BYTES));
 }
 
-/** Whether the request announces a form. */
+/** Whether the request has a form's content type. */
 export function isForm(exchange: HttpExchange): boolean {
   return FORM_TYPE.test(onlyHeader(exchange, "content-type") ?? "");
 }
 
-/** Reads a form of at most 16 KiB. Throws TransportError for another type and for more. */
+/** Reads a form of at most 16 KiB. Throws TransportError for another type or a larger body. */
 export async function readForm(exchange: HttpExchange): Promise<URLSearchParams> {
   const accept = "application/x-www-form-urlencoded";
   if (!isForm(exchange)) throw unsupportedType(`Content-Type must be ${accept}.`, { accept });
   return new URLSearchParams((await exchange.readBody(MAX_FORM_BYTES)).toString("utf8"));
 }
 
-/** What is not plainly JSON: compressed, or of another type, which is no fault while it is empty. */
+/** Handles compressed bodies and other content types. Another type is an error only if the body is not empty. */
 async function readOther(body: Buffer | Promise<Buffer>, typeIsJson: boolean, maxBytes: number): Promise<Buffer> {
   const bytes = await body;
   if (bytes.byteLength === 0) return bytes;
@@ -65,7 +65,7 @@ async function readOther(body: Buffer | Promise<Buffer>, typeIsJson: boolean, ma
   return decompress(bytes, maxBytes);
 }
 
-/** The JSON object in a body. Undefined when there is none. Throws DomainError `invalid`. */
+/** Parses the JSON object in a body. Returns undefined if there is none. Throws DomainError `invalid`. */
 export function parseJsonBody(bytes: Buffer): JsonObject | undefined {
   return bytes.byteLength === 0 ? undefined : parseObject(bytes);
 }

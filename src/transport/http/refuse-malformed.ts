@@ -1,7 +1,7 @@
 import type { ErrorReason } from "../../error-reason.ts";
 import { errorBody } from "./answer.ts";
 
-/** What a caller hears whose headers are past the limit. */
+/** Error text for headers over the limit. */
 export const HEADERS_TOO_LARGE = "The request headers are too large.";
 
 const REFUSALS: Readonly<Record<string, readonly [status: string, code: ErrorReason, detail: string]>> = {
@@ -9,7 +9,7 @@ const REFUSALS: Readonly<Record<string, readonly [status: string, code: ErrorRea
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "DEADLINE_EXCEEDED", "The request took too long to arrive."],
 };
 
-/** Answers what is not HTTP, in the one shape of our errors, and closes. */
+/** Responds to malformed HTTP with a JSON error and closes the connection. */
 export function refuseMalformed(
   error: NodeJS.ErrnoException,
   socket: NodeJS.WritableStream & { destroy(): void },

@@ -1,14 +1,14 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
-/** How many streams one session may reset within a window before it is closed. */
+/** Maximum number of stream resets per session and window. */
 export interface ResetLimit {
   readonly maxResets: number;
   readonly windowMs: number;
 }
 
 /**
- * Closes a session that opens streams only to reset them (CVE-2023-44487): each costs us work and the peer nothing. A
- * busy session that resets a few of many, as a proxy's does, is let be. Returns for how long the session has had no stream, in milliseconds.
+ * Closes a session that opens streams only to reset them (CVE-2023-44487). A busy session that resets few of many
+ * streams, like that of a proxy, stays open. Returns how long the session has had no stream, in milliseconds.
  */
 export function guardAgainstResets(session: ServerHttp2Session, limit: ResetLimit): () => number {
   let idleSince = Date.now();

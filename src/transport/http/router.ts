@@ -1,65 +1,67 @@
 import createFindMyWay from "find-my-way";
 import type { HttpExchange } from "./exchange.ts";
 
-/** The values of a path's parameters by name, decoded. */
+/** Decoded path parameters by name. */
 export type PathParameters = Readonly<Record<string, string | undefined>>;
 
-/** Answers an exchange. What it throws is answered for it by its route's `fail`. */
+/** Serves an exchange. The route's `fail` handles what it throws. */
 export type RouteHandler = (
   exchange: HttpExchange,
   request: { readonly parameters: PathParameters; readonly query: string },
 ) => void | Promise<void>;
 
-/** The methods that routes serve; HEAD is served where GET is. */
+/** The methods of routes. GET also serves HEAD. */
 export const ROUTE_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** What each method of a path does. */
+/** The handler of each method. */
 export type RouteMethods = Readonly<Partial<Record<(typeof ROUTE_METHODS)[number], RouteHandler>>>;
 
-/** A path and what serves it. */
+/** A path and its handlers. */
 export interface Route {
-  /** A whole path, with parameters: `/things/{id}`; or everything below one: `/oauth2/*`. Letter case and slashes count. */
+  /**
+   * An exact path, with parameters as in `/things/{id}`, or a prefix as in `/oauth2/*`. Case and slashes are
+   * significant.
+   */
   readonly path: string;
-  /** A handler for each method, or one that judges the method itself. */
+  /** A handler per method, or one handler for all methods. */
   readonly methods: RouteMethods | RouteHandler;
-  /** Answers a failure in the form that callers of the path expect. */
+  /** Sends a failure in the form that callers of the path expect. */
   readonly fail: (exchange: HttpExchange, thrown: unknown) => void;
-  /** Which limit counts its requests by address; none for what counts by account, or not at all. */
+  /** The per-address limit that counts its requests. Undefined if requests are counted by account or not at all. */
   readonly limit?: "address" | "token";
-  /** Whether pages of listed origins may call it. */
+  /** Whether CORS applies to it. */
   readonly isCrossOrigin?: boolean;
-  /** Whether OPTIONS is answered with the methods that there are. */
+  /** Whether OPTIONS returns the allowed methods. */
   readonly hasOptions?: boolean;
 }
 
-/** A route for anybody, whose failures are told in the usual form. */
+/** A route without authentication whose failures are `{detail, code}`. */
 export type PublicRoute = Pick<Route, "path" | "methods">;
 
-/** Where a request goes. */
+/** The route and parameters of a request. */
 export interface RouteMatch {
   readonly route: Route;
   readonly parameters: PathParameters;
 }
 
-/** The paths that are served. */
 export interface Router {
-  /** Finds the route of a path, decoded once; undefined for a path at which there is nothing. */
+  /** Finds the route of a path, decoded once. Returns undefined for an unknown path. */
   find(path: string): RouteMatch | undefined;
 }
 
-/** The longest path parameter that is looked at; the header limit is below it. */
+/** Maximum length of a path parameter; the header limit is below it. */
 const MAX_PARAMETER_LENGTH = 32 * 1024;
 
 const NO_PARAMETERS: PathParameters = {};
 
-/** Makes the router. A path without parameters comes before one with, and both before everything below one. */
+/** Creates the router. Exact paths take precedence over paths with parameters, and both over prefixes. */
 export function createRouter(routes: readonly Route[]): Router {
   const tree = createFindMyWay({ maxParamLength: MAX_PARAMETER_LENGTH });
-  /** Paths without parameters: the most frequent request is one of them. */
+  /** Exact paths, which include the most frequent request. */
   const exact = new Map<string, RouteMatch>();
   for (const route of mergeMethods(routes)) {
     const pattern = route.path.replaceAll(/\{([^{}]+)\}/g, ":$1");
-    // The tree finds paths alone; a path's methods are the route's to know.
+    // The tree only finds paths; the route knows its methods.
     tree.on("GET", pattern, NOT_CALLED, route);
     if (pattern === route.path && !pattern.endsWith("/*")) exact.set(pattern, { route, parameters: NO_PARAMETERS });
   }
@@ -67,18 +69,18 @@ export function createRouter(routes: readonly Route[]): Router {
     find: (path) => {
       const match = exact.get(path);
       if (match !== undefined) return match;
-      // A request has no fragment; the tree would stop reading at one.
+      // A request has no fragment, but the tree would stop at one.
       const found = path.includes("#") ? null : tree.find("GET", path);
       if (found === null) return undefined;
       const route = routeIn(found.store);
-      // An empty segment is no parameter: `/things/` and `/things//parts` are nowhere.
+      // A parameter cannot be empty: `/things/` and `/things//parts` are unknown paths.
       const hasEmptySegment = path.endsWith("/") || path.includes("//");
       return hasEmptySegment && !route.path.endsWith("/*") ? undefined : { route, parameters: found.params };
     },
   };
 }
 
-/** One route a path: bindings of the same path bring a method each. */
+/** One route per path, because bindings of the same path each add a method. */
 function mergeMethods(routes: readonly Route[]): readonly Route[] {
   const byPath = new Map<string, Route>();
   for (const route of routes) {
@@ -91,7 +93,7 @@ function mergeMethods(routes: readonly Route[]): readonly Route[] {
   return [...byPath.values()];
 }
 
-/** The handler of a method; undefined where the path does not take it. */
+/** Returns the handler of a method, or undefined if the path does not support it. */
 export function handlerOf({ methods }: Route, method: string): RouteHandler | undefined {
   if (typeof methods === "function") return methods;
   const asked = method === "HEAD" ? "GET" : method;
@@ -99,7 +101,7 @@ export function handlerOf({ methods }: Route, method: string): RouteHandler | un
   return known && methods[known];
 }
 
-/** The methods that a path takes, for `Allow`. */
+/** The methods of a path, for `Allow`. */
 export function allowedMethods({ methods, hasOptions }: Route): string {
   const served = typeof methods === "function" ? [] : ROUTE_METHODS.filter((each) => methods[each] !== undefined);
   const allowed = served.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
@@ -110,7 +112,7 @@ function NOT_CALLED(): void {
   throw new Error("The tree is only searched; its handlers are never called.");
 }
 
-/** What the tree stores with a path is the route that was put there above. */
+/** The tree stores the route inserted above with each path. */
 function routeIn(store: unknown): Route {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return store as Route;

@@ -4,10 +4,13 @@ import { methodNotAllowed, routeNotFound, toFault } from "./fault.ts";
 import type { Log } from "./log.ts";
 import { allowedMethods, createRouter, handlerOf, type PublicRoute, type Route, type RouteMatch } from "./router.ts";
 
-/** What is decided of a request before its handler: returns true when it is answered. Throws what the route answers as its failure. */
+/** Runs before the handler. Returns true if it has answered the request. The route's `fail` handles what it throws. */
 export type RouteAdmission = (exchange: HttpExchange, route: Route) => boolean;
 
-/** Makes the handler of every request: finds the route, admits, calls, and answers what was thrown. Never throws. */
+/**
+ * Creates the handler of all requests: finds the route, runs `admit`, calls the handler and answers errors. Never
+ * throws.
+ */
 export function serveRoutes(
   routes: readonly Route[],
   admit: RouteAdmission = () => false,
@@ -48,7 +51,7 @@ export function serveRoutes(
   };
 }
 
-/** Routes that need no token: counted by address, with failures as `{detail, code}`. */
+/** Marks routes as public: requests are counted by address and failures are `{detail, code}`. */
 export function servePublic(routes: readonly PublicRoute[], log: Log): readonly Route[] {
   const fail = createFailWithDetail(log);
   return routes.map((route) => ({ ...route, fail, limit: "address" }));

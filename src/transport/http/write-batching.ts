@@ -1,18 +1,18 @@
 import type { ServerResponse } from "node:http";
 
-/** Writes the answers of one turn of the event loop together. */
+/** Writes the responses of one turn of the event loop together. */
 export interface WriteBatching {
-  /** Ends the answer with its content, at the latest when everything that arrived in this turn was looked at. */
+  /** Ends the response with its content, at the latest after all requests of this turn. */
   send(response: ServerResponse, content: string | Uint8Array): void;
 }
 
-/** Answers that are held back at most: so many share the price of waking a client, who works on them beside us from then on. */
+/** Maximum number of delayed responses. This many share the cost of waking a client, which then works in parallel. */
 const MAX_HELD = 8;
 
 /**
- * Creates the batching of writes. A turn of the event loop serves all requests that arrived together. An answer that is written
- * by itself wakes its client each time, which costs more CPU than serving the request; of several written together only the
- * first does.
+ * Creates the write batching. A turn of the event loop serves all requests that arrived together. A response written
+ * separately wakes its client each time, which costs more CPU than serving the request; of several responses written
+ * together only the first does.
  */
 export function createWriteBatching(): WriteBatching {
   let held: { readonly response: ServerResponse; readonly content: string | Uint8Array }[] = [];

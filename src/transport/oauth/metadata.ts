@@ -1,31 +1,31 @@
 import { SCOPES } from "../../identity/scopes.ts";
 import { CLIENT_SIGNING_ALGORITHMS } from "./clients/client-metadata.ts";
 
-/** The path to which clients send people, exactly. */
+/** Path of the authorization endpoint. */
 export const AUTHORIZE_PATH = "/oauth2/authorize";
 
-/** The path that takes a person's decision, exactly. Of our own page, so it is in no metadata. */
+/** Path to which the consent page submits; not part of the metadata. */
 export const CONSENT_PATH = "/oauth2/consent";
 
-/** The path of the token endpoint, exactly. */
+/** Path of the token endpoint. */
 export const TOKEN_PATH = "/oauth2/token";
 
-/** The path of the revocation endpoint (RFC 7009), exactly. */
+/** Path of the revocation endpoint (RFC 7009). */
 export const REVOKE_PATH = "/oauth2/revoke";
 
-/** The path of the introspection endpoint (RFC 7662), exactly. */
+/** Path of the introspection endpoint (RFC 7662). */
 export const INTROSPECT_PATH = "/oauth2/introspect";
 
-/** The path where clients register themselves (RFC 7591), exactly. */
+/** Path of the registration endpoint (RFC 7591). */
 export const REGISTER_PATH = "/oauth2/register";
 
-/** The path of the public keys, exactly. */
+/** Path of the public keys. */
 export const KEYS_PATH = "/.well-known/jwks.json";
 
-/** The path of the authorization server's metadata, exactly. */
+/** Path of the authorization server's metadata. */
 export const METADATA_PATH = "/.well-known/oauth-authorization-server";
 
-/** RFC 8414 metadata: what this server does, and nothing that the library could do besides. */
+/** RFC 8414 metadata. Lists only what this server supports, not everything the library could do. */
 export function authorizationServerMetadata(
   issuer: string,
   { hasRegistration }: { readonly hasRegistration: boolean },

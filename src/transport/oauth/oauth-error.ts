@@ -4,7 +4,7 @@ import { answerJson } from "../http/answer.ts";
 import { httpStatusOf, toFault, TransportError } from "../http/fault.ts";
 import type { Log } from "../http/log.ts";
 
-/** A refusal in the words of RFC 6749 §5.2. The description is public. */
+/** An error of RFC 6749 §5.2. The description is public. */
 export class OAuthError extends TransportError {
   /** The `error` member. */
   readonly code: string;
@@ -22,30 +22,30 @@ export class OAuthError extends TransportError {
   }
 }
 
-/** 401 with the challenge that RFC 6749 §5.2 asks for. Never says which of client and secret was wrong. */
+/** 401 with the challenge that RFC 6749 §5.2 requires. Does not reveal whether the client or the secret was wrong. */
 export function invalidClient(issuer: string, description: string): OAuthError {
   return new OAuthError(401, "invalid_client", description, {
     "www-authenticate": `Basic realm="${issuer}", error="invalid_client", charset="UTF-8"`,
   });
 }
 
-/** 400 for a request that is not as RFC 6749 defines it. */
+/** 400 for a malformed request. */
 export function invalidRequest(description: string): OAuthError {
   return new OAuthError(400, "invalid_request", description);
 }
 
-/** What programs that ask for tokens are not to keep. */
+/** Headers of responses with tokens, which must not be cached. */
 export const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
 
-/** The `error` member for failures that are no OAuthError; `invalid_request` for the rest. */
+/** The `error` member for other errors; default `invalid_request`. */
 const ERRORS: Readonly<Partial<Record<ErrorKind, string>>> = {
   unavailable: "temporarily_unavailable",
-  // RFC 6749 has no error for this one; a server that cannot serve now is the nearest.
+  // RFC 6749 has no error for this case; this one is the closest.
   exhausted: "temporarily_unavailable",
   internal: "server_error",
 };
 
-/** Answers failures as RFC 6749 §5.2 has them; failures of the service are logged, and nothing of its cause told. */
+/** Sends failures as RFC 6749 §5.2 requires. Failures of the service are logged and their cause is not sent. */
 export function createFailAsOAuth(log: Log): (exchange: HttpExchange, thrown: unknown) => void {
   return (exchange, thrown) => {
     const fault = toFault(thrown);
@@ -53,7 +53,7 @@ export function createFailAsOAuth(log: Log): (exchange: HttpExchange, thrown: un
     if (status >= 500) log.error({ err: thrown }, "the authorization server failed");
     const isInternal = fault.kind === "internal";
     const error = thrown instanceof OAuthError ? thrown.code : (ERRORS[fault.kind] ?? "invalid_request");
-    const error_description = isInternal ? "The request failed on our side." : fault.message;
+    const error_description = isInternal ? "The request failed because of an internal error." : fault.message;
     answerJson(exchange, status, { error, error_description }, { ...NO_STORE, ...fault.headers });
   };
 }

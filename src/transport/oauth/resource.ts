@@ -1,14 +1,14 @@
 const CONNECTION_PATH = /^\/mcp\/([1-9][0-9]{0,9})$/;
 
-/** What a token may be for: everything here, the runtime, or one connection in it (DESIGN §6 «audience»). */
+/** The audience of a token: the whole service, the runtime, or one connection (DESIGN §6 «audience»). */
 export interface Resource {
   /** The `aud`. */
   readonly audience: string;
-  /** The connection, for the address of one. */
+  /** Set for the address of a connection. */
   readonly connectionId: number | undefined;
 }
 
-/** Parses an RFC 8707 resource; undefined for one that is not ours. A slash after the origin does not count. */
+/** Parses an RFC 8707 resource. Returns undefined for a foreign one. A slash after the origin is ignored. */
 export function parseResource(issuer: string, resource: string): Resource | undefined {
   if (resource === issuer || resource === `${issuer}/`) return { audience: issuer, connectionId: undefined };
   const path = resource.startsWith(issuer) ? resource.slice(issuer.length) : "";
@@ -17,7 +17,7 @@ export function parseResource(issuer: string, resource: string): Resource | unde
   return id === undefined ? undefined : { audience: resource, connectionId: Number(id) };
 }
 
-/** What the resource may be, for who asked for another. */
+/** The error text for an invalid resource. */
 export function resourceRule(issuer: string): string {
-  return `The resource is ${issuer}, ${issuer}/mcp or ${issuer}/mcp/<server id>.`;
+  return `The resource must be ${issuer}, ${issuer}/mcp or ${issuer}/mcp/<server id>.`;
 }

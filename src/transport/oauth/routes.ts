@@ -38,9 +38,8 @@ import { createRegisterClient } from "./clients/register.ts";
 import { revokeToken } from "./tokens/revoke-token.ts";
 import { createIssueTokens } from "./tokens/issue-tokens.ts";
 
-/** What the OAuth server is made of. */
 export interface OAuthServerDeps {
-  /** `PUBLIC_URL`, without a slash at its end. */
+  /** `PUBLIC_URL` without a trailing slash. */
   readonly issuer: string;
   readonly pepper: Uint8Array;
   readonly clients: Pick<ClientStore, "findForToken">;
@@ -51,35 +50,35 @@ export interface OAuthServerDeps {
   readonly sessions: Pick<BrowserSessions, "read">;
   readonly csrf: Csrf;
   readonly connections: OwnConnections;
-  /** The only way out, for what clients publish about themselves. */
+  /** The guarded dispatcher, for fetching documents of clients. */
   readonly dispatcher: Dispatcher;
-  /** Writes down who gets tokens from where. */
+  /** Records token requests in the audit log. */
   readonly recordIssue: RecordTokenIssue;
-  /** Ends one access token, on every replica. */
+  /** Revokes one access token on every replica. */
   readonly revokeAccessToken: (accountId: string, tokenId: string) => Promise<void>;
-  /** For whose redirects clients may register themselves; undefined for nobody's. */
+  /** The redirects allowed for dynamic registration; undefined if registration is off. */
   readonly registration: RedirectRule | undefined;
-  /** Whether `X-Forwarded-For` and `X-Forwarded-Proto` come from a proxy of ours. */
+  /** Whether to trust `X-Forwarded-For` and `X-Forwarded-Proto`. */
   readonly trustProxy: boolean;
   readonly log: Log;
 }
 
-/** An endpoint that programs post to; what it gives is answered as JSON, with 200 unless it says otherwise. */
+/** An endpoint for programs. Its result is sent as JSON, with status 200 by default. */
 type Endpoint = (exchange: HttpExchange) => Promise<{ readonly status?: number; readonly body: unknown }>;
 
 const ONE_HOUR = { "cache-control": "public, max-age=3600" };
 const KEYS_CACHE = { "cache-control": `public, max-age=${KEYS_CACHE_SECONDS}` };
 
 /**
- * The OAuth server. What programs ask is answered in JSON, every refusal as in RFC 6749 §5.2 and in the order of DESIGN §6
- * «order of checks»; what browsers ask, with pages.
+ * Routes of the OAuth server. Endpoints for programs return JSON with errors of RFC 6749 §5.2, in the order of DESIGN
+ * §6 «order of checks»; endpoints for browsers return pages.
  */
 export function createOAuthRoutes(deps: OAuthServerDeps): readonly Route[] {
   const { issuer, trustProxy, grants, connections, log } = deps;
   const directory = createClientDirectory(deps);
   let loading: Promise<AuthorizationProvider> | undefined;
 
-  /** The provider takes 25 MB and a part of a second to load, so the first request that needs it loads it. */
+  /** The provider needs 25 MB and a fraction of a second to load, so the first request that needs it loads it. */
   function provider(): Promise<AuthorizationProvider> {
     loading ??= import("./provider/provider.ts").then(({ createAuthorizationProvider }) =>
       createAuthorizationProvider({ ...deps, directory }),

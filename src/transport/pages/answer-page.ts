@@ -1,31 +1,33 @@
 import type { HeaderFields, HttpExchange } from "../http/exchange.ts";
 
-/** How a page is sent. */
 export interface PageOptions {
   readonly headers?: HeaderFields;
   /**
-   * Where the page's forms may lead besides this site. Browsers hold the redirects that follow a form to it as well, so a
-   * form that begins or ends at an OAuth client names the client's origin or scheme (`https://app.example.com`,
-   * `cursor:`), or `any` where the client is not known yet.
+   * Other targets of the page's forms. Browsers also apply the policy to the redirects that follow a form, so a form
+   * that starts or ends at an OAuth client names the client's origin or scheme (`https://app.example.com`, `cursor:`),
+   * or `any` if the client is not known yet.
    */
   readonly formTargets?: readonly string[] | "any";
 }
 
-/** A source of a policy and nothing that could end it: an origin, or a scheme with its colon. */
+/** A policy source that cannot end the policy: an origin, or a scheme with its colon. */
 const SOURCE = /^[a-z][a-z0-9+.-]*:(\/\/[A-Za-z0-9.:[\]*-]+)?$/;
 
-/** No script, no frame, nothing from elsewhere; style from our own file alone. Throws for a target that is no origin. */
+/**
+ * Creates a policy without scripts, frames and foreign content; styles only from our own file. Throws for an invalid
+ * form target.
+ */
 export function contentSecurityPolicy(formTargets: PageOptions["formTargets"] = []): string {
   const policy = ["default-src 'none'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"];
   if (formTargets === "any") return policy.join("; ");
   const wrong = formTargets.find((target) => !SOURCE.test(target));
-  if (wrong !== undefined) throw new TypeError(`${JSON.stringify(wrong)} is no origin that a form could lead to`);
+  if (wrong !== undefined) throw new TypeError(`${JSON.stringify(wrong)} is not a valid form target`);
   return [...policy, ["form-action 'self'", ...formTargets].join(" ")].join("; ");
 }
 
 /**
- * What every page carries. `same-origin` rather than `no-referrer`: with the latter browsers send `Origin: null` with our
- * own forms, which could then not be told from foreign ones.
+ * Headers of every page. `same-origin` instead of `no-referrer`, because with the latter browsers send `Origin: null`
+ * with our own forms.
  */
 const HEADERS: HeaderFields = {
   "content-type": "text/html; charset=utf-8",
@@ -39,13 +41,13 @@ const HEADERS: HeaderFields = {
     "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), publickey-credentials-get=(), usb=()",
 };
 
-/** Answers with a page that `renderPage` made, with every header that keeps a browser safe. */
+/** Sends a page of `renderPage` with the security headers. */
 export function answerPage(exchange: HttpExchange, status: number, page: string, options: PageOptions = {}): void {
   const policy = { "content-security-policy": contentSecurityPolicy(options.formTargets) };
   exchange.respond(status, { ...HEADERS, ...policy, ...options.headers }, page);
 }
 
-/** Sends the browser on (303: with a GET, whatever it sent). `location` is an address that has been checked. */
+/** Redirects the browser with 303, so that it sends a GET. `location` must have been checked. */
 export function answerRedirect(exchange: HttpExchange, location: string): void {
   const headers = {
     "cache-control": "no-store",

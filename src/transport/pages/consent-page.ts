@@ -5,35 +5,34 @@ import { errorSummary, renderPage } from "./page.ts";
 export interface ConnectionChoice {
   readonly id: number;
   readonly name: string;
-  /** The kind of integration, in words. */
+  /** The integration's title. */
   readonly kind: string;
   readonly isChosen: boolean;
 }
 
-/** What the consent page shows. */
 export interface ConsentPage {
-  /** The path that takes the decision. */
+  /** The path that the form submits to. */
   readonly action: string;
-  /** The hidden field against forged forms. */
+  /** The hidden CSRF field. */
   readonly csrfField: Html;
-  /** The authorization request, carried through the form. */
+  /** The authorization request, repeated in the form. */
   readonly request: string;
   /** Who decides. */
   readonly email: string;
   readonly client: {
-    /** As it calls itself. */
+    /** The name the client gave itself. */
     readonly name: string;
-    /** What is known of who that is. */
+    /** How its identity was established. */
     readonly origin: string;
   };
   readonly redirect: {
-    /** The host or the application's scheme. */
+    /** The host, or the application's scheme. */
     readonly host: string;
-    /** A word of care, where the address alone does not tell who listens. */
+    /** A warning if the address does not identify the recipient. */
     readonly warning: string | undefined;
   };
   readonly scopes: readonly string[];
-  /** The one connection that the request is for; undefined where the person chooses. */
+  /** The requested connection. Undefined if the person chooses. */
   readonly onlyConnection: string | undefined;
   readonly connections: readonly ConnectionChoice[];
   readonly error?: string;
@@ -41,7 +40,7 @@ export interface ConsentPage {
 
 function connectionChoices({ connections, onlyConnection }: ConsentPage): Html {
   if (onlyConnection !== undefined)
-    return html`<h2>On this connection alone</h2>
+    return html`<h2>Only this connection</h2>
       <p>${onlyConnection}</p>`;
   if (connections.length === 0) {
     return html`<h2>On your connections</h2>
@@ -69,7 +68,7 @@ function connectionChoices({ connections, onlyConnection }: ConsentPage): Html {
     </fieldset>`;
 }
 
-/** The page on which a person lets a client act, or does not. */
+/** The page on which a person grants or denies a client access. */
 export function consentPage(page: ConsentPage): string {
   const { action, csrfField, request, email, client, redirect, scopes, error } = page;
   return renderPage({

@@ -4,20 +4,20 @@ import { hashSecret } from "../../identity/hash-secret.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { type Html, html } from "./html.ts";
 
-/** What a token is bound to: a login session, or what stands for a browser that is not logged in. */
+/** The secret a token is bound to: of a login session, or of a browser that is not logged in. */
 export interface CsrfBinding {
   readonly id: string;
 }
 
-/** Tells forms of our own pages from those of other sites. */
+/** Distinguishes forms of our own pages from those of other sites. */
 export interface Csrf {
-  /** The token for the forms of one session; another session's is refused. */
+  /** The token for the forms of one session; it is invalid in another session. */
   token(session: CsrfBinding): string;
-  /** The token as the hidden field of a form. */
+  /** The hidden form field with the token. */
   field(session: CsrfBinding): Html;
-  /** Fails with `forbidden` unless the request comes from this site and brings the session's token. */
+  /** Fails with `forbidden` unless the request comes from this site and has the session's token. */
   check(session: CsrfBinding, exchange: HttpExchange, form: URLSearchParams): void;
-  /** Fails with `forbidden` unless the browser says that the request comes from a page of this site. */
+  /** Fails with `forbidden` unless the browser states that the request comes from this site. */
   checkOrigin(exchange: HttpExchange): void;
 }
 
@@ -29,13 +29,13 @@ function foreign(hint = ""): DomainError {
 }
 
 /**
- * Both an unguessable token and what the browser itself says of the request's origin, so that the failure of one is no
- * breach. Browsers have sent `Origin` with every form since 2020; a request with neither header is not from a browser
- * that could be led astray, and the token still decides.
+ * Requires an unguessable token and checks the origin that the browser states, so that one failing defense is no
+ * breach. Browsers have sent `Origin` with every form since 2020; a request without it is not from a current browser,
+ * and the token still decides.
  */
 export function createCsrf({ publicUrl, pepper }: { readonly publicUrl: string; readonly pepper: Uint8Array }): Csrf {
   const ownOrigin = new URL(publicUrl).origin;
-  // The NUL keeps it apart from every secret that is hashed with the same key: none can hold one.
+  // The NUL separates it from all other values hashed with the same key, which cannot contain one.
   const tokenOf = (session: CsrfBinding): Buffer => hashSecret(pepper, `csrf\0${session.id}`);
 
   function checkOrigin(exchange: HttpExchange): void {

@@ -1,4 +1,4 @@
-/** HTML that is safe to send: its text was written by us, and every value in it is escaped. */
+/** HTML that is safe to send: constant text with escaped values. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -6,7 +6,7 @@ export class Html {
   }
 }
 
-/** What may stand in a template: text is escaped, HTML is taken as it is, nothing is left out. */
+/** A template value: text is escaped, HTML is inserted unchanged, undefined is omitted. */
 export type HtmlValue = string | number | Html | undefined | readonly (string | Html)[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -29,8 +29,8 @@ function write(value: HtmlValue): string {
 }
 
 /**
- * A template whose values are escaped. Values belong between tags or in attributes that are quoted and hold plain text;
- * an `href` or `action` takes a value only after its scheme has been checked.
+ * Builds HTML from a template and escapes the values. Use values only between tags or in quoted attributes for plain
+ * text; check the scheme of a value before using it in `href` or `action`.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(strings.map((text, at) => text + write(values[at])).join(""));

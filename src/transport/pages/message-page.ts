@@ -1,18 +1,18 @@
 import { html, type Html } from "./html.ts";
 import { renderPage } from "./page.ts";
 
-/** What a page says when there is nothing to fill in. */
+/** The content of a page without a form to fill in. */
 export interface MessagePage {
   readonly title: string;
-  /** One or two sentences for the person who reads them. */
+  /** One or two sentences for the reader. */
   readonly message: string;
-  /** Where to go from here. */
+  /** The link to continue with. */
   readonly link?: { readonly path: string; readonly text: string };
-  /** A form instead of a link, for what changes something. */
+  /** A form instead of a link, for actions that change something. */
   readonly form?: Html;
 }
 
-/** A page with a message: an error, or a step that waits for the person. */
+/** A page with a message: an error or a next step. */
 export function messagePage({ title, message, link, form }: MessagePage): string {
   return renderPage({
     title,

@@ -3,9 +3,9 @@ import type { HttpExchange } from "../http/exchange.ts";
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Where a browser that came by another name of this machine should have come to, or undefined. `localhost` and `127.0.0.1`
- * are two sites to a browser: cookies and forms of one are foreign to the other. Only names of this machine, on the same
- * port, are taken for each other; what a proxy makes of a name is its own affair.
+ * Returns the preferred address for a browser that used another name of this machine, or undefined. For browsers
+ * `localhost` and `127.0.0.1` are different sites, which do not share cookies and forms. Only names of this machine on
+ * the same port are treated as equal; names behind a proxy are not.
  */
 export function betterAddress(exchange: HttpExchange, publicUrl: string): string | undefined {
   const host = exchange.headers.host ?? exchange.headers[":authority"];

@@ -2,24 +2,23 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Html, html } from "./html.ts";
 
-/** The path of the pages' style sheet. */
+/** Path of the pages' style sheet. */
 export const STYLE_PATH = "/assets/pages.css";
 
-/** The style of every page; a file of its own, so that the policy need not allow inline style. */
+/** The style of every page, in its own file so that the policy need not allow inline styles. */
 export const STYLE: string = readFileSync(new URL("./style.css", import.meta.url), "utf8");
 
-/** Part of the style sheet's address, so that a new one is fetched at once and the same one never again. */
+/** Part of the style sheet's address: browsers cache each version forever and fetch a new one at once. */
 export const STYLE_VERSION: string = createHash("sha256").update(STYLE).digest("hex").slice(0, 12);
 
-/** What a page is made of. */
 export interface Page {
-  /** What the page is for, in a few words; the product's name is added. */
+  /** The purpose of the page in a few words; the product's name is added. */
   readonly title: string;
-  /** Everything below the product's name, beginning with an `h1`. */
+  /** The content below the product's name, starting with an `h1`. */
   readonly body: Html;
 }
 
-/** A whole HTML document: small, plain, without script, readable in light and dark. */
+/** A complete HTML document: small, without scripts, readable in light and dark mode. */
 export function renderPage({ title, body }: Page): string {
   return html`<!doctype html>
     <html lang="en">
@@ -38,7 +37,7 @@ export function renderPage({ title, body }: Page): string {
     </html> `.text;
 }
 
-/** What is wrong with what was entered, where assistive technology and the eye meet it first. */
+/** The error of a form, at the top where assistive technology announces it first. */
 export function errorSummary(message: string | undefined): Html | undefined {
   if (message === undefined) return undefined;
   return html`<p class="error" role="alert" id="error">${message}</p>`;

@@ -3,10 +3,12 @@ import type { HttpExchange } from "../http/exchange.ts";
 import { isConfidential } from "../http/peer.ts";
 import { readForm } from "../http/read-body.ts";
 
-/** Reads a form of ours. Fails with `invalid` for one that came in clear from another machine: passwords and cookies are not taken that way. */
+/**
+ * Reads a form. Fails with `invalid` for an unencrypted request of another machine, because forms contain passwords.
+ */
 export async function readBrowserForm(exchange: HttpExchange, trustProxy: boolean): Promise<URLSearchParams> {
   if (!isConfidential(exchange, trustProxy)) {
-    throw new DomainError("invalid", "Logging in needs https: this page was reached in clear.");
+    throw new DomainError("invalid", "Logging in requires https, and this page was opened without it.");
   }
   return readForm(exchange);
 }

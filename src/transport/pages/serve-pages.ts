@@ -6,38 +6,38 @@ import type { Route, RouteMethods } from "../http/router.ts";
 import { answerPage } from "./answer-page.ts";
 import { messagePage } from "./message-page.ts";
 
-/** A path for browsers. */
+/** A route for browsers. */
 export interface PageRoute {
   readonly path: string;
-  /** Whether failures are JSON, `{detail, code}`, for scripts; pages, for people, unless told. */
+  /** Whether failures are sent as JSON, `{detail, code}`, for scripts. Default: as a page. */
   readonly isJson?: boolean;
   readonly methods: RouteMethods;
 }
 
 const TITLES: Readonly<Record<number, string>> = {
-  403: "That was refused",
-  404: "There is nothing here",
-  405: "That does not work here",
+  403: "Access denied",
+  404: "Page not found",
+  405: "This is not possible",
   429: "Too many attempts",
-  503: "Not at the moment",
+  503: "Not available at the moment",
 };
 
-/** What a handler threw, as the person reads it; what nobody foresaw says nothing of its cause. */
+/** The text of an error for the person. Unexpected errors do not disclose their cause. */
 export function toPageFault(thrown: unknown): Fault {
   const fault = toFault(thrown);
   if (fault.kind !== "internal") return fault;
-  return { ...fault, message: "Something went wrong on our side. Try again in a moment." };
+  return { ...fault, message: "An internal error occurred. Try again in a moment." };
 }
 
 function answerFailure(exchange: HttpExchange, fault: Fault): void {
   const { message, headers } = fault;
   const status = httpStatusOf(fault);
-  const title = TITLES[status] ?? (status < 500 ? "That did not work" : "Something went wrong");
+  const title = TITLES[status] ?? (status < 500 ? "Request failed" : "Something went wrong");
   const link = { path: "/account", text: "Go to your account" };
   answerPage(exchange, status, messagePage({ title, message, link }), { headers });
 }
 
-/** The routes of pages: failures are answered in the form of the route, and those of the service are logged. */
+/** Creates routes of pages: failures are sent in the form of the route; failures of the service are logged. */
 export function servePages(pages: readonly PageRoute[], log: Log, limit: "address" | "token" = "address"): Route[] {
   return pages.map(({ path, methods, isJson = false }) => ({
     ...{ path, methods, limit },

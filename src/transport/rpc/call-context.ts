@@ -6,14 +6,16 @@ import type { HttpExchange } from "../http/exchange.ts";
 import { principalKey } from "./principal.ts";
 import type { Rpc } from "./rpc.ts";
 
-/** Why the signal of a completed call is aborted. One for all: without a reason Node makes an error with its stack each time. */
+/**
+ * The abort reason of a completed call. Shared, because without a reason Node creates an error with a stack each time.
+ */
 const COMPLETED = new ConnectError("the call is complete", Code.Canceled);
 
-/** The context of a call on our own paths: what a handler does not look at is never made. */
+/** The context of a call on our own code paths. Its parts are created on first use. */
 export class CallContext implements HandlerContext {
   readonly protocolName: string;
   readonly values: ContextValues;
-  /** The version of what the call answers with, where that has one: when it last changed. REST makes the `ETag` of it. */
+  /** The version of the returned resource: the time of its last change. REST derives the `ETag` from it. */
   version: Date | undefined;
   /** Lets the call take longer than other requests. */
   stopDeadline: (() => void) | undefined;
@@ -82,7 +84,7 @@ export class CallContext implements HandlerContext {
     return (this.#requestHeader ??= toHeaders(this.#exchange.rawHeaders));
   }
 
-  /** One header by its name in lower case, without making `requestHeader` for it. */
+  /** Returns a header by its lower-case name without creating `requestHeader`. */
   header(name: string): string | null {
     if (this.#requestHeader !== undefined) return this.#requestHeader.get(name);
     const value = this.#exchange.headers[name];
@@ -97,22 +99,25 @@ export class CallContext implements HandlerContext {
     return (this.#responseTrailer ??= new Headers());
   }
 
-  /** The headers that the handler set, undefined if it looked at none. */
+  /** The headers set by the handler. Undefined if it did not access them. */
   get responseHeaderIfSet(): Headers | undefined {
     return this.#responseHeader;
   }
 
-  /** The trailers that the handler set, undefined if it looked at none. */
+  /** The trailers set by the handler. Undefined if it did not access them. */
   get responseTrailerIfSet(): Headers | undefined {
     return this.#responseTrailer;
   }
 
-  /** Why the call was ended early; undefined while it runs or after it completed. */
+  /** Why the call ended early. Undefined while it runs and after it completed. */
   get endReason(): unknown {
     return this.#ended?.reason;
   }
 
-  /** Ends the call: aborts the signal, stops the clock. The first reason counts; none means that the call is complete. */
+  /**
+   * Ends the call: aborts the signal and stops the deadline timer. The first reason counts; no reason means that the
+   * call is complete.
+   */
   end(reason?: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = { reason };
@@ -121,7 +126,7 @@ export class CallContext implements HandlerContext {
   }
 }
 
-/** Context values with the principal and the exchange in fields of their own, since they are all that most calls carry. */
+/** Context values with fields for the principal and the exchange, because most calls store nothing else. */
 class CallValues implements ContextValues {
   #principal: Principal | undefined;
   readonly #exchange: HttpExchange;
@@ -154,14 +159,14 @@ class CallValues implements ContextValues {
   }
 }
 
-/** A key's symbol is its own, so what is stored under it has the key's type. */
+/** A key's symbol is unique, so the value under it has the key's type. */
 function storedUnder<T>(_key: ContextKey<T>, value: unknown): T {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return value as T;
 }
 
 function gone(): ConnectError {
-  return new ConnectError("the caller went away", Code.Canceled);
+  return new ConnectError("the caller disconnected", Code.Canceled);
 }
 
 function toHeaders(rawHeaders: readonly string[]): Headers {

@@ -6,7 +6,7 @@ import type { Log } from "../http/log.ts";
 import { detailsOf } from "./error-details.ts";
 import type { Rpc } from "./rpc.ts";
 
-/** What a call threw as a fault. What nobody foresaw is logged here, once, and never told to the caller. */
+/** Converts what a call threw to a fault. Unexpected errors are logged here once, and their text is not sent. */
 export function toCallFault(thrown: unknown, rpc: Rpc, log: Log): Fault {
   if (thrown instanceof ConnectError) return connectFault(thrown);
   const fault = toFault(thrown);
@@ -16,7 +16,7 @@ export function toCallFault(thrown: unknown, rpc: Rpc, log: Log): Fault {
   return internal === "" ? fault : { ...fault, message: `${internal}: ${fault.message}` };
 }
 
-/** The fault as Connect, gRPC and gRPC-Web write it, with its google.rpc details. */
+/** Converts a fault to the error that Connect, gRPC and gRPC-Web send, with its google.rpc details. */
 export function toConnectError(fault: Fault): ConnectError {
   const code = fault.code ?? ERROR_TABLE[fault.kind].code;
   return new ConnectError(fault.message, code, fault.headers, detailsOf(fault));
@@ -28,7 +28,7 @@ function connectFault(error: ConnectError): Fault {
   return { kind, reason, message: error.rawMessage, headers: Object.fromEntries(error.metadata), code: error.code };
 }
 
-/** The reason of a failure that Connect, or what speaks its protocols, found in the request itself. */
+/** The reason of an error that Connect found in the request. */
 export function reasonOfCode(code: Code): ErrorReason {
   return REASON_OF_CODE[code] ?? "INTERNAL";
 }

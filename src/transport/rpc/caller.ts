@@ -4,15 +4,15 @@ import type { HttpExchange } from "../http/exchange.ts";
 import { requestOrigin } from "../http/peer.ts";
 import { principalOf } from "./principal.ts";
 
-/** The exchange that a call came in with. */
+/** The HTTP exchange of a call. */
 export const exchangeKey: ContextKey<HttpExchange | undefined> = createContextKey<HttpExchange | undefined>(undefined, {
   description: "exchange",
 });
 
-/** Who makes a call, and from where: for handlers whose calls are written down. */
+/** Returns the caller and its address, for calls that are audited. */
 export type CallerOf = (context: { readonly values: ContextValues }) => Caller;
 
-/** Makes the function that tells who makes a call; `trustProxy` says whether X-Forwarded-For is believed. */
+/** Creates a `CallerOf`. `trustProxy` says whether to trust X-Forwarded-For. */
 export function createCallerOf(trustProxy: boolean): CallerOf {
   return (context) => {
     const exchange = context.values.get(exchangeKey);

@@ -12,24 +12,24 @@ import { principalKey } from "./principal.ts";
 import { waitKey } from "./wait.ts";
 import type { Rpc } from "./rpc.ts";
 
-/** One RPC together with its implementation. */
+/** An RPC and its implementation. */
 export interface ServedRpc extends Rpc {
   readonly spec: MethodImplSpec;
   readonly inspect: Inspector | undefined;
   readonly round: ((message: object) => void) | undefined;
-  /** Bounds how many of these calls run at the same time. Undefined for streams. */
+  /** Limits the number of concurrent calls. Undefined for streams. */
   readonly limiter: ConcurrencyLimiter | undefined;
   /** Set for calls that may wait for an upstream for an hour. */
   readonly heartbeats: Heartbeats | undefined;
 }
 
-/** What an implementation returns: a message, or what `create` makes one of. */
+/** The result of an implementation: a message, or the argument of `create`. */
 export type Output = MessageInitShape<DescMessage>;
 
 /** The protocol name of REST in handler contexts, beside Connect's `connect`, `grpc` and `grpc-web`. */
 export const REST = "rest";
 
-/** Joins what the contract says of an RPC to what serves it. */
+/** Combines an RPC of the contract with its implementation. */
 export function serveRpc(
   rpc: Rpc,
   spec: MethodImplSpec,
@@ -47,8 +47,8 @@ export function serveRpc(
 }
 
 /**
- * The one way into a unary implementation, for every protocol: inspect the request, take a slot of the concurrency limiter, call.
- * Returns what the implementation returned, not yet a complete message. Throws what it threw.
+ * Calls a unary implementation, for every protocol: inspects the request, waits for a slot, calls. Returns the
+ * implementation's result, which may be an incomplete message. Throws what it threw.
  */
 export function callUnary(rpc: ServedRpc, message: Message, context: HandlerContext): Promise<Output> {
   if (rpc.spec.kind !== "unary") throw new TypeError(`${rpc.path} is not unary`);
@@ -85,12 +85,12 @@ async function whileWaiting<Result>(
   }
 }
 
-/** The account whose slots a call takes. Calls without a principal share those of one. */
+/** The account whose slots a call uses. Calls without a principal share one account. */
 export function accountOf({ values }: Pick<HandlerContext, "values">): string {
   return values.get(principalKey)?.accountId ?? "";
 }
 
-/** The one way into a server-streaming implementation. Streams wait for events, so they take no slot of a concurrency limiter. */
+/** Calls a server-streaming implementation. Streams wait for events, so they use no slot of a concurrency limiter. */
 export async function* callStream(rpc: ServedRpc, message: Message, context: HandlerContext): AsyncGenerator<Output> {
   if (rpc.spec.kind !== "server_streaming") throw new TypeError(`${rpc.path} is not server-streaming`);
   const isRest = context.protocolName === REST;

@@ -2,17 +2,17 @@ import type { ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/proto/google/rpc/error_details_pb.ts";
 import type { Fault } from "../http/fault.ts";
 
-/** An error detail as it is handed to Connect. */
+/** An error detail in the form that Connect accepts. */
 export type ErrorDetail = ConstructorParameters<typeof ConnectError>[3] extends readonly (infer Detail)[] | undefined
   ? Detail
   : never;
 
-/** Whose words the reasons are (`ErrorInfo.domain`). */
+/** The domain of our reasons (`ErrorInfo.domain`). */
 export const ERROR_DOMAIN = "patchbay.dev";
 
 /**
- * What RPC says of a fault besides code and sentence: always an ErrorInfo; a BadRequest where a field is at fault,
- * a RetryInfo where waiting helps. The same seconds are REST's `Retry-After`.
+ * The details of an RPC error: always an ErrorInfo; a BadRequest for an invalid field; a RetryInfo if waiting helps,
+ * with the seconds of REST's `Retry-After`.
  */
 export function detailsOf(fault: Omit<Fault, "kind" | "headers">): ErrorDetail[] {
   const { reason, field, retryAfterSeconds, message, metadata = {} } = fault;

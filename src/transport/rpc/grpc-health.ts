@@ -7,10 +7,10 @@ import {
 } from "../../../gen/proto/grpc/health/v1/health_pb.ts";
 import { DomainError } from "../../domain-error.ts";
 
-/** How often a watch looks whether the status has changed, in milliseconds. */
+/** Interval at which a watch checks the status, in milliseconds. */
 const POLL_MS = 1_000;
 
-/** gRPC health of the server as a whole (empty name) and of each service that it serves. */
+/** gRPC health of the server (empty name) and of each of its services. */
 export function createHealthService(
   services: readonly DescService[],
   isReady: () => boolean | Promise<boolean>,

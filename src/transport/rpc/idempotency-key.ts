@@ -5,8 +5,8 @@ import { requestHeader } from "./request-header.ts";
 const VISIBLE_ASCII = /^[!-~]{1,255}$/;
 
 /**
- * The `Idempotency-Key` of a call (draft-ietf-httpapi-idempotency-key-header), over RPC its metadata. It is taken as it is,
- * quotes and all. Throws DomainError `invalid`.
+ * Returns the `Idempotency-Key` of a call (draft-ietf-httpapi-idempotency-key-header), over RPC from its metadata,
+ * unchanged and with quotes. Throws DomainError `invalid`.
  */
 export function idempotencyKeyOf(context: HandlerContext): string | undefined {
   const key = requestHeader(context, "idempotency-key");

@@ -4,13 +4,16 @@ import { invalid } from "../../domain-error.ts";
 import { MAX_JSON_DEPTH } from "../http/read-body.ts";
 import { fieldValue, isStructField, mapValues } from "./message-fields.ts";
 
-/** Refuses a request whose text nobody can store, or whose numbers were rounded on the way. Throws DomainError `invalid`. */
+/**
+ * Rejects a request with text that cannot be stored or numbers that were rounded on the way. Throws DomainError
+ * `invalid`.
+ */
 export type Inspector = (message: object, refuseRounded: boolean) => void;
 
 /**
- * Makes the inspector of a message type: no NUL and no lone surrogates in text, no `__proto__` keys, no deep JSON, and
- * over RPC no integers beyond 2^53. Undefined when the type has nothing to inspect. `exempt` names fields that are not
- * looked at: an id with a NUL is a 404 like any other id that nothing has.
+ * Creates the inspector of a message type: it rejects NUL and lone surrogates in text, `__proto__` keys, deep JSON, and
+ * over RPC integers beyond 2^53. Returns undefined if the type has nothing to inspect. `exempt` names fields to skip:
+ * an id with a NUL returns 404 like any unknown id.
  */
 export function createInspector(
   desc: DescMessage,
@@ -75,7 +78,7 @@ function checkJson(value: unknown, name: string, refuseRounded: boolean, depth: 
     checkText(value, name);
   } else if (typeof value === "number") {
     if (refuseRounded && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      throw invalid(name, `${name} must not hold integers beyond 2^53; send them as text, or over REST.`);
+      throw invalid(name, `${name} must not contain integers beyond 2^53; send them as text, or over REST.`);
     }
   } else if (typeof value === "object" && value !== null && !JSON.isRawJSON(value)) {
     // The field itself is one level below the request.

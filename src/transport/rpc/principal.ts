@@ -2,12 +2,12 @@ import { createContextKey, type ContextKey, type ContextValues } from "@connectr
 import type { Principal } from "../../identity/principal.ts";
 import { DomainError } from "../../domain-error.ts";
 
-/** Where the gate leaves the verified principal for handlers. Undefined on public RPCs alone. */
+/** The context key under which the gate stores the verified principal. Undefined only on public RPCs. */
 export const principalKey: ContextKey<Principal | undefined> = createContextKey<Principal | undefined>(undefined, {
   description: "principal",
 });
 
-/** The principal of a call that is not public. Throws DomainError `unauthenticated` if the gate let none in. */
+/** Returns the principal of a non-public call. Throws DomainError `unauthenticated` if there is none. */
 export function principalOf(context: { readonly values: ContextValues }): Principal {
   const principal = context.values.get(principalKey);
   if (principal === undefined)

@@ -5,12 +5,12 @@ import { file_google_rpc_error_details } from "../../../gen/proto/google/rpc/err
 import type { ServerReflection } from "../../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import type { ServerReflection as ServerReflectionAlpha } from "../../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 
-/** The two revisions of the protocol differ in their package name alone. */
+/** The two revisions of the protocol differ only in their package name. */
 export type ReflectionService = ServiceImpl<typeof ServerReflection> & ServiceImpl<typeof ServerReflectionAlpha>;
 
 /**
- * gRPC server reflection over the generated descriptors, so that `buf curl` and `grpcurl` need no schema. The details of errors
- * are no field of any message, and are told of as well.
+ * gRPC server reflection over the generated descriptors, so that `buf curl` and `grpcurl` need no schema. Includes the
+ * types of error details, which are not fields of any message.
  */
 export function createReflectionService(services: readonly DescService[]): ReflectionService {
   const files = withDependencies([...services.map((service) => service.file), file_google_rpc_error_details]);
@@ -59,7 +59,7 @@ export function createReflectionService(services: readonly DescService[]): Refle
             case "listServices":
               return { case: "listServicesResponse", value: { service: serviceNames } } as const;
             case undefined:
-              return missing("nothing was asked");
+              return missing("the request is empty");
           }
         })();
         yield { validHost: request.host, messageResponse: answer };
@@ -75,7 +75,7 @@ function missing(what: string) {
   } as const;
 }
 
-/** The files and all that they import, each once, what is needed first. */
+/** The files and everything they import, each once, dependencies first. */
 function withDependencies(files: readonly DescFile[]): readonly DescFile[] {
   const ordered = new Set<DescFile>();
   const add = (file: DescFile): void => {

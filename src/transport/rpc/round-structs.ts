@@ -2,12 +2,11 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { roundNumbers, type JsonObject } from "../../json.ts";
 import { asMessage, fieldValue, holdsStruct, isStructField, mapValues, setField } from "./message-fields.ts";
 
-/** Rounds numbers in a message, in place. */
 export type Rounder = (message: object) => void;
 
 /**
- * Makes a function that rounds exact numbers in the Struct fields of a message, in place: a protobuf Struct holds
- * doubles alone, and an answer cannot be refused as a request can. Undefined when the type holds no Struct.
+ * Creates a function that rounds exact numbers in the Struct fields of a message, in place: a protobuf Struct contains
+ * doubles, and a response, unlike a request, cannot be rejected. Returns undefined if the type contains no Struct.
  */
 export function createRounder(desc: DescMessage): Rounder | undefined {
   return holdsStruct(desc) ? rounderOf(desc, new Map()) : undefined;
@@ -34,7 +33,7 @@ function rounderOf(desc: DescMessage, known: Map<DescMessage, Rounder>): Rounder
   return rounder;
 }
 
-/** The named place where the value of a Struct field is taken for the JSON object that it is. */
+/** The only place that treats a Struct value as a JSON object. */
 function roundObject(value: unknown): JsonObject {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return roundNumbers(value as JsonObject);

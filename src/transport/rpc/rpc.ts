@@ -8,38 +8,38 @@ import {
   required_scope,
 } from "../../../gen/proto/patchbay/v1/options_pb.ts";
 
-/** The largest request body that an RPC takes unless it says otherwise, in bytes (DESIGN §8). */
+/** The default limit of a request body, in bytes (DESIGN §8). */
 export const DEFAULT_MAX_REQUEST_BYTES = 1024 * 1024;
 
-/** One RPC with everything that its contract declares about access, texts and limits. */
+/** An RPC and what its contract declares about access, texts and limits. */
 export interface Rpc {
   readonly method: DescMethod;
   /** `/package.Service/Method`. */
   readonly path: string;
-  /** The caller must hold one of these. Empty when the RPC is public. */
+  /** The caller must have one of these. Empty if the RPC is public. */
   readonly requiredScopes: readonly string[];
   readonly isPublic: boolean;
   /** The specification's texts for this RPC. */
   readonly texts: { readonly forbidden: string; readonly internal: string };
-  /** The HTTP status of a REST answer on success. */
+  /** The HTTP status of a successful REST response. */
   readonly successStatus: number;
   /** Whether REST ignores unknown body fields and a missing body. */
   readonly lenientBody: boolean;
-  /** The largest request in bytes, decompressed. */
+  /** The largest request in bytes, after decompression. */
   readonly maxRequestBytes: number;
-  /** The `aud` values that a token may carry here. */
+  /** The `aud` values that a token may have. */
   readonly audiences: readonly string[];
 }
 
-/** What the contract of a service does not say itself. */
+/** Properties of a service that its contract does not state. */
 export interface RpcAccess {
-  /** The `aud` values that a token may carry here. */
+  /** The `aud` values that a token may have. */
   readonly audiences: readonly string[];
   /** For contracts that are not ours and cannot declare `public`: gRPC health and reflection. */
   readonly isPublic?: boolean;
 }
 
-/** Reads what a method declares. Throws when it declares neither a scope nor that it is public: then nobody may start. */
+/** Reads a method's declarations. Throws, and so prevents the start, if it declares neither a scope nor `public`. */
 export function readRpc(method: DescMethod, access: RpcAccess): Rpc {
   const path = `/${method.parent.typeName}/${method.name}`;
   const requiredScopes = getOption(method, required_scope);

@@ -11,19 +11,19 @@ export interface CallDeps extends AdmissionDeps {
   readonly log: Log;
 }
 
-/** How a protocol serves one call. */
+/** The protocol-specific parts of a call. */
 export interface CallProtocol {
-  /** As Connect names it in handler contexts. */
+  /** The protocol name in Connect's handler contexts. */
   readonly name: string;
-  /** The caller's deadline in milliseconds from now; undefined for none. Throws ConnectError for one that cannot be read. */
+  /** The caller's deadline in milliseconds from now; undefined for none. Throws ConnectError for an invalid one. */
   timeoutMs?(exchange: HttpExchange): number | undefined;
-  /** Reads the request, makes the call, answers. A stream stops the deadline. */
+  /** Reads the request, calls and responds. A stream stops the deadline. */
   answer(exchange: HttpExchange, context: CallContext, stopDeadline: () => void): Promise<void>;
-  /** Answers with a fault; the context is undefined when there never was a call. */
+  /** Sends a fault. The context is undefined if the call had not started. */
   fail(exchange: HttpExchange, fault: Fault, context: CallContext | undefined): void;
 }
 
-/** Serves one call: admission, the call's context, and faults are the same for REST, Connect and gRPC. Never rejects. */
+/** Serves one call: admission, context and faults are the same for REST, Connect and gRPC. Never rejects. */
 export function serveCall(
   rpc: ServedRpc,
   protocol: CallProtocol,
@@ -41,7 +41,7 @@ export function serveCall(
     },
     end: () => context?.end(),
     fail: (thrown) => {
-      // The first reason for which a call ends counts.
+      // The first reason for ending a call counts.
       context?.end(thrown);
       protocol.fail(exchange, toCallFault(context?.endReason ?? thrown, rpc, deps.log), context);
     },

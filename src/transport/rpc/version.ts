@@ -3,13 +3,13 @@ import { CallContext } from "./call-context.ts";
 import { REST } from "./calls.ts";
 import { versionsNamed } from "../http/entity-tag.ts";
 
-/** Says which version of a resource a read answers with. REST alone tells it, as `ETag`; RPC has no such thing. */
+/** Sets the version of the returned resource. Only REST uses it, as `ETag`. */
 export function setVersion(context: HandlerContext, version: Date): void {
   if (context instanceof CallContext) context.version = version;
 }
 
 /**
- * The versions that a change is meant for, in milliseconds since 1970: those of a REST request's `If-Match`. Undefined: any.
+ * The versions that a change applies to, in milliseconds since 1970, from `If-Match` of a REST request. Undefined: any.
  */
 export function expectedVersions(context: HandlerContext): readonly number[] | undefined {
   if (!(context instanceof CallContext) || context.protocolName !== REST) return undefined;

@@ -136,7 +136,7 @@ describe("the consent page", () => {
     const { text } = await browser.get(attempt(client, { scope: "mcp.read mgmt.write" }).path);
     expect(text).toContain("The test&#39;s client");
     expect(text).toContain("<strong>app.example.com</strong>");
-    expect(text).toContain("Use the tools of your connections that only read");
+    expect(text).toContain("Use read-only tools of your connections");
     expect(text).toContain("Create, change and delete your connections");
     expect(text).toContain(account.email);
   });

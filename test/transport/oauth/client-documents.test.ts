@@ -50,7 +50,7 @@ test("a client that is an address is who its document says, and gets tokens with
   const client = publish();
   const page = await browser.get(attempt(client).path);
   expect(page.text).toContain("A client with a document");
-  expect(page.text).toContain(`It is described at ${new URL(client.clientId).host}`);
+  expect(page.text).toContain(`Its name is stated by ${new URL(client.clientId).host}`);
   expect(page.text).toContain("<strong>127.0.0.1:49152</strong>");
   const { status, body } = await redeem(installation, client, await getCode(browser, client));
   expect(status).toBe(200);

@@ -180,7 +180,7 @@ describe("a page of another site", () => {
       form.submit();
     }`);
     await foreign.waitForURL(`${site.url}/logout`);
-    expect(await foreign.getByRole("heading").textContent()).toBe("That was refused");
+    expect(await foreign.getByRole("heading").textContent()).toBe("Access denied");
     await foreign.goto(`${site.url}/account`);
     await foreign.getByText(person.email).waitFor();
   });

@@ -233,7 +233,7 @@ describe.each([true, false])("fast path %s", (fastPath) => {
         ],
         [
           () => runtime.callTool({ name: "t", arguments: { big: 2 ** 53 } }),
-          "arguments must not hold integers beyond 2^53; send them as text, or over REST.",
+          "arguments must not contain integers beyond 2^53; send them as text, or over REST.",
         ],
       ] as const;
       for (const [call, text] of calls)

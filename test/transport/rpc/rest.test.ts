@@ -265,7 +265,7 @@ describe("bodies", () => {
     ['{"disabled_tools":[2147483648]}', "disabled_tools[0] must be between -2147483648 and 2147483647."],
     ['{"disabled_tools":[99999999999999999999]}', "disabled_tools[0] must be between -2147483648 and 2147483647."],
     ['{"server_id":"8"}', "server_id belongs in the path."],
-    ['{"update_mask":"name"}', "update_mask follows from the body's keys and cannot be given."],
+    ['{"update_mask":"name"}', "update_mask is derived from the keys of the body and cannot be sent."],
   ])("an update with %s is refused", async (body, detail) => {
     expect(await sendJson("PUT", ONE, body)).toMatchObject({ status: 400, detail });
     expect(server.seen.requests).toEqual([]);

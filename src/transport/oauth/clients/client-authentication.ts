@@ -10,33 +10,36 @@ import { invalidClient, invalidRequest, OAuthError } from "../oauth-error.ts";
 import { clientAddress, requestOrigin } from "../../http/peer.ts";
 import type { AuthorizationProvider } from "../provider/provider.ts";
 
-/** What a caller claims with HTTP Basic. */
+/** The credentials of an HTTP Basic header, not yet verified. */
 export interface ClientCredentials {
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** A client that has shown who it is, or that cannot and need not. */
+/** An authenticated client, or a public client, which cannot authenticate. */
 export interface AuthenticatedClient {
   readonly clientId: string;
   readonly metadata: AllClientMetadata;
-  /** Undefined for clients that no account here keeps. */
+  /** Undefined for clients that belong to no account. */
   readonly own: TokenClient | undefined;
-  /** Whether it shows nothing: anybody may say that they are this client. */
+  /** Whether the client is public: anybody may claim to be this client. */
   readonly isPublic: boolean;
 }
 
-/** Finds out which client a request is from. Every method fails with `invalid_client` when it is not who it says. */
+/** Identifies the client of a request. Every method fails with `invalid_client` if authentication fails. */
 export interface ClientAuthentication {
-  /** By the header, before anything of the body is read; undefined without the header. */
+  /** Authenticates by the header, before the body is read. Returns undefined without the header. */
   byHeader(exchange: HttpExchange): Promise<AuthenticatedClient | undefined>;
-  /** By a signed assertion, or by its name alone for a public client. */
+  /** Authenticates by a signed assertion, or identifies a public client by its id. */
   byForm(exchange: HttpExchange, form: ReadonlyMap<string, string>): Promise<AuthenticatedClient>;
 }
 
 const BASIC = /^Basic ([A-Za-z0-9+/]{1,2048}={0,2})$/i;
 
-/** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. Ours need no encoding, so a raw text is its own. */
+/**
+ * RFC 6749 §2.3.1: both parts are form-encoded before they are joined. Ours need no encoding, so unencoded credentials
+ * work as well.
+ */
 function formDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
@@ -45,7 +48,7 @@ function formDecode(text: string): string | undefined {
   }
 }
 
-/** Reads HTTP Basic; undefined for another scheme, broken base64, a missing colon or an empty part. */
+/** Parses HTTP Basic. Returns undefined for another scheme, invalid base64, a missing colon or an empty part. */
 export function parseBasic(authorization: string | undefined): ClientCredentials | undefined {
   const encoded = BASIC.exec(authorization ?? "")?.[1];
   if (encoded === undefined) return undefined;
@@ -59,12 +62,12 @@ export function parseBasic(authorization: string | undefined): ClientCredentials
 
 const NO_SECRET = Buffer.alloc(32);
 
-/** No secret hashes to NO_SECRET. */
+/** No secret has the hash NO_SECRET. */
 function isSecret(expected: Uint8Array = NO_SECRET, given: Uint8Array): boolean {
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 
-/** The client id that an assertion claims; for counting attempts, before anything of it is believed. */
+/** The client id that an unverified assertion claims, only for counting attempts. */
 function claimedSubject(assertion: string): string {
   try {
     const payload: unknown = JSON.parse(Buffer.from(assertion.split(".")[1] ?? "", "base64url").toString("utf8"));
@@ -74,7 +77,7 @@ function claimedSubject(assertion: string): string {
   }
 }
 
-/** Client authentication over the directory, and the provider for what is signed or fetched. */
+/** Authenticates clients of the directory. The provider verifies assertions and fetches documents. */
 export function createClientAuthentication(deps: {
   readonly issuer: string;
   readonly pepper: Uint8Array;
@@ -108,7 +111,7 @@ export function createClientAuthentication(deps: {
     const client = await directory.find(clientId);
     const given = hashSecret(deps.pepper, clientSecret);
     const [current, previous] = client?.secretHashes ?? [];
-    // Both are compared whatever comes, so that an unknown client and one without an earlier secret take the same path.
+    // Both are always compared, so that timing does not reveal whether the client exists or has an earlier secret.
     const [isCurrent, isPrevious] = [isSecret(current, given), isSecret(previous, given)];
     const takesSecrets = client?.metadata.token_endpoint_auth_method === "client_secret_basic";
     if (client === undefined || !takesSecrets || !(isCurrent || isPrevious)) {
@@ -143,17 +146,17 @@ export function createClientAuthentication(deps: {
       if (exchange.headers.authorization === undefined) return undefined;
       const credentials = parseBasic(onlyHeader(exchange, "authorization"));
       if (credentials === undefined)
-        throw invalidClient(issuer, "The header Authorization holds no HTTP Basic credentials.");
+        throw invalidClient(issuer, "The Authorization header does not contain valid HTTP Basic credentials.");
       return counted(exchange, credentials.clientId, () => checkSecret(exchange, credentials));
     },
     async byForm(exchange, form) {
-      if (form.has("client_secret")) throw invalidClient(issuer, "A client sends its secret with HTTP Basic alone.");
+      if (form.has("client_secret")) throw invalidClient(issuer, "A client must send its secret with HTTP Basic.");
       const [assertion, clientId] = [form.get("client_assertion"), form.get("client_id")];
       if (assertion !== undefined) {
         if (form.get("client_assertion_type") === undefined) throw invalidRequest("client_assertion_type is missing.");
         return counted(exchange, claimedSubject(assertion), () => checkAssertion(form));
       }
-      if (clientId === undefined) throw invalidClient(issuer, "The request says of no client that it is from it.");
+      if (clientId === undefined) throw invalidClient(issuer, "The request does not identify a client.");
       return counted(exchange, clientId, () => checkPublic(clientId));
     },
   };

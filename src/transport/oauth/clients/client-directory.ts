@@ -6,39 +6,39 @@ import { randomId, randomSecret } from "../../../identity/random.ts";
 import { ownToProvider, parseRegistration, type PublishedMetadata, publishedToProvider } from "./client-metadata.ts";
 import type { PayloadStore } from "../../../identity/oauth/payload-store.ts";
 
-/** A client that is kept here: an account's own, or one that registered itself. */
+/** A stored client: created by an account, or registered by itself. */
 export interface KnownClient {
   readonly clientId: string;
   readonly metadata: AllClientMetadata;
-  /** Any of these is its secret; none for clients that have no secret. */
+  /** The hashes of the valid secrets. Empty for clients without a secret. */
   readonly secretHashes: readonly Uint8Array[];
   /** Undefined for a client that registered itself. */
   readonly own: TokenClient | undefined;
 }
 
-/** The clients that are kept here. Those that are addresses of documents are the provider's to fetch. */
+/** Finds the stored clients. The provider fetches clients whose id is the address of a document. */
 export interface ClientDirectory {
   find(clientId: string): Promise<KnownClient | undefined>;
-  /** Registers a client; it is forgotten after a day unless a person approves it. */
+  /** Registers a client. It is deleted after a day unless a person approves it. */
   register(
     metadata: PublishedMetadata,
   ): Promise<{ readonly clientId: string; readonly clientSecret: string | undefined }>;
-  /** Keeps a client that registered itself, now that a person has approved it. */
+  /** Makes a registered client permanent after a person approved it. */
   keep(clientId: string): Promise<void>;
 }
 
 const REGISTERED_ID = /^dcr_[A-Za-z0-9_-]{22}$/;
 const OWN_ID = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** How long a client that nobody has approved is kept. */
+/** How long a client without approval is kept. */
 const UNAPPROVED_MS = 86_400_000;
 
-/** Whether a client's id is the address of its metadata document. */
+/** Whether a client id is the address of a metadata document. */
 export function isDocumentAddress(clientId: string): boolean {
   return /^https:\/\//i.test(clientId);
 }
 
-/** The directory over the two stores. */
+/** Creates the directory from the two stores. */
 export function createClientDirectory(deps: {
   readonly clients: Pick<ClientStore, "findForToken">;
   readonly payloads: PayloadStore;
@@ -66,7 +66,7 @@ export function createClientDirectory(deps: {
 
   return {
     async find(clientId) {
-      // PostgreSQL holds no NUL, and no id of ours is long.
+      // PostgreSQL cannot store NUL, and our ids are short.
       if (REGISTERED_ID.test(clientId)) return findRegistered(clientId);
       return OWN_ID.test(clientId) ? findOwn(clientId) : undefined;
     },
@@ -89,7 +89,7 @@ export function createClientDirectory(deps: {
   };
 }
 
-/** The metadata under which a client is registered: also the answer of the registration endpoint (RFC 7591 §3.2.1). */
+/** The metadata of a registered client, also the response of the registration endpoint (RFC 7591 §3.2.1). */
 export function registeredMetadata(published: PublishedMetadata): JsonObject {
   const { clientName, redirectUris, tokenEndpointAuthMethod, jwks, jwksUri } = published;
   return {

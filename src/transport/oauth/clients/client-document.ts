@@ -2,7 +2,7 @@ import { type Dispatcher, fetch as undiciFetch } from "undici";
 import { isJsonObject, parseJson } from "../../../json.ts";
 import { parseDocument, publishedToProvider } from "./client-metadata.ts";
 
-/** Bytes of the largest document of a client: its metadata, or its keys. */
+/** Maximum size in bytes of a client's metadata document or keys. */
 const MAX_BYTES = 64 * 1_024;
 
 async function readAtMost(body: AsyncIterable<Uint8Array> | null): Promise<string> {
@@ -16,7 +16,7 @@ async function readAtMost(body: AsyncIterable<Uint8Array> | null): Promise<strin
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Metadata as the provider is to see it: allow-listed. What describes no client (its keys) is left as it is. */
+/** Reduces metadata to the supported fields before the provider reads it. A document of keys is unchanged. */
 function allowListed(text: string): string {
   const document = parseJson(text, { maxDepth: 8 });
   if (!isJsonObject(document) || typeof document["client_id"] !== "string") return text;
@@ -24,8 +24,8 @@ function allowListed(text: string): string {
 }
 
 /**
- * Fetches what clients publish about themselves (Client ID Metadata Documents, `jwks_uri`) through the guarded dispatcher
- * alone: no private address, no redirect, and nothing sent that says who asks.
+ * Fetches documents of clients (Client ID Metadata Documents, `jwks_uri`) through the guarded dispatcher: no private
+ * address, no redirect, no identification of the requester.
  */
 export function createDocumentFetch(dispatcher: Dispatcher): typeof fetch {
   return async (input, options) => {

@@ -5,16 +5,16 @@ import { CLIENT_AUTH_METHODS, type ClientAuthMethod } from "../../../identity/cl
 import { SCOPES } from "../../../identity/scopes.ts";
 import { redirectKind } from "../../../identity/clients/client-redirect-uri.ts";
 
-/** Signatures of clients that are believed: asymmetric, and none that is weak. */
+/** Signature algorithms accepted from clients: asymmetric and not weak. */
 export const CLIENT_SIGNING_ALGORITHMS = ["ES256", "ES384", "EdDSA", "PS256", "RS256"] as const;
 
-/** The grant under which the provider only authenticates a client. No form of a caller may name it. */
+/** An internal grant type that makes the provider only authenticate a client. Requests must not contain it. */
 export const AUTHENTICATION_GRANT = "urn:patchbay:client-authentication";
 
-/** What a client that nobody here registered may ask a person for: nothing that administers the installation. */
+/** The scopes that a registered or published client may request: no administration. */
 export const PUBLISHED_CLIENT_SCOPES = SCOPES.filter((scope) => scope !== "mgmt.admin");
 
-/** What clients say of themselves, in a document or when they register. The rest of what they say is dropped. */
+/** The supported metadata of a client, from its document or its registration. Other fields are dropped. */
 export interface PublishedMetadata {
   readonly clientName: string | undefined;
   readonly redirectUris: readonly string[];
@@ -23,7 +23,7 @@ export interface PublishedMetadata {
   readonly jwksUri: string | undefined;
 }
 
-/** What is wrong with a client's metadata, in the words of RFC 7591 §3.2.2. The message is public. */
+/** An error in a client's metadata, with a code of RFC 7591 §3.2.2. The message is public. */
 export class ClientMetadataFault extends Error {
   readonly code: "invalid_redirect_uri" | "invalid_client_metadata";
   constructor(code: ClientMetadataFault["code"], message: string) {
@@ -45,7 +45,9 @@ function isText(value: JsonValue | undefined): value is string {
   return typeof value === "string";
 }
 
-/** A list of texts that are all among those offered; unset is the default of RFC 7591, which is offered. */
+/**
+ * Throws unless every value of a list is supported. An absent list means the default of RFC 7591, which is supported.
+ */
 function checkOffered(metadata: JsonObject, name: string, offered: readonly string[]): void {
   const value = metadata[name];
   if (value === undefined) return;
@@ -60,11 +62,11 @@ function parseRedirects(value: JsonValue | undefined): readonly string[] {
   }
   const wrong = value.find((uri) => redirectKind(uri) === undefined);
   if (wrong === undefined) return value;
-  const rule = "https, http on the machine itself, or an application's own scheme; no fragment";
+  const rule = "allowed are https, http on the local machine, or an application's own scheme; without a fragment";
   throw new ClientMetadataFault("invalid_redirect_uri", `${JSON.stringify(wrong.slice(0, 128))} is refused: ${rule}.`);
 }
 
-/** A name as it may be shown: in one line, without what could rearrange or hide text. */
+/** Returns a name that is safe to show: one line, without characters that reorder or hide text. */
 export function displayName(value: JsonValue | undefined): string | undefined {
   if (!isText(value)) return undefined;
   const name = value
@@ -79,7 +81,8 @@ function parseKeys(metadata: JsonObject): Pick<PublishedMetadata, "jwks" | "jwks
   if ((jwks === undefined) === (jwksUri === undefined))
     throw fault("private_key_jwt needs jwks or jwks_uri, not both.");
   if (jwksUri !== undefined) {
-    if (!isText(jwksUri) || URL.parse(jwksUri)?.protocol !== "https:") throw fault("jwks_uri is an https address.");
+    if (!isText(jwksUri) || URL.parse(jwksUri)?.protocol !== "https:")
+      throw fault("jwks_uri must be an https address.");
     return { jwks: undefined, jwksUri };
   }
   const keys = publicKeys(jwks);
@@ -90,7 +93,7 @@ function parseKeys(metadata: JsonObject): Pick<PublishedMetadata, "jwks" | "jwks
 
 const KEY_MEMBERS = ["kty", "kid", "alg", "use", "crv", "x", "y", "n", "e"];
 
-/** The public members of the keys; a private one that was published by mistake is not kept here as well. */
+/** Returns the public members of the keys, so that a private key published by mistake is not stored. */
 function publicKeys(jwks: JsonValue | undefined): JsonObject[] {
   const keys = isJsonObject(jwks) && Array.isArray(jwks["keys"]) ? jwks["keys"] : [];
   return keys.filter(isJsonObject).flatMap((key) => {
@@ -99,20 +102,22 @@ function publicKeys(jwks: JsonValue | undefined): JsonObject[] {
   });
 }
 
-/** What a client that registers itself says: whatever is not offered is refused, so that it is not surprised later. */
+/**
+ * Parses the metadata of a registration. Unsupported values are rejected, so that the client learns of them at once.
+ */
 export function parseRegistration(metadata: JsonObject): PublishedMetadata {
   checkOffered(metadata, "grant_types", ["authorization_code", "refresh_token"]);
   checkOffered(metadata, "response_types", ["code"]);
   const redirectUris = parseRedirects(metadata["redirect_uris"]);
-  // RFC 7591 §2: the default. A secret goes into the header alone; the answer says so (§3.2.1).
+  // The default of RFC 7591 §2. A secret is accepted only in the header; the response states this (§3.2.1).
   const asked = metadata["token_endpoint_auth_method"] ?? "client_secret_basic";
   const wanted = asked === "client_secret_post" ? "client_secret_basic" : asked;
   return { ...parseCommon(metadata, wanted, CLIENT_AUTH_METHODS), redirectUris };
 }
 
 /**
- * What a client's own document says. It speaks to every server at once, so what it offers besides is passed over; it has
- * no secret, since anybody may read it.
+ * Parses a client's metadata document. Unsupported values are ignored, because the document is written for all servers.
+ * It has no secret, because it is public.
  */
 export function parseDocument(metadata: JsonObject): PublishedMetadata {
   const { redirect_uris: uris } = metadata;
@@ -130,14 +135,17 @@ function parseCommon(
 ): Omit<PublishedMetadata, "redirectUris"> {
   const tokenEndpointAuthMethod = offered.find((method) => method === wanted);
   if (tokenEndpointAuthMethod === undefined) {
-    throw fault(`token_endpoint_auth_method is one of ${offered.join(", ")}.`);
+    throw fault(`token_endpoint_auth_method must be one of ${offered.join(", ")}.`);
   }
   const isSigning = tokenEndpointAuthMethod === "private_key_jwt";
   const keys = isSigning ? parseKeys(metadata) : { jwks: undefined, jwksUri: undefined };
   return { clientName: displayName(metadata["client_name"]), tokenEndpointAuthMethod, ...keys };
 }
 
-/** The same in the provider's form. A redirect that is no site's makes the client a native one (RFC 8252). */
+/**
+ * Converts published metadata for the provider. A redirect to anything but a web site makes the client native (RFC
+ * 8252).
+ */
 export function publishedToProvider(clientId: string, published: PublishedMetadata): AllClientMetadata {
   const { clientName, redirectUris, tokenEndpointAuthMethod, jwks, jwksUri } = published;
   return {
@@ -153,7 +161,7 @@ export function publishedToProvider(clientId: string, published: PublishedMetada
   };
 }
 
-/** A client of an account in the provider's form. */
+/** Converts an account's client for the provider. */
 export function ownToProvider(client: TokenClient): AllClientMetadata {
   const { redirectUris, grantTypes, scopes, tokenEndpointAuthMethod, jwks, jwksUri } = client;
   const hasCode = grantTypes.includes("authorization_code") && redirectUris.length > 0;

@@ -12,16 +12,16 @@ export interface ClientRequest {
   readonly origin: Origin;
 }
 
-/** Reads what a client sends to an endpoint of its own. Fails with an OAuthError. */
+/** Reads a client's request to one of its endpoints. Fails with an OAuthError. */
 export type ReadClientRequest = (exchange: HttpExchange) => Promise<ClientRequest>;
 
-/** The parameters of a form, each at most once (RFC 6749 §3.2). */
+/** Parses the parameters of a form, each at most once (RFC 6749 §3.2). */
 export function parseForm(form: URLSearchParams): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   for (const [name, value] of form) {
     if (parameters.has(name)) {
-      if (name === "resource") throw new OAuthError(400, "invalid_target", "A token is for one resource.");
-      throw invalidRequest(`The parameter ${JSON.stringify(name.slice(0, 64))} is given more than once.`);
+      if (name === "resource") throw new OAuthError(400, "invalid_target", "Only one resource is supported per token.");
+      throw invalidRequest(`The parameter ${JSON.stringify(name.slice(0, 64))} is repeated.`);
     }
     parameters.set(name, value);
   }
@@ -30,7 +30,7 @@ export function parseForm(form: URLSearchParams): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** Reads requests in the order of DESIGN §6: the connection, the header's credentials, and only then the body. */
+/** Checks requests in the order of DESIGN §6: the connection, the credentials in the header, then the body. */
 export function createReadClientRequest(deps: {
   readonly issuer: string;
   readonly authentication: ClientAuthentication;
@@ -38,19 +38,20 @@ export function createReadClientRequest(deps: {
 }): ReadClientRequest {
   return async (exchange) => {
     if (!isConfidential(exchange, deps.trustProxy)) {
-      throw invalidRequest("Token requests are accepted over HTTPS alone.");
+      throw invalidRequest("Token requests require HTTPS.");
     }
     const origin = requestOrigin(exchange, deps.trustProxy);
     const client = await deps.authentication.byHeader(exchange);
-    if (client === undefined && !isForm(exchange)) throw invalidClient(deps.issuer, "The request is from no client.");
+    if (client === undefined && !isForm(exchange))
+      throw invalidClient(deps.issuer, "The request does not identify a client.");
     const parameters = parseForm(await readForm(exchange));
     if (client === undefined)
       return { client: await deps.authentication.byForm(exchange, parameters), parameters, origin };
     if (parameters.has("client_secret") || parameters.has("client_assertion")) {
-      throw invalidRequest("A client authenticates in one way alone.");
+      throw invalidRequest("A client must use only one authentication method.");
     }
     if ((parameters.get("client_id") ?? client.clientId) !== client.clientId) {
-      throw invalidRequest("The parameter client_id is not the client that authenticates.");
+      throw invalidRequest("The parameter client_id differs from the authenticated client.");
     }
     return { client, parameters, origin };
   };

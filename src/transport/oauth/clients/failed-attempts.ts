@@ -1,9 +1,9 @@
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import { DomainError } from "../../../domain-error.ts";
 
-/** Slows down who guesses at secrets, and leaves alone who has the right one. */
+/** Slows down callers that guess secrets, without affecting other callers. */
 export interface FailedAttempts {
-  /** Fails with 429 when the address, or the client from this address, has failed too often. */
+  /** Fails with 429 if the address, or the client from this address, has too many failures. */
   check(address: string, clientId: string): Promise<void>;
   /** Counts a failure. */
   count(address: string, clientId: string): Promise<void>;
@@ -11,12 +11,12 @@ export interface FailedAttempts {
 
 const WINDOW_SECONDS = 60;
 const FAILURES_PER_CLIENT = 60;
-/** Also bounds how many clients one address can make us count. */
+/** Also limits the number of counters per address. */
 const FAILURES_PER_ADDRESS = 600;
 
 /**
- * Counts failures in this replica's memory.
- * A row in the database per failure would let an anonymous caller write; secrets of 128 bits and more need no exact count.
+ * Counts failures in this replica's memory. A database row per failure would let anonymous callers write, and secrets
+ * of at least 128 bits need no exact count.
  */
 export function createFailedAttempts(): FailedAttempts {
   const byClient = new RateLimiterMemory({ points: FAILURES_PER_CLIENT, duration: WINDOW_SECONDS });

@@ -9,10 +9,10 @@ import { OAuthError } from "../oauth-error.ts";
 import { clientAddress, isConfidential } from "../../http/peer.ts";
 import { isAllowedBy, type RedirectRule } from "../../../identity/clients/client-redirect-uri.ts";
 
-/** Registers the client that a request describes; the answer of RFC 7591 §3.2.1. Fails with an OAuthError. */
+/** Registers a client and returns the response of RFC 7591 §3.2.1. Fails with an OAuthError. */
 export type RegisterClient = (exchange: HttpExchange) => Promise<JsonObject>;
 
-/** Registrations from one address in an hour. */
+/** Registrations allowed per address and hour. */
 const PER_HOUR = 60;
 
 function refused(code: string, message: string): OAuthError {
@@ -20,10 +20,9 @@ function refused(code: string, message: string): OAuthError {
 }
 
 /**
- * Registration of clients by themselves, for redirects that the operator's rule allows (RFC 7591).
- *
- * oidc-provider would keep the secret as text, which the test "one with a secret gets it once, keeps none here in plain, and
- * must use the header" forbids.
+ * Dynamic client registration (RFC 7591), for redirects that the operator's rule allows. oidc-provider would store the
+ * secret as text, which the test "one with a secret gets it once, keeps none here in plain, and must use the header"
+ * forbids.
  */
 export function createRegisterClient(deps: {
   readonly directory: Pick<ClientDirectory, "register">;
@@ -38,7 +37,9 @@ export function createRegisterClient(deps: {
     } catch (rejected) {
       if (!(rejected instanceof RateLimiterRes)) throw rejected;
       const retryAfterSeconds = rejected.msBeforeNext / 1_000;
-      throw new DomainError("exhausted", "Too many clients register from there.", { retryAfterSeconds });
+      throw new DomainError("exhausted", "Too many registrations from this address. Try again later.", {
+        retryAfterSeconds,
+      });
     }
   }
 
@@ -47,15 +48,15 @@ export function createRegisterClient(deps: {
       const body = await readJsonForm(exchange);
       if (body !== undefined) return body;
     } catch (error) {
-      // Its type and its size are HTTP's to judge; what it holds is RFC 7591's.
+      // A wrong type or size is an HTTP error; wrong content is an error of RFC 7591.
       if (!(error instanceof DomainError) || error.field !== "body") throw error;
     }
-    throw refused("invalid_client_metadata", `The body is a JSON object of at most ${MAX_JSON_DEPTH} levels.`);
+    throw refused("invalid_client_metadata", `The body must be a JSON object of at most ${MAX_JSON_DEPTH} levels.`);
   }
 
   return async (exchange) => {
     if (!isConfidential(exchange, deps.trustProxy)) {
-      throw refused("invalid_client_metadata", "Clients are registered over HTTPS alone.");
+      throw refused("invalid_client_metadata", "Registration requires HTTPS.");
     }
     await admit(exchange);
     const body = await readMetadata(exchange);
@@ -64,7 +65,7 @@ export function createRegisterClient(deps: {
       const foreign = metadata.redirectUris.find((uri) => !isAllowedBy(deps.rule, uri));
       if (foreign !== undefined) {
         const shown = JSON.stringify(foreign.slice(0, 128));
-        throw new ClientMetadataFault("invalid_redirect_uri", `${shown} is not among the redirects allowed here.`);
+        throw new ClientMetadataFault("invalid_redirect_uri", `${shown} is not an allowed redirect address.`);
       }
       const { clientId, clientSecret } = await deps.directory.register(metadata);
       return {

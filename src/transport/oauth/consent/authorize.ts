@@ -21,7 +21,6 @@ import { parseResource } from "../resource.ts";
 import { SCOPE_WORDS } from "./scope-words.ts";
 import { withoutOfflineAccess } from "../tokens/token-request.ts";
 
-/** What the authorization endpoint needs. */
 export interface AuthorizeDeps {
   readonly issuer: string;
   readonly sessions: Pick<BrowserSessions, "read">;
@@ -32,31 +31,31 @@ export interface AuthorizeDeps {
   readonly trustProxy: boolean;
 }
 
-/** What is read of an authorization request; RFC 6749 §3.1: the rest is ignored. */
+/** The parameters of an authorization request that are used; others are ignored (RFC 6749 §3.1). */
 const PARAMETERS = [
   ...["response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method"],
   ...["resource", "response_mode", "prompt", "request", "request_uri", "registration"],
 ];
 
-/** Says in the address to which a login leads back when it was asked for, so that the login counts. */
+/** Query parameter with the time at which a login was requested, so that a later login satisfies the request. */
 const ASKED_AT = "asked_at";
 
-/** A login counts for so long after it was asked for. */
+/** How long a login satisfies the request. */
 const LOGIN_COUNTS_MS = 900_000;
 
-/** Characters of the longest request: a page must be able to carry it on. */
+/** Maximum length of a request in characters; pages carry it in a form. */
 const MAX_QUERY = 3_500;
 
-/** What a request asks for, as the provider is to see it, and what it asks for of the person. */
+/** An authorization request for the provider, and its demands on the person. */
 interface ReadRequest {
   readonly query: URLSearchParams;
   readonly mustAsk: boolean;
-  /** When a login that the client insists on was asked for, in milliseconds; undefined when it does not insist. */
+  /** When the login that the client requires was requested, in milliseconds. Undefined if it requires none. */
   readonly loginSince: number | undefined;
 }
 
 function readRequest(issuer: string, text: string, now: number): ReadRequest {
-  if (text.length > MAX_QUERY) throw new DomainError("invalid", "The request is longer than any client needs.");
+  if (text.length > MAX_QUERY) throw new DomainError("invalid", "The request is too long.");
   const given = new URLSearchParams(text);
   const query = new URLSearchParams();
   for (const [name, value] of given) if (PARAMETERS.includes(name) && value !== "") query.append(name, value);
@@ -66,9 +65,9 @@ function readRequest(issuer: string, text: string, now: number): ReadRequest {
   const scope = query.getAll("scope");
   if (scope.length === 1) query.set("scope", withoutOfflineAccess(scope[0] ?? ""));
   if (query.get("scope") === "") query.delete("scope");
-  // Not the implicit flow's: its errors would go into a fragment.
+  // Rejects the implicit flow, whose errors would be put into a fragment.
   if (query.has("response_type") && query.get("response_type") !== "code") query.set("response_type", "unsupported");
-  // Any other way of answering would need a script, or puts the code where it leaks.
+  // Other response modes need a script or leak the code.
   if (query.has("response_mode") && query.get("response_mode") !== "query") query.set("response_mode", "unsupported");
   const prompts = (query.get("prompt") ?? "").split(" ").filter((word) => word !== "");
   if (prompts.includes("none")) return { query, mustAsk: false, loginSince: undefined };
@@ -85,7 +84,7 @@ function readChoice(form: URLSearchParams): Choice {
   const isApproved = form.get("decision") === "approve";
   const reach = form.get("reach");
   if (isApproved && reach !== null && reach !== "all" && reach !== "chosen") {
-    throw new DomainError("invalid", "Choose on which connections.");
+    throw new DomainError("invalid", "Choose the connections.");
   }
   const ids = form.getAll("connection").filter((id) => /^[1-9][0-9]{0,9}$/.test(id));
   return { isApproved, connectionIds: reach === "chosen" ? ids.map(Number) : undefined };
@@ -94,26 +93,26 @@ function readChoice(form: URLSearchParams): Choice {
 function clientOrigin({ clientId, source }: AskedAuthorization["client"]): string {
   switch (source) {
     case "own":
-      return "It is registered here.";
+      return "It was created by an account of this installation.";
     case "registered":
-      return "It registered itself and calls itself so; nobody has checked who it is.";
+      return "It registered itself under this name; nobody has verified its identity.";
     case "document":
-      return `It is described at ${new URL(clientId).host} and calls itself so.`;
+      return `Its name is stated by ${new URL(clientId).host}.`;
   }
 }
 
 function redirectWarning(uri: string): string | undefined {
   switch (redirectKind(uri)) {
     case "loopback":
-      return "That is a program on the computer you are using. Go on only if you have just started it yourself.";
+      return "That is a program on this computer. Continue only if you have just started it yourself.";
     case "application":
-      return "That is an application on the device you are using. Go on only if you have just started it yourself.";
+      return "That is an application on this device. Continue only if you have just started it yourself.";
     default:
       return undefined;
   }
 }
 
-/** The authorization endpoint, and the page on which people decide. */
+/** Routes of the authorization endpoint and the consent page. */
 export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[] {
   const { issuer, sessions, csrf, consent } = deps;
 
@@ -131,7 +130,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
     const only = parseResource(issuer, asked.resource)?.connectionId;
     const onlyConnection = connections.find(({ id }) => id === only);
     if (only !== undefined && onlyConnection === undefined) {
-      throw new DomainError("not_found", `You have no connection ${only}, for which the client asks.`);
+      throw new DomainError("not_found", `The client requests connection ${only}, which you do not have.`);
     }
     const proposed = failed === undefined ? last?.connectionIds : failed.choice.connectionIds;
     const page = consentPage({
@@ -155,7 +154,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
     answerPage(exchange, failed === undefined ? 200 : 400, page, { formTargets });
   }
 
-  /** Runs a request through the provider and answers it. `text` is the query as it came. */
+  /** Runs a request through the provider and sends the response. `text` is the query as received. */
   async function answer(
     exchange: HttpExchange,
     text: string,
@@ -166,7 +165,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
     const back = `${AUTHORIZE_PATH}?${loginSince === undefined ? text : withAskedAt(text, loginSince)}`;
     const logIn = (): void =>
       answerRedirect(exchange, loginAddress(back) + (loginSince === undefined ? "" : "&prompt=login"));
-    // The document of an unknown client is fetched for people who are logged in alone.
+    // The document of an unknown client is fetched only for logged-in people.
     const isDocument = isDocumentAddress(query.get("client_id") ?? "");
     if (session === undefined && isDocument && query.get("prompt") !== "none") {
       logIn();
@@ -184,7 +183,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
         try {
           return await consent.decide(asked, who, chosen, requestOrigin(exchange, deps.trustProxy));
         } catch (error) {
-          // What is wrong with the choice is the person's to read, not the client's.
+          // Errors in the person's choice are shown to the person and not sent to the client.
           if (!(error instanceof DomainError)) throw error;
           failure = error;
           return { kind: "ask" };
@@ -196,8 +195,8 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
     };
     const outcome = await (await deps.provider()).authorize(query, context);
     if (outcome.kind === "refusal") {
-      const message = `${outcome.description || outcome.error}. Nothing was sent to the client; tell those who run it.`;
-      answerPage(exchange, outcome.status, messagePage({ title: "The client's request is refused", message }));
+      const message = `${outcome.description || outcome.error}. Nothing was sent to the client; report this to its operator.`;
+      answerPage(exchange, outcome.status, messagePage({ title: "The client's request was rejected", message }));
     } else if (context.prompt === "login" && query.get("prompt") !== "none") {
       logIn();
     } else if (context.prompt === "consent" && query.get("prompt") !== "none" && context.asked && session) {
@@ -232,7 +231,7 @@ export function createAuthorizeRoutes(deps: AuthorizeDeps): readonly PageRoute[]
   ];
 }
 
-/** The request with the moment at which a login was asked for. */
+/** Adds the time at which a login was requested to the request. */
 function withAskedAt(text: string, moment: number): string {
   const query = new URLSearchParams(text);
   query.set(ASKED_AT, String(moment));

@@ -10,22 +10,22 @@ import { parseResource } from "../resource.ts";
 import { redirectKind } from "../../../identity/clients/client-redirect-uri.ts";
 import { isForwardingSite } from "../../../identity/clients/known-redirects.ts";
 
-/** What a person chose on the page. */
+/** The person's choice on the consent page. */
 export interface Choice {
   readonly isApproved: boolean;
-  /** Undefined for all connections, also those to come. */
+  /** Undefined for all connections, including future ones. */
   readonly connectionIds: readonly number[] | undefined;
 }
 
-/** The decisions of people on what clients ask for. */
+/** Decisions of people about requests of clients. */
 export interface Consent {
-  /** What was decided before and still holds; `ask` when nothing was, or when it must be asked anew. */
+  /** Returns the earlier decision; `ask` if there is none or the person must decide again. */
   remembered(asked: AskedAuthorization, session: LoginSession): Promise<Decision>;
-  /** Keeps what the person decides now. Fails with `invalid` for a choice that is none. */
+  /** Stores the person's decision. Fails with `invalid` if it selects no connection. */
   decide(asked: AskedAuthorization, session: LoginSession, choice: Choice, origin: Origin): Promise<Decision>;
-  /** The scopes that the person can grant of those asked for: `mgmt.admin` is an administrator's to give. */
+  /** The requested scopes that the person can grant. Only administrators can grant `mgmt.admin`. */
   grantable(asked: AskedAuthorization, session: LoginSession): readonly Scope[];
-  /** The last live grant to the client at the resource, as a proposal for the page. */
+  /** The latest active grant to the client at the resource, as the default on the page. */
   lastGrant(asked: AskedAuthorization, session: LoginSession): Promise<OAuthGrant | undefined>;
 }
 
@@ -34,14 +34,14 @@ function isSameSet(left: readonly (string | number)[] = [], right: readonly (str
 }
 
 /**
- * Whether nobody but the client can receive what is sent to it: it proves who it is at the token endpoint, or its address
- * is a site's. A program on the person's machine does neither, so there a person is always asked (RFC 8252 §8.6).
+ * Whether only the client can receive the response: it authenticates at the token endpoint, or its redirect address is
+ * a web site. A program on the person's machine does neither, so the person is always asked (RFC 8252 §8.6).
  */
 function isAssured({ client, redirectUri }: AskedAuthorization): boolean {
   return client.isConfidential || (redirectKind(redirectUri) === "web" && !isForwardingSite(redirectUri));
 }
 
-/** Decisions over the grants. */
+/** Creates the decisions, which are stored as grants. */
 export function createConsent(deps: {
   readonly issuer: string;
   readonly grants: OAuthGrantStore;
@@ -69,7 +69,7 @@ export function createConsent(deps: {
     if (wanted === undefined) return undefined;
     const own = new Set((await connections.list(accountId)).map(({ id }) => id));
     const ids = [...new Set(wanted)].filter((id) => own.has(id)).sort((left, right) => left - right);
-    if (ids.length === 0) throw new DomainError("invalid", "Tick at least one connection, or choose all of them.");
+    if (ids.length === 0) throw new DomainError("invalid", "Select at least one connection, or all connections.");
     return ids;
   }
 
@@ -88,7 +88,7 @@ export function createConsent(deps: {
       const scopes = grantable(asked, session);
       if (!choice.isApproved || scopes.length === 0) return { kind: "deny" };
       const connectionIds = await chosenIds(asked, session, choice);
-      // The same decision again is the same grant, so that a person's list of them stays short.
+      // Repeating a decision reuses the grant, so that the person's list stays short.
       const same = (await grantsOf(asked, session)).find(
         (grant) =>
           grant.redirectUri === asked.redirectUri &&
@@ -113,7 +113,10 @@ export function createConsent(deps: {
         { kind: "account", accountId: session.accountId, clientId: session.id, tokenId: undefined, ...origin },
       );
       if (!isNew)
-        throw new DomainError("conflict", "Your account allows too many clients; take some of them back first.");
+        throw new DomainError(
+          "conflict",
+          "Your account has granted access to too many clients; revoke some of them first.",
+        );
       await deps.directory.keep(client.clientId);
       return { kind: "grant", grantId: id, scopes };
     },

@@ -9,19 +9,19 @@ import type { RequestContext } from "./request-context.ts";
 import { payloadId } from "./payload-id.ts";
 import type { PayloadStore } from "../../../identity/oauth/payload-store.ts";
 
-/** What the provider's models are kept with. */
+/** Dependencies of the provider's storage adapter. */
 export interface AdapterDeps {
   readonly payloads: PayloadStore;
   readonly grants: OAuthGrantStore;
   readonly directory: ClientDirectory;
   readonly pepper: Uint8Array;
-  /** The request under way. */
+  /** Returns the current request. */
   readonly context: () => RequestContext | undefined;
-  /** Stands for the secret of a client that has been authenticated already. In this process alone. */
+  /** Replaces the secret of a client that is already authenticated. Valid only in this process. */
   readonly internalSecret: string;
 }
 
-/** The members of codes and refresh tokens that are kept: neither the token itself, nor whose it is, nor of which session. */
+/** The stored members of codes and refresh tokens. The token itself, its account and its session are not stored. */
 const KEPT = [
   ...["iat", "exp", "clientId", "scope", "resource", "redirectUri", "codeChallenge", "codeChallengeMethod"],
   ...["gty", "iiat", "rotations", "authTime"],
@@ -50,7 +50,10 @@ function keptMembers(payload: AdapterPayload): JsonObject {
   return kept;
 }
 
-/** Codes and refresh tokens: used once. Whoever brings one again ends the whole grant (RFC 6749 §4.1.2, RFC 9700 §4.14.2). */
+/**
+ * Stores codes and refresh tokens, which are valid once. Reuse revokes the whole grant (RFC 6749 §4.1.2, RFC 9700
+ * §4.14.2).
+ */
 function createTokenAdapter(model: "AuthorizationCode" | "RefreshToken", deps: AdapterDeps): Adapter {
   const { payloads, grants, pepper } = deps;
   const idOf = (value: string): string => payloadId(pepper, model, value);
@@ -84,7 +87,7 @@ function createTokenAdapter(model: "AuthorizationCode" | "RefreshToken", deps: A
   };
 }
 
-/** Grants are our own; the provider sees each as it may be used now. */
+/** Converts our grants to the provider's, with the access that they currently give. */
 function createGrantAdapter(deps: AdapterDeps): Adapter {
   return {
     ...NOTHING,
@@ -92,7 +95,8 @@ function createGrantAdapter(deps: AdapterDeps): Adapter {
       const context = deps.context();
       if (context?.kind !== "token" || context.grant?.id !== id) return undefined;
       const { accountId, clientId, resource, scopes, isAdmin } = context.grant;
-      // A client whose scopes were narrowed, or an account that administers no more, gets less than was granted.
+      // If the client's scopes were narrowed or the account is no longer an administrator, the token gets less than was
+      // granted.
       const own = context.client.own && new Set<string>(context.client.own.scopes);
       const left = scopes.filter(
         (scope) => (own === undefined || satisfies(own, [scope])) && (scope !== "mgmt.admin" || isAdmin),
@@ -117,14 +121,14 @@ function createClientAdapter({ directory, context, internalSecret }: AdapterDeps
         return { ...current.client.metadata, ...basic };
       }
       const metadata = (await directory.find(id))?.metadata;
-      // The secret is compared before the provider is asked; its model insists on one.
+      // The secret is compared before the provider runs, but its model requires one.
       if (metadata?.token_endpoint_auth_method === "client_secret_basic") return { ...metadata, ...basic };
       return metadata;
     },
   };
 }
 
-/** The identifiers of assertions that were seen, until each ends: none is taken twice (RFC 7523 §3). */
+/** Stores the ids of used assertions until they expire, so that none is accepted twice (RFC 7523 §3). */
 function createReplayAdapter({ payloads }: AdapterDeps): Adapter {
   return {
     ...NOTHING,
@@ -145,7 +149,7 @@ function createReplayAdapter({ payloads }: AdapterDeps): Adapter {
   };
 }
 
-/** The browser's login session, of which the provider sees who it is of and keeps nothing. */
+/** Maps the browser's login session to the provider's. The provider sees only its account and stores nothing. */
 function createSessionAdapter({ context }: AdapterDeps): Adapter {
   return {
     ...NOTHING,
@@ -158,7 +162,7 @@ function createSessionAdapter({ context }: AdapterDeps): Adapter {
   };
 }
 
-/** Where the provider keeps each of its models. Those that are not named here are kept nowhere. */
+/** Selects the storage of each of the provider's models. Models without an entry are not stored. */
 export function createAdapter(model: string, deps: AdapterDeps): Adapter {
   switch (model) {
     case "AuthorizationCode":

@@ -1,5 +1,4 @@
-// The package's main file prints a warning on every Node release that carries no LTS name yet. The files behind it do not,
-// and are what it exports.
+// The package's main file prints a warning on Node releases without an LTS name. The files it re-exports do not.
 declare module "oidc-provider/lib/provider.js" {
   export { Provider } from "oidc-provider";
 }

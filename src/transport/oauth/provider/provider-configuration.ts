@@ -14,20 +14,19 @@ import type { AskedAuthorization, AuthorizationContext } from "./request-context
 import { AUTHORIZE_PATH, KEYS_PATH, TOKEN_PATH } from "../metadata.ts";
 import { parseResource } from "../resource.ts";
 
-/** Seconds that what we issue lives (SPEC «Limits»); a refresh token that is used begins anew. */
+/** Lifetimes in seconds (SPEC «Limits»). Use of a refresh token restarts its lifetime. */
 export const LIFETIME_SECONDS = { accessToken: 3_600, code: 60, refreshToken: 30 * 86_400 } as const;
 
-/** What a client gets that names no scopes: to use tools. What it may have besides it asks for. */
+/** The scopes of a request that names none: using tools. */
 const DEFAULT_SCOPES = ["mcp.read", "mcp.write"];
 
-/** What the provider is configured with. */
 export interface ProviderDeps extends AdapterDeps {
   readonly issuer: string;
   readonly keys: SigningKeys;
   readonly dispatcher: Dispatcher;
 }
 
-/** The scopes of an authorization request: those named, each ours and allowed to the client, or the default. */
+/** The scopes of an authorization request: the named ones, if the client may have them, or the default. */
 function checkScopes(ctx: KoaContextWithOIDC, client: Client): void {
   const allowed = (client.scope ?? "").split(" ");
   const { params } = ctx.oidc;
@@ -49,7 +48,7 @@ function askedOf(ctx: KoaContextWithOIDC, mustAsk: boolean): AskedAuthorization 
     typeof scope !== "string" ||
     typeof resource !== "string"
   )
-    throw new Error("an authorization request was let through unchecked");
+    throw new Error("the authorization request was not checked");
   const { clientId, clientName, tokenEndpointAuthMethod } = client;
   const isRegistered = clientId.startsWith("dcr_");
   return {
@@ -66,7 +65,7 @@ function askedOf(ctx: KoaContextWithOIDC, mustAsk: boolean): AskedAuthorization 
   };
 }
 
-/** Asks for a login or a decision where one is missing; the caller then shows a page instead of the provider's answer. */
+/** Requests a login or a decision if one is missing; the caller then shows a page. */
 function createPolicy(contextOf: (ctx: KoaContextWithOIDC) => AuthorizationContext): Prompt[] {
   const login = new Check("no_session", "the person is not logged in", (ctx) => {
     const context = contextOf(ctx);
@@ -74,9 +73,9 @@ function createPolicy(contextOf: (ctx: KoaContextWithOIDC) => AuthorizationConte
     context.prompt = "login";
     return Check.REQUEST_PROMPT;
   });
-  const consent = new Check("no_decision", "the person has not decided", async (ctx) => {
+  const consent = new Check("no_decision", "the person has not decided yet", async (ctx) => {
     const context = contextOf(ctx);
-    if (context.decision?.kind === "deny") throw new AccessDenied("the person refused");
+    if (context.decision?.kind === "deny") throw new AccessDenied("the person denied the request");
     if (context.decision?.kind === "grant") return Check.NO_NEED_TO_PROMPT;
     context.prompt = "consent";
     return Check.REQUEST_PROMPT;
@@ -84,14 +83,14 @@ function createPolicy(contextOf: (ctx: KoaContextWithOIDC) => AuthorizationConte
   return [new Prompt({ name: "login", requestable: true }, login), new Prompt({ name: "consent" }, consent)];
 }
 
-/** The provider's configuration. It is built anew for another signing key. */
+/** Creates the provider's configuration. A new signing key needs a new one. */
 export function configureProvider(deps: ProviderDeps): Configuration {
   const { issuer, keys } = deps;
   const { id: kid, privateJwk } = keys.current("access_token");
 
   function authorizationContext(): AuthorizationContext {
     const context = deps.context();
-    if (context?.kind !== "authorize") throw new Error("no authorization is under way");
+    if (context?.kind !== "authorize") throw new Error("there is no authorization request");
     return context;
   }
 
@@ -160,7 +159,7 @@ export function configureProvider(deps: ProviderDeps): Configuration {
       clientIdMetadataDocument: {
         enabled: true,
         ack: "draft-02",
-        // Nobody who is unknown here makes us fetch: somebody is logged in, or has approved the client before.
+        // Anonymous requests trigger no fetch: somebody is logged in, or has approved the client before.
         allowFetch: async (_ctx, clientId) => {
           const context = deps.context();
           return (context?.kind === "authorize" && context.session !== undefined) || deps.grants.hasClient(clientId);
@@ -191,7 +190,7 @@ export function configureProvider(deps: ProviderDeps): Configuration {
       customizers: {
         jwt: (_ctx, token, parts) => {
           const context = deps.context();
-          if (context?.kind !== "token") throw new InvalidGrant("no grant is under way");
+          if (context?.kind !== "token") throw new InvalidGrant("there is no grant");
           parts.payload = claimsOf(context, issuer, token, parts.payload);
         },
       },
@@ -199,7 +198,7 @@ export function configureProvider(deps: ProviderDeps): Configuration {
   };
 }
 
-/** The request that the provider is at work on, in whatever it calls. */
+/** The request that the provider is handling. */
 export function currentRequest(): object | undefined {
   return Provider.ctx?.req;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { AllClientMetadata } from "oidc-provider";
-// Not from the package's main file, which prints a warning on Node releases without an LTS name.
+// The package's main file prints a warning on Node releases without an LTS name.
 import { Provider } from "oidc-provider/lib/provider.js";
 import { isJsonObject } from "../../../json.ts";
 import type { AdapterDeps } from "./adapter.ts";
@@ -12,7 +12,7 @@ import { AUTHORIZE_PATH, TOKEN_PATH } from "../metadata.ts";
 import { invalidClient, OAuthError } from "../oauth-error.ts";
 import { configureProvider, currentRequest, type ProviderDeps } from "./provider-configuration.ts";
 
-/** The successful answer of the token endpoint (RFC 6749 §5.1). */
+/** The successful response of the token endpoint (RFC 6749 §5.1). */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: string;
@@ -21,29 +21,32 @@ export interface TokenResponse {
   readonly refresh_token?: string;
 }
 
-/** How an authorization request is answered; with neither, `context.prompt` says what is missing. */
+/** The response to an authorization request. If it has neither member, `context.prompt` says what is missing. */
 export type AuthorizeAnswer =
   | { readonly kind: "redirect"; readonly location: string }
   | { readonly kind: "refusal"; readonly error: string; readonly description: string; readonly status: number };
 
-/** The library's part of the authorization server. */
+/** The part of the authorization server that oidc-provider implements. */
 export interface AuthorizationProvider {
-  /** Answers an authorization request: by sending the browser back to the client, or with a page where that is not safe. */
+  /** Handles an authorization request: redirects the browser to the client, or returns a page if that is not safe. */
   authorize(query: URLSearchParams, context: AuthorizationContext): Promise<AuthorizeAnswer>;
-  /** Issues tokens to a client that has been authenticated. Fails with an OAuthError. */
+  /** Issues tokens to an authenticated client. Fails with an OAuthError. */
   issue(form: URLSearchParams, context: TokenContext): Promise<TokenResponse>;
-  /** The client that signed the form's `client_assertion`. Fails with `invalid_client`. */
+  /** Returns the client that signed the form's `client_assertion`. Fails with `invalid_client`. */
   authenticate(form: URLSearchParams): Promise<AllClientMetadata>;
-  /** A client by its id, fetching its document if need be; undefined when there is none, or it cannot be had. */
+  /**
+   * Finds a client by id and fetches its document if necessary. Returns undefined if it does not exist or cannot be
+   * fetched.
+   */
   findClient(clientId: string): Promise<AllClientMetadata | undefined>;
 }
 
-/** What the provider made of a request. */
+/** The provider's response. */
 interface ProviderAnswer {
   readonly status: number;
   readonly body: unknown;
   readonly location: string;
-  /** For the log: the error behind a `server_error`. */
+  /** The error behind a `server_error`, for the log. */
   readonly cause: unknown;
 }
 
@@ -51,7 +54,7 @@ function textOr(value: unknown, fallback: string): string {
   return typeof value === "string" ? value : fallback;
 }
 
-/** Throws what the provider answered instead of what was hoped for. */
+/** Throws the provider's error response as an OAuthError. */
 function refuse({ status, body, cause }: ProviderAnswer): never {
   if (!isJsonObject(body) || typeof body["error"] !== "string") {
     throw new Error(`the provider answered ${status} without an error`, { cause });
@@ -115,7 +118,7 @@ export function createAuthorizationProvider(
       answers.set(ctx.req, { status: ctx.status, body: ctx.body, location, cause: causes.get(ctx.req) });
     });
     provider.on("server_error", (ctx, error) => causes.set(ctx.req, error));
-    // Koa would print to standard error; what fails there has no answer and so is thrown below.
+    // Prevents Koa from printing to standard error; a failure there has no response and is thrown below.
     provider.silent = true;
     return { provider, handle: provider.callback() };
   }
@@ -151,7 +154,7 @@ export function createAuthorizationProvider(
 
   return {
     async authorize(query, context) {
-      // Any value will do: the adapter gives the session of the context.
+      // Any value works, because the adapter returns the session of the context.
       const cookie = context.session === undefined ? {} : { cookie: "_session=current" };
       const answer = await send("GET", `${AUTHORIZE_PATH}?${query.toString()}`, cookie, context);
       if (answer.location !== "") return { kind: "redirect", location: answer.location };
@@ -176,7 +179,7 @@ export function createAuthorizationProvider(
       const client = isJsonObject(answer.body) ? answer.body["client"] : undefined;
       if (isJsonObject(client)) return client;
       if (answer.status >= 500) return refuse(answer);
-      throw invalidClient(deps.issuer, "The client's assertion is not accepted.");
+      throw invalidClient(deps.issuer, "The client assertion is not valid.");
     },
     async findClient(clientId) {
       try {

@@ -3,17 +3,17 @@ import { InvalidGrant, InvalidScope } from "oidc-provider/lib/helpers/errors.js"
 import { accessTokenId } from "../../../identity/token-id.ts";
 import type { TokenContext } from "../provider/request-context.ts";
 
-/** Who a token is for, and when it counts as issued. */
+/** The subject of a token, and the time that its revocation is compared with. */
 function subjectOf({ client: { own }, request, grant }: TokenContext) {
   if (request === undefined) {
-    if (grant === undefined) throw new InvalidGrant("no grant is under way");
+    if (grant === undefined) throw new InvalidGrant("there is no grant");
     return { accountId: grant.accountId, clientId: grant.clientId, moment: grant.issuedAt, grantId: grant.id };
   }
-  if (own === undefined) throw new InvalidGrant("client credentials are for clients of an account");
+  if (own === undefined) throw new InvalidGrant("client credentials need a client of an account");
   return { accountId: own.accountId, clientId: own.clientId, moment: own.issuedAt, grantId: undefined };
 }
 
-/** The claims of an access token: SPEC «Personal access token» has the table, DESIGN §6 «claims» what is added. */
+/** The claims of an access token (SPEC «Personal access token»; additions in DESIGN §6 «claims»). */
 export function claimsOf(
   context: TokenContext,
   issuer: string,
@@ -23,7 +23,7 @@ export function claimsOf(
   const { accountId, clientId, moment, grantId } = subjectOf(context);
   const connectionId = context.client.own?.connectionId;
   const scopes = (token.scope ?? "").split(" ").filter((word) => word !== "");
-  if (scopes.length === 0) throw new InvalidScope("nothing of what was granted is left", token.scope ?? "");
+  if (scopes.length === 0) throw new InvalidScope("the grant contains no valid scope", token.scope ?? "");
   return {
     iss: issuer,
     aud: token.aud,

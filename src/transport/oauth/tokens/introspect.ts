@@ -3,12 +3,12 @@ import type { ClientRequest } from "../clients/client-request.ts";
 import { invalidClient, invalidRequest } from "../oauth-error.ts";
 import type { PresentedToken, RecogniseToken } from "./presented-token.ts";
 
-/** The answer of the introspection endpoint (RFC 7662 §2.2). */
+/** The response of the introspection endpoint (RFC 7662 §2.2). */
 export type Introspection = Readonly<Record<string, unknown>>;
 
 const INACTIVE: Introspection = { active: false };
 
-/** Whether a client may be told of a token: its own, or one of the account that the client belongs to. */
+/** Whether a client may introspect a token: its own, or one of its account. */
 function maySee({ clientId, own }: AuthenticatedClient, token: PresentedToken): boolean {
   const { accountId, clientId: issuedTo } = token.kind === "access" ? token.principal : token.grant;
   return issuedTo === clientId || (own !== undefined && own.connectionId === undefined && own.accountId === accountId);
@@ -37,16 +37,15 @@ function describe(issuer: string, token: PresentedToken): Introspection {
 }
 
 /**
- * What a client may know of a token. One that is not ours, has ended, or is none of the client's business is just not
- * active, so that nobody finds out about tokens by asking; a public client may not ask at all (RFC 7662 §4).
- *
- * oidc-provider rejects JWTs here, which the test "tells a client of its access token what stands in it" needs.
+ * Introspects a token for a client. An unknown, expired or foreign token is reported as inactive, so that probing
+ * reveals nothing; public clients are rejected (RFC 7662 §4). oidc-provider rejects JWTs here, which the test "tells a
+ * client of its access token what stands in it" needs.
  */
 export async function introspect(
   { issuer, recognise }: { readonly issuer: string; readonly recognise: RecogniseToken },
   { client, parameters }: ClientRequest,
 ): Promise<Introspection> {
-  if (client.isPublic) throw invalidClient(issuer, "Tokens are looked at for clients that authenticate.");
+  if (client.isPublic) throw invalidClient(issuer, "Introspection requires client authentication.");
   const text = parameters.get("token");
   if (text === undefined) throw invalidRequest("The parameter token is missing.");
   const token = await recognise(text);

@@ -5,10 +5,10 @@ import type { AuthorizationProvider, TokenResponse } from "../provider/provider.
 import type { Log } from "../../http/log.ts";
 import { checkTokenRequest } from "./token-request.ts";
 
-/** Issues what a client asks for. Fails with an OAuthError. */
+/** Issues the requested tokens. Fails with an OAuthError. */
 export type IssueTokens = (request: ClientRequest) => Promise<TokenResponse>;
 
-/** The token endpoint behind the client's authentication. */
+/** Creates the token endpoint, which runs after client authentication. */
 export function createIssueTokens(deps: {
   readonly issuer: string;
   readonly provider: () => Promise<Pick<AuthorizationProvider, "issue">>;
@@ -23,10 +23,10 @@ export function createIssueTokens(deps: {
     const accountId = grant?.accountId ?? context.client.own?.accountId;
     if (accountId !== undefined)
       deps.recordIssue({ accountId, clientId: request.client.clientId, outcome: "ok", ...request.origin });
-    // The tokens are out; that a person's list says when is not worth losing them.
+    // The tokens are already issued; failing to record the time of use is not worth losing them.
     if (grant !== undefined)
       await deps.grants.touch(grant.accountId, grant.id).catch((error: unknown) => {
-        deps.log.error({ err: error }, "the use of a grant could not be noted");
+        deps.log.error({ err: error }, "the use of a grant could not be recorded");
       });
     return issued;
   };

@@ -6,7 +6,7 @@ import type { TokenVerifier } from "../../../identity/tokens/verifier.ts";
 import { payloadId } from "../provider/payload-id.ts";
 import type { PayloadStore } from "../../../identity/oauth/payload-store.ts";
 
-/** A token that somebody presents to have it looked at: one that would be honoured, and what is known of it. */
+/** A valid token submitted for introspection or revocation, with its details. */
 export type PresentedToken =
   | { readonly kind: "access"; readonly principal: Principal }
   | {
@@ -18,7 +18,7 @@ export type PresentedToken =
       readonly expiresAt: number;
     };
 
-/** Recognises a token; undefined for one that is not ours, has ended, is revoked or was used up. */
+/** Recognizes a token. Returns undefined for one that is foreign, expired, revoked or already used. */
 export type RecogniseToken = (token: string) => Promise<PresentedToken | undefined>;
 
 const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
@@ -33,7 +33,9 @@ function audienceOf(token: string): string | undefined {
   }
 }
 
-/** Recognises access tokens and personal access tokens by the verifier, refresh tokens by what is kept of them. */
+/**
+ * Recognizes access tokens and personal access tokens with the verifier, and refresh tokens by their stored payload.
+ */
 export function createRecogniseToken(deps: {
   readonly verifier: TokenVerifier;
   readonly payloads: PayloadStore;
@@ -44,7 +46,7 @@ export function createRecogniseToken(deps: {
     const audience = audienceOf(token);
     if (audience === undefined) return undefined;
     try {
-      // Whatever it is for: here it is not used, only looked at.
+      // Any audience is accepted, because the token is only inspected.
       return { kind: "access", principal: await deps.verifier.verify(`Bearer ${token}`, [audience]) };
     } catch (error) {
       if (error instanceof DomainError && error.kind === "unauthenticated") return undefined;

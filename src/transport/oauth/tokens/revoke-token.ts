@@ -3,19 +3,17 @@ import type { ClientRequest } from "../clients/client-request.ts";
 import { invalidRequest, OAuthError } from "../oauth-error.ts";
 import type { RecogniseToken } from "./presented-token.ts";
 
-/** What revoking needs. */
 export interface RevokeTokenDeps {
   readonly recognise: RecogniseToken;
   readonly grants: Pick<OAuthGrantStore, "revoke">;
-  /** Ends one access token, on every replica. */
+  /** Revokes one access token on every replica. */
   readonly revokeAccessToken: (accountId: string, tokenId: string) => Promise<void>;
 }
 
 /**
- * Revokes a token (RFC 7009): with a refresh token the whole grant, with an access token that one alone. A token that is
- * not in use is as good as revoked. Fails with `invalid_request` for another client's, which stays as it is.
- *
- * oidc-provider rejects JWTs here, which the test "of an access token refuses it, and leaves the grant" needs.
+ * Revokes a token (RFC 7009): for a refresh token the whole grant, for an access token only that token. An unknown
+ * token counts as revoked. Fails with `invalid_request` for a token of another client. oidc-provider rejects JWTs here,
+ * which the test "of an access token refuses it, and leaves the grant" needs.
  */
 export async function revokeToken(deps: RevokeTokenDeps, { client, parameters, origin }: ClientRequest): Promise<void> {
   const text = parameters.get("token");

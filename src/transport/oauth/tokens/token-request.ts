@@ -5,13 +5,13 @@ import type { TokenContext } from "../provider/request-context.ts";
 import { invalidRequest, OAuthError } from "../oauth-error.ts";
 import { parseResource, resourceRule } from "../resource.ts";
 
-/** What the provider is asked for, and for whom. */
+/** A checked request for the provider, and its context. */
 export interface CheckedTokenRequest {
   readonly form: URLSearchParams;
   readonly context: TokenContext;
 }
 
-/** Which parameters each grant takes besides `grant_type` and `resource`. */
+/** The parameters of each grant type besides `grant_type` and `resource`. */
 const PARAMETERS = {
   authorization_code: ["code", "redirect_uri", "code_verifier"],
   refresh_token: ["refresh_token"],
@@ -41,13 +41,13 @@ function audienceOf(issuer: string, resource: string | undefined, bound: number 
   throw new OAuthError(400, "invalid_target", resourceRule(issuer));
 }
 
-/** Checks a token request against what the client may have. Fails with an error of RFC 6749 or RFC 8707. */
+/** Checks a token request against the client's access. Fails with an error of RFC 6749 or RFC 8707. */
 export function checkTokenRequest(issuer: string, { client, parameters }: ClientRequest): CheckedTokenRequest {
   const grantType = parameters.get("grant_type");
   if (grantType === undefined) throw invalidRequest("The parameter grant_type is missing.");
   if (!isGrantType(grantType)) {
     const offered = Object.keys(PARAMETERS).join(", ");
-    throw new OAuthError(400, "unsupported_grant_type", `The grant type is one of ${offered}.`);
+    throw new OAuthError(400, "unsupported_grant_type", `grant_type must be one of ${offered}.`);
   }
   const { metadata, own } = client;
   if (metadata.grant_types?.includes(grantType) !== true) {
@@ -60,7 +60,8 @@ export function checkTokenRequest(issuer: string, { client, parameters }: Client
   }
   const [scope, resource] = [parameters.get("scope"), parameters.get("resource")];
   if (grantType === "client_credentials") {
-    if (own === undefined || client.isPublic) throw invalidRequest("Client credentials are for clients of an account.");
+    if (own === undefined || client.isPublic)
+      throw invalidRequest("Client credentials require a client of an account.");
     const request = { scopes: grantedScopes(own, scope), audience: audienceOf(issuer, resource, own.connectionId) };
     form.set("scope", request.scopes.join(" "));
     form.set("resource", request.audience);
@@ -72,7 +73,7 @@ export function checkTokenRequest(issuer: string, { client, parameters }: Client
   return { form, context: { kind: "token", client: { metadata, own }, request: undefined, grant: undefined } };
 }
 
-/** Refresh tokens come with every grant, so the scope by which others ask for them is no news, and none of ours. */
+/** Removes `offline_access`: every grant includes refresh tokens, and it is not a scope of ours. */
 export function withoutOfflineAccess(scope: string): string {
   const words = new Set(scope.split(" "));
   words.delete("offline_access");

@@ -2,18 +2,17 @@ import { html, type Html } from "../html.ts";
 import { logoutForm } from "../login/logout-form.ts";
 import { renderPage } from "../page.ts";
 
-/** What the account page shows. */
 export interface AccountPage {
   readonly csrfField: Html;
   readonly email: string;
   readonly isAdmin: boolean;
   readonly hasPassword: boolean;
   readonly notice?: string | undefined;
-  /** The external provider, and whether it can be used to log in to this account. */
+  /** The external provider, and whether it is linked to this account. */
   readonly provider?: { readonly name: string; readonly isConnected: boolean } | undefined;
 }
 
-/** The page on which people see who they are here, and from where they log out. */
+/** The account page, with the logout button. */
 export function accountPage({ csrfField, email, isAdmin, hasPassword, notice, provider }: AccountPage): string {
   return renderPage({
     title: "Your account",

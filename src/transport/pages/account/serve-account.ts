@@ -15,30 +15,29 @@ import { type PageRoute, toPageFault } from "../serve-pages.ts";
 import { readBrowserForm } from "../read-form.ts";
 import { HOME_PATH, loginAddress } from "../login/return-to.ts";
 
-/** What the account pages need. */
 export interface AccountPagesDeps {
   readonly sessions: BrowserSessions;
   readonly csrf: Csrf;
   readonly credentials: Pick<CredentialStore, "findByAccount">;
   readonly changePassword: ChangePassword;
-  /** The external provider, where there is one. */
+  /** The external provider, if configured. */
   readonly provider: { readonly name: string; readonly isLinked: (accountId: string) => Promise<boolean> } | undefined;
   readonly trustProxy: boolean;
   readonly record: RecordLogin;
 }
 
 const NOTICES: Readonly<Record<string, string>> = {
-  password: "Your password is changed, and every other browser is logged out.",
-  linked: "You can log in this way from now on.",
+  password: "Your password was changed, and every other browser was logged out.",
+  linked: "You can now log in this way.",
 };
 
-/** `/account` and `/account/password`: who is logged in, and a new password. */
+/** Routes of `/account` and `/account/password`. */
 export function createAccountRoutes(deps: AccountPagesDeps): readonly PageRoute[] {
   const { sessions, csrf } = deps;
 
   type SessionHandler = (session: LoginSession, exchange: HttpExchange, query: string) => Promise<void>;
 
-  /** Has people log in first, and come back. */
+  /** Redirects to the login page, which leads back here. */
   function forSession(path: string, handler: SessionHandler): RouteHandler {
     return async (exchange, { query }) => {
       const session = await sessions.read(exchange);

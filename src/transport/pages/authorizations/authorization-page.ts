@@ -1,21 +1,20 @@
 import { html, type Html } from "../html.ts";
 import { errorSummary, renderPage } from "../page.ts";
 
-/** What the page shows before a person goes to a third party. */
 export interface AuthorizationPage {
-  /** The hidden field against forged forms. */
+  /** The hidden CSRF field. */
   readonly csrfField: Html;
-  /** The checked path that the form goes to. */
+  /** The checked target path of the form. */
   readonly action: string;
   readonly connectionName: string;
-  /** A host, or the third party's name. */
+  /** The name of the vendor, or a host. */
   readonly thirdParty: string;
-  /** Who is logged in here. */
+  /** The logged-in account. */
   readonly email: string;
   readonly error?: string;
 }
 
-/** The page that starts the authorization of a connection: it names the upstream and the account. */
+/** The page that starts the authorization of a connection. It names the upstream and the account. */
 export function authorizationPage(page: AuthorizationPage): string {
   const { csrfField, action, connectionName, thirdParty, email, error } = page;
   return renderPage({
@@ -28,7 +27,7 @@ export function authorizationPage(page: AuthorizationPage): string {
       </p>
       <form method="post" action="${action}">
         ${csrfField}
-        <button type="submit">${error === undefined ? "Go on and log in there" : "Try again"}</button>
+        <button type="submit">${error === undefined ? "Continue and log in there" : "Try again"}</button>
       </form>
       <p class="hint">
         You are logged in here as ${email}. Only go on if you, or an application of yours, asked for this connection.

@@ -17,7 +17,6 @@ import { authorizationPage } from "./authorization-page.ts";
 import { messagePage } from "../message-page.ts";
 import { answerPage, answerRedirect } from "../answer-page.ts";
 
-/** What the pages need. */
 export interface AuthorizationPagesDeps {
   readonly sessions: BrowserSessions;
   readonly csrf: Csrf;
@@ -25,15 +24,15 @@ export interface AuthorizationPagesDeps {
   readonly trustProxy: boolean;
 }
 
-/** For finding the server, registering with it and redeeming a code, in milliseconds. */
+/** Time limit for discovery, registration and code redemption, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 
 const CONSOLE = { path: "/connections", text: "Go to your connections" };
 
 /**
- * `/authorizations/<ticket>` and `/authorizations/callback[/<issuer>]`: a person goes to a third party and comes back with what is
- * redeemed for tokens. The ticket is used up by the form alone, which only this site's own page can send: neither a browser
- * that looks ahead nor another site begins anything.
+ * Routes of `/authorizations/<ticket>` and `/authorizations/callback[/<issuer>]`: a person logs in at the upstream's
+ * authorization server and returns with a code. Only the form on this site's own page consumes the ticket, so neither a
+ * prefetching browser nor another site starts a login.
  */
 export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonly PageRoute[] {
   const { sessions, csrf, flow } = deps;
@@ -53,7 +52,7 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
       email: session.email,
       ...(failure !== undefined && { error: failure.message }),
     });
-    // Where the form leads to is known only once the third party has said so.
+    // The target of the form is known only after discovery.
     answerPage(exchange, failure === undefined ? 200 : statusOf(failure), page, { formTargets: "any" });
   }
 
@@ -61,7 +60,7 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
     const session = await sessions.read(exchange);
     if (session === undefined) {
       const message =
-        "You are not logged in in this browser, so it is not the one in which this authorization began. Nothing was changed.";
+        "You are not logged in in this browser, so this authorization was not started here. Nothing was changed.";
       throw new DomainError("forbidden", message);
     }
     const { accountId, id: clientId } = session;
@@ -77,7 +76,7 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
       );
       const page = messagePage({
         title: `“${name}” is authorized`,
-        message: "It is being checked now; its tools are there in a moment.",
+        message: "It is being verified; its tools will be available shortly.",
         link: { path: `/connections/${id}`, text: "Go to the connection" },
       });
       answerPage(exchange, 200, page);
@@ -134,12 +133,12 @@ function ticketIn(path: string): string {
   return path.slice(AUTHORIZATIONS_PATH.length + 1);
 }
 
-/** The third party's fault is a 502 only to machines; proxies replace pages of 5xx by their own. */
+/** A 502 is sent only to programs, because proxies replace pages of 5xx responses. */
 function statusOf({ kind }: TokenFailure): number {
   return kind === "busy" ? 429 : 400;
 }
 
-/** What went wrong in words, with the way back to the console. What nobody expected is thrown on. */
+/** The error as a page with a link to the console. Unexpected errors are rethrown. */
 function sendFailure(exchange: HttpExchange, thrown: unknown): void {
   const error = isTimeout(thrown) ? tooSlow(thrown) : thrown;
   if (error instanceof TokenFailure) {
@@ -148,7 +147,7 @@ function sendFailure(exchange: HttpExchange, thrown: unknown): void {
   }
   if (!(error instanceof DomainError) || !["not_found", "conflict", "invalid"].includes(error.kind)) throw error;
   const { kind, message } = error;
-  const title = kind === "not_found" ? "This address is no longer good" : "The connection is not authorized";
+  const title = kind === "not_found" ? "This address is no longer valid" : "The connection is not authorized";
   answerPage(exchange, httpStatusOf(toFault(error)), failurePage(title, message));
 }
 

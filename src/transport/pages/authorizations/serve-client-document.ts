@@ -10,7 +10,7 @@ import { routeNotFound } from "../../http/fault.ts";
 import type { RouteHandler } from "../../http/router.ts";
 import type { PageRoute } from "../serve-pages.ts";
 
-/** Where authorization servers read who we are, without a login; the address is our `client_id` there. */
+/** The client metadata document for authorization servers, without a login. Its address is our `client_id` there. */
 export function clientDocumentRoutes(publicUrl: string): readonly PageRoute[] {
   const get: RouteHandler = (exchange) => {
     const [path = ""] = exchange.target.split("?", 1);

@@ -2,12 +2,12 @@ import sirv from "sirv";
 import { routeNotFound } from "../../http/fault.ts";
 import type { RouteMethods } from "../../http/router.ts";
 
-/** Serves a folder of files whose names change with their content, so a browser that has one need never ask again. */
+/** Serves a folder of files whose names change with their content, so browsers cache them forever. */
 export function createAssets(folder: string): RouteMethods {
   let serve: ReturnType<typeof sirv> | undefined;
   return {
     GET: (exchange) => {
-      // Not before the first request: a start need not look at the files.
+      // Reads the folder on the first request, so that the start is not slowed.
       const files = (serve ??= sirv(folder, {
         etag: true,
         gzip: true,

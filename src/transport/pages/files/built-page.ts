@@ -3,18 +3,18 @@ import { readFile } from "node:fs/promises";
 import type { RouteMethods } from "../../http/router.ts";
 import { answerPage } from "../answer-page.ts";
 
-/** What the build leaves in a page for the nonce. */
+/** The nonce placeholder in a built page. */
 const NONCE = /\{\{nonce\}\}/g;
 
-/** What a built page adds to the policy that all of them have. */
+/** Additions to the content security policy of a built page. */
 export interface BuiltPagePolicy {
-  /** Sources of fonts; none unless told. */
+  /** Sources of fonts. Default: none. */
   readonly fonts?: "'self'";
-  /** Where forms may be sent. */
+  /** Allowed form targets. */
   readonly forms: "'self'" | "'none'";
 }
 
-/** Script and requests from and to here alone; style from here, and what the page makes while it is shown. */
+/** Scripts and requests only from and to this origin; styles from this origin and inline. */
 function policyOf(nonce: string, { fonts, forms }: BuiltPagePolicy): string {
   return [
     "default-src 'none'",
@@ -30,8 +30,8 @@ function policyOf(nonce: string, { fonts, forms }: BuiltPagePolicy): string {
 }
 
 /**
- * Serves the page that a build has left as `index.html` in a folder, under a nonce of its own each time. It is read at the
- * first request; until it is there, `notBuilt` answers with a 503.
+ * Serves the built `index.html` of a folder, with a new nonce each time. Reads it on the first request; until it
+ * exists, sends `notBuilt` with 503.
  */
 export function createBuiltPage(folder: string, notBuilt: string, policy: BuiltPagePolicy): RouteMethods {
   let page: Promise<string | undefined> | undefined;

@@ -4,10 +4,10 @@ import { createAssets } from "./assets.ts";
 import { createBuiltPage } from "./built-page.ts";
 import type { PublicRoute } from "../../http/router.ts";
 
-/** The addresses that the console's own router knows, here and in `src/console/router.tsx`. */
+/** The paths of the console's own router. Keep them equal to those in `src/console/router.tsx`. */
 const ADDRESSES = ["/", "/connections", "/connections/*", "/agents", "/tokens", "/activity", "/settings", "/admin"];
 
-/** Where the built scripts and styles are; their names change with their content. */
+/** Path of the built scripts and styles. Their names change with their content. */
 const ASSETS = "/assets/console/*";
 
 const NOT_BUILT = renderPage({
@@ -16,7 +16,7 @@ const NOT_BUILT = renderPage({
     <p>Run <code>npm run build:console</code> where Patchbay is installed. The API works without it.</p>`,
 });
 
-/** Serves the web console from the folder that its build has filled. */
+/** Serves the web console from the folder of its build. */
 export function createConsoleRoutes(folder: string): readonly PublicRoute[] {
   const methods = createBuiltPage(folder, NOT_BUILT, { forms: "'self'" });
   return [...ADDRESSES.map((path) => ({ path, methods })), { path: ASSETS, methods: createAssets(folder) }];

@@ -7,32 +7,32 @@ import { contentTag, isKnown } from "../../http/entity-tag.ts";
 
 import type { PublicRoute, RouteHandler } from "../../http/router.ts";
 
-/** A document as it goes out: both forms ready, and a tag that changes with its content. */
+/** A document to serve: plain and compressed, with an `ETag`. */
 interface Prepared {
   readonly plain: Buffer;
   readonly compressed: Buffer;
   readonly etag: string;
 }
 
-/** Where the contracts lie and what the service is called from outside. */
+/** The location of the contracts, and the public address of the service. */
 export interface DocumentsDeps {
-  /** The folder of the project; the contracts in it are what runs. */
+  /** The root folder of the project, which contains the contracts. */
   readonly folder: URL;
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly publicUrl: string;
 }
 
-/** Seconds for which nobody need ask again; then a 304 is as good as an answer. */
+/** How long caches may reuse it, in seconds. Afterwards the `ETag` makes revalidation cheap. */
 const MAX_AGE_SECONDS = 300;
 
 const compress = promisify(gzip);
 
-/** The contract's list of servers: a service that is asked for it is the one to call. */
+/** The contract's list of servers, which is replaced by this service's address. */
 const SERVERS = /^servers:\n(?: .*\n)+/m;
 
 /**
- * Serves the contracts: `/openapi.yaml` and `/openapi.json` of HTTP, `/openapi-rpc.json` and `/descriptor.binpb` of
- * RPC. Each is read and compressed when it is first asked for.
+ * Serves the contracts: `/openapi.yaml` and `/openapi.json` for HTTP, `/openapi-rpc.json` and `/descriptor.binpb` for
+ * RPC. Each is read and compressed on its first request.
  */
 export function createDocumentRoutes({ folder, publicUrl }: DocumentsDeps): readonly PublicRoute[] {
   const readContract = async (): Promise<string> => {

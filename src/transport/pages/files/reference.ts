@@ -13,7 +13,7 @@ const NOT_BUILT = renderPage({
     </p>`,
 });
 
-/** Serves the API reference at `/docs` from the folder that `src/reference/build.js` has filled. */
+/** Serves the API reference at `/docs` from the folder of its build. */
 export function createReferenceRoutes(folder: string): readonly PublicRoute[] {
   return [
     { path: "/docs", methods: createBuiltPage(folder, NOT_BUILT, { fonts: "'self'", forms: "'none'" }) },

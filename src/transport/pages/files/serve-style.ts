@@ -1,7 +1,7 @@
 import { STYLE, STYLE_PATH, STYLE_VERSION } from "../page.ts";
 import type { PageRoute } from "../serve-pages.ts";
 
-/** The pages' style sheet; under its version's address it never changes. */
+/** Serves the style sheet. Its address contains its version, so it never changes. */
 export const styleRoute: PageRoute = {
   path: STYLE_PATH,
   methods: {

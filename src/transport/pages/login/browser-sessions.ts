@@ -3,11 +3,11 @@ import { LOGIN_SESSION_LIMITS, type LoginSessions } from "../../../identity/logi
 import type { Cookies } from "../../http/cookies.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
 
-/** The login session of the browser that sends the request. */
+/** The login session of a request's browser. */
 export interface BrowserSessions {
-  /** The session of the browser's cookie; undefined when nobody is logged in. */
+  /** Returns the session of the cookie, or undefined if nobody is logged in. */
   read(exchange: HttpExchange): Promise<LoginSession | undefined>;
-  /** Logs the browser in, whatever it held before. Undefined when the account cannot be logged in to any more. */
+  /** Logs the browser in and replaces its session. Returns undefined if the account can no longer log in. */
   begin(exchange: HttpExchange, who: Authenticated): Promise<LoginSession | undefined>;
   /** Logs the browser out. */
   end(exchange: HttpExchange): Promise<void>;
@@ -15,7 +15,7 @@ export interface BrowserSessions {
 
 const COOKIE = "session";
 
-/** Login sessions by the cookie that holds their token, which is in no other place. */
+/** Login sessions whose token is stored only in the browser's cookie. */
 export function createBrowserSessions(deps: {
   readonly sessions: LoginSessions;
   readonly cookies: Cookies;

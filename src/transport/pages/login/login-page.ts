@@ -1,21 +1,19 @@
 import { html, type Html } from "../html.ts";
 import { errorSummary, renderPage } from "../page.ts";
 
-/** What the login page shows. */
 export interface LoginPage {
-  /** The hidden field against forged forms. */
+  /** The hidden CSRF field. */
   readonly csrfField: Html;
-  /** The checked path that logging in leads to. */
+  /** The checked path to open after the login. */
   readonly returnTo: string;
-  /** As it was typed the last time. */
+  /** The previously entered e-mail address. */
   readonly email?: string;
   readonly error?: string;
   readonly notice?: string;
-  /** The external provider, where there is one. */
+  /** The external provider, if configured. */
   readonly provider?: { readonly name: string; readonly path: string } | undefined;
 }
 
-/** The page on which people log in. */
 export function loginPage({ csrfField, returnTo, email = "", error, notice, provider }: LoginPage): string {
   const described = error === undefined ? undefined : html` aria-describedby="error"`;
   return renderPage({

@@ -1,6 +1,5 @@
 import { html, type Html } from "../html.ts";
 
-/** The button that logs out. */
 export function logoutForm(csrfField: Html): Html {
   return html`<form method="post" action="/logout">
     ${csrfField}

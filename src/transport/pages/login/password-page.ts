@@ -1,18 +1,17 @@
 import { html, type Html } from "../html.ts";
 import { errorSummary, renderPage } from "../page.ts";
 
-/** What the page for a new password shows. */
 export interface PasswordPage {
   readonly csrfField: Html;
-  /** For password stores, which keep a password under its name. */
+  /** For password managers, which store a password by account. */
   readonly email: string;
   readonly length: { readonly min: number; readonly max: number };
   readonly error?: string;
-  /** The field that the error is about. */
+  /** The field with the error. */
   readonly wrongField?: string | undefined;
 }
 
-/** The page on which people change their password. */
+/** The page for changing one's password. */
 export function passwordPage({ csrfField, email, length, error, wrongField }: PasswordPage): string {
   const field = (name: string, label: string, autocomplete: string, hint?: Html): Html => {
     const isWrong = error !== undefined && wrongField === name;

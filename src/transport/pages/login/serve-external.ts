@@ -15,14 +15,13 @@ import type { PageRoute } from "../serve-pages.ts";
 import { readBrowserForm } from "../read-form.ts";
 import { HOME_PATH, loginAddress, parseReturnTo } from "./return-to.ts";
 
-/** Where the browser is sent to, and where the provider sends it back to. */
+/** Path that redirects the browser to the provider. */
 export const EXTERNAL_LOGIN_PATH = "/login/external";
-/** The redirect URI's path, to be registered with the provider. */
+/** Path of the redirect URI, to be registered with the provider. */
 export const EXTERNAL_CALLBACK_PATH = "/login/external/callback";
 
 const COOKIE = "external";
 
-/** What logging in through the provider needs. */
 export interface ExternalPagesDeps {
   /** `PUBLIC_URL`. */
   readonly publicUrl: string;
@@ -37,11 +36,11 @@ export interface ExternalPagesDeps {
   readonly record: RecordLogin;
 }
 
-/** Logging in at the provider, and connecting its login to an account that there is. */
+/** Routes for logging in at the provider, and for linking its login to an existing account. */
 export function createExternalRoutes(deps: ExternalPagesDeps): readonly PageRoute[] {
   const { sessions, csrf, cookies, provider, flows, trustProxy } = deps;
 
-  /** Begins a flow that this browser alone can finish. */
+  /** Starts a flow that only this browser can finish. */
   function begin(exchange: HttpExchange, flow: Pick<ExternalFlow, "returnTo" | "linkSessionId">): ExternalChecks {
     const { checks, text } = flows.start(flow);
     cookies.set(exchange, COOKIE, text, EXTERNAL_FLOW_SECONDS);
@@ -51,14 +50,14 @@ export function createExternalRoutes(deps: ExternalPagesDeps): readonly PageRout
   async function finishLink(exchange: HttpExchange, flow: ExternalFlow, person: ExternalPerson): Promise<void> {
     const session = await sessions.read(exchange);
     if (session === undefined || session.id !== flow.linkSessionId) {
-      throw new DomainError("forbidden", "You were logged out in the meantime. Log in and begin again.");
+      throw new DomainError("forbidden", "You were logged out meanwhile. Log in and start again.");
     }
     const { accountId, id: sessionId } = session;
     const isDone = await deps.identities.link(accountId, person);
     const outcome = isDone ? "success" : "failure";
     const origin = requestOrigin(exchange, trustProxy);
     await deps.record({ ...origin, action: "identity_link", method: "external", outcome, accountId, sessionId });
-    if (!isDone) throw new DomainError("conflict", `This ${provider.name} login belongs to another account here.`);
+    if (!isDone) throw new DomainError("conflict", `This ${provider.name} login is linked to another account.`);
     answerRedirect(exchange, `${HOME_PATH}?done=linked`);
   }
 
@@ -71,7 +70,7 @@ export function createExternalRoutes(deps: ExternalPagesDeps): readonly PageRout
       outcome: session === undefined ? "failure" : "success",
       sessionId: session?.id,
     });
-    if (session === undefined) throw new DomainError("forbidden", "Your account here is not in use.");
+    if (session === undefined) throw new DomainError("forbidden", "Your account is disabled.");
     answerRedirect(exchange, parseReturnTo(flow.returnTo));
   }
 
@@ -93,10 +92,10 @@ export function createExternalRoutes(deps: ExternalPagesDeps): readonly PageRout
           }
           csrf.check(session, exchange, form);
           const checks = begin(exchange, { returnTo: HOME_PATH, linkSessionId: session.id });
-          // A link, not a redirect: our policy lets a form lead to no other site.
+          // A link instead of a redirect, because our policy does not let a form lead to another site.
           const page = messagePage({
             title: `Connect ${provider.name}`,
-            message: `Log in there with the account that is to open ${session.email} here.`,
+            message: `Log in there with the login that should be linked to ${session.email}.`,
             link: { path: await provider.authorizationUrl(checks), text: `Go to ${provider.name}` },
           });
           answerPage(exchange, 200, page);

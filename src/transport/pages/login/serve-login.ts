@@ -17,28 +17,27 @@ import { type PageRoute, toPageFault } from "../serve-pages.ts";
 import { readBrowserForm } from "../read-form.ts";
 import { parseReturnTo } from "./return-to.ts";
 
-/** What the login pages need. */
 export interface LoginPagesDeps {
   readonly publicUrl: string;
   readonly sessions: BrowserSessions;
   readonly csrf: Csrf;
   readonly cookies: Cookies;
   readonly logIn: LogIn;
-  /** The name of the external provider, where there is one. */
+  /** The name of the external provider, if configured. */
   readonly providerName: string | undefined;
   readonly trustProxy: boolean;
   readonly record: RecordLogin;
 }
 
-/** Names a browser that is not logged in, so that another site cannot log it in with a form of its own. */
+/** Identifies a browser that is not logged in, so that another site cannot log it in with its own form. */
 const BROWSER_COOKIE = "browser";
 const BROWSER_ID = /^browser_[A-Za-z0-9_-]{22}$/;
 
-/** `/login` and `/logout`. */
+/** Routes of `/login` and `/logout`. */
 export function createLoginRoutes(deps: LoginPagesDeps): readonly PageRoute[] {
   const { sessions, csrf, cookies, trustProxy } = deps;
 
-  /** What stands for the browser until it has a session; a new one unless it has one already. */
+  /** Returns the cookie that identifies a browser without a session, or creates one. */
   function browserOf(exchange: HttpExchange): { readonly id: string } {
     const known = cookies.read(exchange, BROWSER_COOKIE);
     if (known !== undefined && BROWSER_ID.test(known)) return { id: known };
@@ -57,7 +56,7 @@ export function createLoginRoutes(deps: LoginPagesDeps): readonly PageRoute[] {
     const csrfField = csrf.field(browserOf(exchange));
     const path = `/login/external?${new URLSearchParams({ return_to: page.returnTo }).toString()}`;
     const provider = providerName === undefined ? undefined : { name: providerName, path };
-    // A login on the way to an OAuth client ends, over redirects, at an address that is not known here.
+    // After a login for an OAuth client, redirects lead to an address that is not known here.
     const formTargets = page.returnTo.startsWith("/oauth2/") ? ("any" as const) : [];
     answerPage(exchange, status, loginPage({ ...page, csrfField, provider }), { formTargets, headers });
   }

@@ -9,7 +9,7 @@ import type { BrowserSessions } from "./browser-sessions.ts";
 import type { PageRoute } from "../serve-pages.ts";
 import type { IssueSessionToken } from "../../../identity/login/session-token.ts";
 
-/** What scripts of our own pages are answered with. */
+/** Headers of responses to scripts of our own pages. */
 export interface SessionRoutesDeps {
   readonly sessions: BrowserSessions;
   readonly csrf: Csrf;
@@ -18,11 +18,9 @@ export interface SessionRoutesDeps {
 }
 
 /**
- * For scripts of our own pages, not part of the API's contract: they have the session's cookie and nothing else, and are
- * told apart from foreign pages by `Origin`, which they must send.
- *
- * `GET /session`: who is logged in, or 401. `POST /session/token` (JSON, optionally `{scope}`): a bearer token of ten
- * minutes. `DELETE /session`: logs out.
+ * Routes for scripts of our own pages, not part of the API's contract. They have only the session cookie and must send
+ * `Origin`, which excludes other sites. `GET /session`: the logged-in account, or 401. `POST /session/token` (JSON,
+ * optionally `{scope}`): a bearer token for ten minutes. `DELETE /session`: logs out.
  */
 export function createSessionRoutes(deps: SessionRoutesDeps): readonly PageRoute[] {
   const { sessions, csrf } = deps;
@@ -33,7 +31,9 @@ export function createSessionRoutes(deps: SessionRoutesDeps): readonly PageRoute
     return session;
   }
 
-  /** A custom content type or method makes a browser ask us first, and we never allow it; the header says so once more. */
+  /**
+   * A custom content type or method triggers a preflight, which is never allowed; the Origin check is a second defense.
+   */
   function requireOwnPage(exchange: HttpExchange): void {
     if (exchange.headers.origin === undefined)
       throw new DomainError("forbidden", "This address is for pages of this site: the Origin header is missing.");
@@ -69,10 +69,10 @@ export function createSessionRoutes(deps: SessionRoutesDeps): readonly PageRoute
       methods: {
         async POST(exchange) {
           requireOwnPage(exchange);
-          if (!isConfidential(exchange, deps.trustProxy)) throw invalid("scheme", "Tokens are given over https alone.");
+          if (!isConfidential(exchange, deps.trustProxy)) throw invalid("scheme", "Tokens are issued only over https.");
           const session = await requireSession(exchange);
           const { scope } = (await readJsonForm(exchange)) ?? {};
-          if (scope !== undefined && typeof scope !== "string") throw invalid("scope", "scope is a text.");
+          if (scope !== undefined && typeof scope !== "string") throw invalid("scope", "scope must be a string.");
           answerJson(exchange, 200, await deps.issueToken(session, scope), { pragma: "no-cache" });
         },
       },

@@ -39,7 +39,7 @@ export function createFastConnect(rpc: ServedRpc, format: "json" | "proto"): Cal
   };
 }
 
-/** The headers that the handler set, after those of the protocol; its trailers travel as `trailer-` headers. */
+/** The headers set by the handler, after those of the protocol; its trailers are sent as `trailer-` headers. */
 function withHeaders(own: HeaderFields, context: CallContext | undefined): HeaderFields {
   const set = context?.responseHeaderIfSet;
   const trailers = context?.responseTrailerIfSet;

@@ -43,10 +43,10 @@ export function createFastGrpc(rpc: ServedRpc): CallProtocol {
 }
 
 function unwrap(body: Buffer): Uint8Array {
-  if (body.byteLength < PREFIX_BYTES) throw malformed("the request holds no message");
-  if (body[0] !== 0) throw malformed("the message is compressed, but no grpc-encoding was named");
+  if (body.byteLength < PREFIX_BYTES) throw malformed("the request contains no message");
+  if (body[0] !== 0) throw malformed("the message is compressed, but grpc-encoding is missing");
   const length = body.readUInt32BE(1);
-  if (body.byteLength !== PREFIX_BYTES + length) throw malformed("the request must hold exactly one message");
+  if (body.byteLength !== PREFIX_BYTES + length) throw malformed("the request must contain exactly one message");
   return body.subarray(PREFIX_BYTES);
 }
 
@@ -54,7 +54,7 @@ function malformed(sentence: string): ConnectError {
   return new ConnectError(`protocol error: ${sentence}`, Code.InvalidArgument);
 }
 
-/** A message behind its prefix: no compression, and its length. */
+/** A message with its prefix: no compression, and its length. */
 function framed(bytes: Uint8Array): Uint8Array {
   const frame = Buffer.allocUnsafe(PREFIX_BYTES + bytes.byteLength);
   frame[0] = 0;

@@ -18,7 +18,10 @@ import { isJsonObject, type JsonValue } from "../../../json.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
 import { isTimestampField } from "../message-fields.ts";
 
-/** Deep enough that the depth of JSON is refused where every protocol refuses it; a level of JSON costs up to three of messages. */
+/**
+ * Large enough that the JSON depth limit of every protocol applies first; one level of JSON uses up to three levels of
+ * messages.
+ */
 const RECURSION_LIMIT = 400;
 
 /** Reads a message in proto JSON, unknown fields ignored. Throws ConnectError `invalid_argument`. */
@@ -32,7 +35,7 @@ export function parseJsonMessage(bytes: Buffer, rpc: ServedRpc): Message {
   }
 }
 
-/** A value of the wrong type is told as REST tells it: with the field of the request that it is in. */
+/** Reports a value of the wrong type as REST does, with its request field. */
 function fieldAtFault(thrown: unknown, rpc: ServedRpc): DomainError | undefined {
   if (!(thrown instanceof Error) || !isFieldError(thrown.cause)) return undefined;
   const field = thrown.cause.field();
@@ -67,7 +70,7 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Reads a message in protobuf's binary form. Throws ConnectError `invalid_argument`. */
+/** Reads a binary message. Throws ConnectError `invalid_argument`. */
 export function parseBinaryMessage(bytes: Uint8Array, rpc: ServedRpc): Message {
   if (bytes.byteLength === 0) return create(rpc.method.input);
   try {
@@ -78,15 +81,15 @@ export function parseBinaryMessage(bytes: Uint8Array, rpc: ServedRpc): Message {
   }
 }
 
-/** Writes what an implementation returned in protobuf's binary form. */
+/** Writes the result of an implementation as a binary message. */
 export function writeBinary(output: DescMessage, message: object): Uint8Array {
   return toBinary(output, create(output, { ...message }));
 }
 
-/** How Connect's JSON is read and written, on the short way and the stock way alike. */
+/** JSON options, for both the fast path and Connect's own handlers. */
 export const JSON_READ_OPTIONS = { ignoreUnknownFields: true, recursionLimit: RECURSION_LIMIT } as const;
 
-/** How binary messages are read, on the short way and the stock way alike. */
+/** Binary options, for both the fast path and Connect's own handlers. */
 export const BINARY_READ_OPTIONS = { recursionLimit: RECURSION_LIMIT } as const;
 
 /** The first value of a header. */

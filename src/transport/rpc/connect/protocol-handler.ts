@@ -10,7 +10,7 @@ import { createStockHandler, type StockDeps } from "./stock.ts";
 /** Serves one RPC over Connect, gRPC and gRPC-Web. Never rejects. */
 export type RpcHandler = (exchange: HttpExchange) => Promise<void>;
 
-/** Makes the handler of an RPC's path: the short way where there is one, Connect's own handlers otherwise. */
+/** Creates the handler of an RPC's path: the fast path if there is one, otherwise Connect's own handlers. */
 export function createRpcHandler(
   rpc: ServedRpc,
   deps: CallDeps & StockDeps & { readonly fastPath: boolean },
@@ -40,7 +40,7 @@ export function createRpcHandler(
   };
 }
 
-/** Unary calls without Connect's own handlers: headers, signals and streams are made only where somebody looks at them. */
+/** Serves unary calls without Connect's own handlers; creates headers, signals and streams only on first use. */
 function fastHandlers(rpc: ServedRpc, deps: CallDeps): Map<string, RpcHandler> {
   const serve =
     (protocol: CallProtocol): RpcHandler =>
@@ -57,7 +57,7 @@ function fastHandlers(rpc: ServedRpc, deps: CallDeps): Map<string, RpcHandler> {
   ]);
 }
 
-/** Whether the request is of the kind that the short way knows: uncompressed, and gRPC only over HTTP/2. */
+/** Whether the fast path supports the request: uncompressed, and gRPC only over HTTP/2. */
 function isPlain(exchange: HttpExchange, contentType: string): boolean {
   const { headers } = exchange;
   if (contentType.startsWith("application/grpc")) {
@@ -68,7 +68,7 @@ function isPlain(exchange: HttpExchange, contentType: string): boolean {
   return encoding === undefined || encoding === "identity";
 }
 
-/** Nobody learns more from a wrong Content-Type than the gate lets them know. */
+/** The gate runs first, so that a wrong Content-Type reveals nothing to unauthorized callers. */
 async function refuseContentType(rpc: ServedRpc, exchange: HttpExchange, deps: CallDeps): Promise<void> {
   try {
     await deps.gate(rpc, exchange);

@@ -22,7 +22,7 @@ import { principalKey } from "../principal.ts";
 import { maxTimeoutMs } from "../wait.ts";
 import { BINARY_READ_OPTIONS, JSON_READ_OPTIONS } from "./messages.ts";
 
-/** What the stock handlers need. */
+/** What Connect's own handlers need. */
 export interface StockDeps {
   readonly gate: Gate;
   readonly log: Log;
@@ -30,7 +30,7 @@ export interface StockDeps {
   readonly shutdownSignal: AbortSignal;
 }
 
-/** Connect's own handlers of one RPC behind our exchange: streams, compression, gRPC-Web, Connect GET. */
+/** Connect's own handlers of one RPC over our HTTP exchange: streams, compression, gRPC-Web, Connect GET. */
 export interface StockHandler {
   readonly allowedMethods: readonly string[];
   supportsContentType(contentType: string): boolean;
@@ -38,10 +38,10 @@ export interface StockHandler {
   serve(exchange: HttpExchange): Promise<void>;
 }
 
-/** Larger than any answer. */
+/** Larger than any response. */
 const NEVER_BYTES = 0xffff_ffff;
 
-/** Makes the stock handler of an RPC: gRPC, gRPC-Web and Connect. */
+/** Creates the handler of an RPC for gRPC, gRPC-Web and Connect. */
 export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandler {
   const options = {
     interceptors: [],
@@ -55,7 +55,7 @@ export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandle
     readMaxBytes: rpc.maxRequestBytes,
     jsonOptions: { alwaysEmitImplicit: true, ...JSON_READ_OPTIONS },
     binaryOptions: BINARY_READ_OPTIONS,
-    // A unary call in flight is let finish.
+    // A unary call in progress may finish.
     ...(rpc.method.methodKind !== "unary" && { shutdownSignal: deps.shutdownSignal }),
     maxTimeoutMs: rpc.method.methodKind === "unary" ? maxTimeoutMs(rpc) : Number.MAX_SAFE_INTEGER,
   };
@@ -74,13 +74,13 @@ export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandle
       try {
         const values = createContextValues().set(exchangeKey, exchange);
         const universal = universalRequestFromNodeRequest(request, response, undefined, values);
-        // Breaking off the body must not destroy the socket that the answer goes through.
+        // Abandoning the body must not destroy the socket that carries the response.
         const body = request.iterator({ destroyOnReturn: false });
         await universalResponseToNodeResponse(await handler({ ...universal, body }), response);
       } catch (thrown) {
-        // What fails here failed on the way out: the caller is gone, or the answer is beyond repair.
+        // A failure here occurred while sending: the caller has disconnected, or the response cannot be completed.
         if (ConnectError.from(thrown).code !== Code.Canceled && exchange.isOpen) {
-          deps.log.warn({ err: thrown, rpc: rpc.path }, "answer cut off");
+          deps.log.warn({ err: thrown, rpc: rpc.path }, "response aborted");
         }
         exchange.destroy();
       }
@@ -90,21 +90,21 @@ export function createStockHandler(rpc: ServedRpc, deps: StockDeps): StockHandle
 
 async function passGate(rpc: ServedRpc, context: HandlerContext, deps: StockDeps): Promise<void> {
   const exchange = context.values.get(exchangeKey);
-  if (exchange === undefined) throw new Error("a call came in without its exchange");
+  if (exchange === undefined) throw new Error("the call has no HTTP exchange");
   explainOwnErrors(context.signal);
   try {
     context.values.set(principalKey, await deps.gate(rpc, exchange));
   } catch (thrown) {
     throw toConnectError(toCallFault(thrown, rpc, deps.log));
   }
-  // Node's own response was made before the gate said what goes with every answer.
+  // Node's own response was created before the gate added its headers.
   for (const [name, value] of Object.entries(exchange.alwaysSend ?? {})) context.responseHeader.set(name, value);
   exchange.sendContinue();
 }
 
 /**
- * What Connect itself finds wrong with a request does not pass through `toFault`; but it ends the call with that error, and
- * only then writes it. So this is the moment to say the reason.
+ * Errors that Connect itself finds in a request do not pass through `toFault`. Connect first ends the call with the
+ * error and then writes it, so the reason is added here.
  */
 function explainOwnErrors(signal: AbortSignal): void {
   const explain = (): void => {
@@ -115,13 +115,13 @@ function explainOwnErrors(signal: AbortSignal): void {
   signal.addEventListener("abort", explain, { once: true });
 }
 
-/** The implementation behind the one way in, its failures as Connect errors. */
+/** Adapts the implementation for Connect and converts its failures to Connect errors. */
 function behindOneWay(rpc: ServedRpc, deps: StockDeps): MethodImplSpec {
   const refine = (thrown: unknown, context: HandlerContext): ConnectError => {
     if (!context.signal.aborted) return toConnectError(toCallFault(thrown, rpc, deps.log));
-    // Whatever was thrown, it was thrown because the call had ended.
+    // The call had already ended, which caused whatever was thrown.
     const reason: unknown = context.signal.reason;
-    return reason instanceof ConnectError ? reason : new ConnectError("the caller went away", Code.Canceled);
+    return reason instanceof ConnectError ? reason : new ConnectError("the caller disconnected", Code.Canceled);
   };
   const { spec } = rpc;
   switch (spec.kind) {
@@ -153,5 +153,5 @@ function behindOneWay(rpc: ServedRpc, deps: StockDeps): MethodImplSpec {
 }
 
 function ignore(): void {
-  // The close event tells that the caller is gone; the error adds nothing.
+  // The close event reports that the caller disconnected; the error adds nothing.
 }

@@ -10,7 +10,7 @@ import type { CallerOf } from "../caller.ts";
 import { toWireAccountSettings } from "../mappers/account-settings.ts";
 import { principalOf } from "../principal.ts";
 
-/** The implementation of AccountSettingsService behind every protocol: principal, map in, one domain call, map out. */
+/** Handlers of AccountSettingsService. */
 export function createAccountSettingsHandlers(
   settings: SettingsOfAccount,
   callerOf: CallerOf,

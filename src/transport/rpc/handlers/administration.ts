@@ -20,7 +20,6 @@ import type { ReadSystemStatus } from "../../../identity/system-status.ts";
 import type { CallerOf } from "../caller.ts";
 import { fromPurpose, toWireAccount, toWireSigningKey, toWireSystemStatus } from "../mappers/administration.ts";
 
-/** What the handlers of AdminService need. */
 export interface AdministrationHandlerDeps {
   readonly administration: Administration;
   readonly keyRotation: Pick<KeyRotation, "list" | "rotate">;
@@ -28,7 +27,7 @@ export interface AdministrationHandlerDeps {
   readonly callerOf: CallerOf;
 }
 
-/** The implementation of AdminService behind every protocol: caller, map in, one domain call, map out. */
+/** Handlers of AdminService. */
 export function createAdministrationHandlers(deps: AdministrationHandlerDeps): ServiceImpl<typeof AdminService> {
   const { administration, keyRotation, readStatus, callerOf } = deps;
   return {

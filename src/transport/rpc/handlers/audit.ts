@@ -10,7 +10,7 @@ import { toWireAuditEvent } from "../mappers/audit-event.ts";
 import { fromWireRange } from "../mappers/timestamp.ts";
 import { principalOf } from "../principal.ts";
 
-/** The implementation of AuditService behind every protocol: principal, map in, one domain call, map out. */
+/** Handlers of AuditService. */
 export function createAuditHandlers(log: AuditLog): ServiceImpl<typeof AuditService> {
   return {
     async listAuditEvents(request, context) {

@@ -26,7 +26,6 @@ import { principalOf } from "../principal.ts";
 import { expectedVersions, setVersion } from "../version.ts";
 import { createToolChangeHandlers } from "./tool-changes.ts";
 
-/** What the handlers of ConnectionService need. */
 export interface ConnectionHandlerDeps {
   readonly connections: Connections;
   readonly watch: Watch;
@@ -36,7 +35,7 @@ export interface ConnectionHandlerDeps {
   readonly callerOf: CallerOf;
 }
 
-/** The implementation of ConnectionService behind every protocol: principal, map in, one domain call, map out. */
+/** Handlers of ConnectionService. */
 export function createConnectionHandlers(deps: ConnectionHandlerDeps): ServiceImpl<typeof ConnectionService> {
   const { connections, catalog, callerOf } = deps;
   return {

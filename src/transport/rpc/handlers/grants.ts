@@ -10,7 +10,7 @@ import type { CallerOf } from "../caller.ts";
 import { toWireGrant } from "../mappers/grant.ts";
 import { principalOf } from "../principal.ts";
 
-/** The implementation of GrantService behind every protocol: caller, map in, one domain call, map out. */
+/** Handlers of GrantService. */
 export function createGrantHandlers(grants: OwnGrants, callerOf: CallerOf): ServiceImpl<typeof GrantService> {
   return {
     async listGrants(_request, context) {

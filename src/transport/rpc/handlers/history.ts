@@ -13,7 +13,7 @@ import { toWireCallContents } from "../mappers/call-contents.ts";
 import { fromWireRange } from "../mappers/timestamp.ts";
 import { principalOf } from "../principal.ts";
 
-/** The implementation of HistoryService behind every protocol: principal, map in, one domain call, map out. */
+/** Handlers of HistoryService. */
 export function createHistoryHandlers(callHistory: CallHistoryReader): ServiceImpl<typeof HistoryService> {
   return {
     async listCalls({ serverId, tool, outcome, since, until, limit, cursor }, context) {

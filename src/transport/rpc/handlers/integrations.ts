@@ -13,7 +13,7 @@ import type { Catalog } from "../../../integrations/integration.ts";
 import { toWireIntegration, toWirePreview, toWireReport } from "../mappers/integration.ts";
 import { principalOf } from "../principal.ts";
 
-/** The implementation of IntegrationService behind every protocol: principal, map in, one domain call, map out. */
+/** Handlers of IntegrationService. */
 export function createIntegrationHandlers(deps: {
   readonly catalog: Catalog;
   readonly trials: Trials;

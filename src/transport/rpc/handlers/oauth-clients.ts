@@ -14,7 +14,7 @@ import type { CallerOf } from "../caller.ts";
 import { fromCreateClientRequest, toWireOAuthClient } from "../mappers/oauth-client.ts";
 import { principalOf } from "../principal.ts";
 
-/** The implementation of OAuthClientService behind every protocol: caller, map in, one domain call, map out. */
+/** Handlers of OAuthClientService. */
 export function createOAuthClientHandlers(
   clients: OwnClients,
   callerOf: CallerOf,
@@ -43,7 +43,7 @@ export function createOAuthClientHandlers(
     },
 
     async updateOAuthClient({ clientId, name, redirectUris }, context) {
-      // A client with redirects cannot be left without one, so an empty list is one that was not given.
+      // An empty list counts as not supplied, because a client with redirect addresses needs at least one.
       const change = { name, redirectUris: redirectUris.length === 0 ? undefined : redirectUris };
       const client = await clients.update(callerOf(context), clientId, change);
       return create(UpdateOAuthClientResponseSchema, { success: true, data: toWireOAuthClient(client) });

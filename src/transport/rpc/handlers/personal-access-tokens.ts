@@ -14,7 +14,7 @@ import { toWirePersonalAccessToken } from "../mappers/personal-access-token.ts";
 import { fromWireTimestamp } from "../mappers/timestamp.ts";
 import { principalOf } from "../principal.ts";
 
-/** The implementation of PersonalAccessTokenService behind every protocol: caller, map in, one domain call, map out. */
+/** Handlers of PersonalAccessTokenService. */
 export function createPersonalAccessTokenHandlers(
   tokens: OwnTokens,
   callerOf: CallerOf,

@@ -11,10 +11,10 @@ import { principalOf } from "../principal.ts";
 import { requestHeader } from "../request-header.ts";
 import { waitKey } from "../wait.ts";
 
-/** The header, and over RPC the metadata, that names a session after Initialize. */
+/** The header (over RPC the metadata) that names a session after Initialize. */
 const SESSION_HEADER = "x-session-id";
 
-/** The implementation of RuntimeService behind every protocol: principal, map in, one domain call, map out. */
+/** Handlers of RuntimeService. */
 export function createRuntimeHandlers(runtime: Runtime): ServiceImpl<typeof RuntimeService> {
   const toWireToolList = createToolListMapper();
   return {

@@ -5,7 +5,7 @@ import type { CallerOf } from "../caller.ts";
 import { fromAcceptRequest, toWireAcceptance, toWireToolChanges } from "../mappers/tool-change.ts";
 import { principalOf } from "../principal.ts";
 
-/** The share of ConnectionService that is about changes of tools. */
+/** The handlers of ConnectionService for changes of tools. */
 export function createToolChangeHandlers(
   review: ToolChangeReview,
   callerOf: CallerOf,

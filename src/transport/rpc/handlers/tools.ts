@@ -5,7 +5,7 @@ import type { ToolSearch } from "../../../runtime/search/search-tools.ts";
 import { toWireFoundTool } from "../mappers/found-tool.ts";
 import { principalOf } from "../principal.ts";
 
-/** The implementation of ToolService behind every protocol: principal, map in, one domain call, map out. */
+/** Handlers of ToolService. */
 export function createToolHandlers(search: ToolSearch): ServiceImpl<typeof ToolService> {
   return {
     async searchTools({ q, serverId, limit, offset }, context) {

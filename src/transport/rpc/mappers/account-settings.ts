@@ -5,7 +5,6 @@ import {
 } from "../../../../gen/proto/patchbay/v1/account_settings_pb.ts";
 import type { AccountSettings } from "../../../connections/settings/account-settings.ts";
 
-/** The settings of an account, field by field. */
 export function toWireAccountSettings({ toolSearch }: AccountSettings): WireAccountSettings {
   return create(AccountSettingsSchema, { toolSearch });
 }

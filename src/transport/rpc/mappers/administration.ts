@@ -12,7 +12,6 @@ import type { KeyPurpose } from "../../../identity/keys/signing-keys.ts";
 import type { SystemStatus } from "../../../identity/system-status.ts";
 import { invalid } from "../../../domain-error.ts";
 
-/** The account as administrators see it, field by field. */
 export function toWireAccount(account: AdministeredAccount): WireAccount {
   const { disabledAt } = account;
   return create(AccountSchema, {
@@ -26,7 +25,7 @@ export function toWireAccount(account: AdministeredAccount): WireAccount {
   });
 }
 
-/** The key without its private half, field by field. */
+/** The private half is omitted. */
 export function toWireSigningKey(key: SigningKeySummary): WireKey {
   const { currentSince, retiredAt } = key;
   return create(SigningKeySchema, {
@@ -40,14 +39,13 @@ export function toWireSigningKey(key: SigningKeySummary): WireKey {
   });
 }
 
-/** What a request means by a key's purpose. Throws `invalid`. */
+/** Parses the purpose of a key. Throws `invalid`. */
 export function fromPurpose(text: string | undefined): KeyPurpose {
   if (text === undefined || text === "access_token") return "access_token";
   if (text === "personal_access_token") return text;
   throw invalid("purpose", "purpose must be access_token or personal_access_token.");
 }
 
-/** The status, field by field. */
 export function toWireSystemStatus(status: SystemStatus): WireStatus {
   return create(SystemStatusSchema, {
     version: status.version,

@@ -3,7 +3,6 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type AuditEvent as WireEvent, AuditEventSchema } from "../../../../gen/proto/patchbay/v1/audit_event_pb.ts";
 import type { AuditEvent } from "../../../identity/audit/audit-event.ts";
 
-/** The event as the log shows it, field by field. */
 export function toWireAuditEvent(event: AuditEvent): WireEvent {
   const { actor } = event;
   return create(AuditEventSchema, {

@@ -8,7 +8,6 @@ import {
 import type { StoredCallContents } from "../../../runtime/calls/call-contents.ts";
 import { toWireCall } from "./call.ts";
 
-/** A call with what was said in it, field by field. */
 export function toWireCallContents({ call, contents, keptUntil }: StoredCallContents): WireCallContents {
   const { args, areArgsCut, result, isResultCut } = contents;
   return create(CallContentsSchema, {

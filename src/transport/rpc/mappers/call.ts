@@ -10,7 +10,6 @@ import {
 } from "../../../../gen/proto/patchbay/v1/call_pb.ts";
 import type { ConnectionUsage, StoredCall, UsageGroup } from "../../../runtime/calls/call-record.ts";
 
-/** The call as the history shows it, field by field. */
 export function toWireCall(call: StoredCall): WireCall {
   return create(CallSchema, {
     id: String(call.id),
@@ -26,7 +25,6 @@ export function toWireCall(call: StoredCall): WireCall {
   });
 }
 
-/** A group of calls, field by field. */
 export function toWireUsage({ connectionId, toolName, day, calls, outcomes, latencyMs }: UsageGroup): WireUsage {
   return create(UsageSchema, {
     ...(connectionId === undefined ? {} : { mcpServerId: connectionId }),
@@ -43,7 +41,6 @@ export function toWireUsage({ connectionId, toolName, day, calls, outcomes, late
   });
 }
 
-/** When a connection was used, field by field. */
 export function toWireConnectionUsage(used: ConnectionUsage): WireConnectionUsage {
   const { connectionId, lastCalledAt, calls, errors } = used;
   return create(ConnectionUsageSchema, {

@@ -3,8 +3,8 @@ import type { ConnectionChange } from "../../../connections/change.ts";
 import { invalid } from "../../../domain-error.ts";
 
 /**
- * What an update request supplies. Without a field mask that is every field that is present; with one, the fields it
- * names, of which only `disabled_tools` can be named without being present (it then clears).
+ * Returns the fields that an update supplies: without a field mask every present field; with one the fields it names.
+ * Only `disabled_tools` may be named without being present, which clears it.
  */
 export function fromUpdateRequest(request: UpdateConnectionRequest): ConnectionChange {
   const mask = request.updateMask && new Set(request.updateMask.paths);
@@ -40,7 +40,7 @@ export function fromUpdateRequest(request: UpdateConnectionRequest): ConnectionC
   };
 }
 
-/** Whether the request supplies a field that a mask may name. */
+/** Whether the request supplies a field named in a mask. */
 const PRESENT: Readonly<Record<string, (request: UpdateConnectionRequest) => boolean>> = {
   connection_id: (request) => request.connectionId !== undefined,
   agent_enabled: (request) => request.agentEnabled !== undefined,

@@ -16,7 +16,7 @@ import { connectionScopes, connectionStatus, type Connection } from "../../../co
 import { type AuthMethod, requiresCredential } from "../../../integrations/authentication.ts";
 import type { Catalog } from "../../../integrations/integration.ts";
 
-/** The connection in the shape of lists and single reads, field by field. */
+/** The connection as in lists and single reads. */
 export function toWireConnection(connection: Connection): WireConnection {
   return create(ConnectionSchema, {
     id: connection.id,
@@ -35,7 +35,6 @@ export function toWireConnection(connection: Connection): WireConnection {
   });
 }
 
-/** What the create of a connection answers, field by field. */
 export function toWireCreated(created: CreatedConnection): CreateConnectionResponse {
   return create(CreateConnectionResponseSchema, {
     serverId: String(created.id),
@@ -47,7 +46,6 @@ export function toWireCreated(created: CreatedConnection): CreateConnectionRespo
   });
 }
 
-/** Where the owner of a connection authorizes it, field by field. */
 export function toWireAddress({ url, expiresAt }: AuthorizationAddress): {
   readonly authorizationUrl: string;
   readonly authorizationUrlExpiresAt: Timestamp;
@@ -55,7 +53,7 @@ export function toWireAddress({ url, expiresAt }: AuthorizationAddress): {
   return { authorizationUrl: url, authorizationUrlExpiresAt: timestampFromDate(expiresAt) };
 }
 
-/** The connection as a list with the view `detailed`, or a watch, shows it: with what tells connections apart at a glance. */
+/** The connection as in watches and lists with the view `detailed`. */
 export function toWireListed(connection: Connection): WireConnection {
   const listed = toWireConnection(connection);
   listed.serverType = connection.serverType;
@@ -65,7 +63,7 @@ export function toWireListed(connection: Connection): WireConnection {
   return listed;
 }
 
-/** The connection in the alternate, detailed shape, field by field. */
+/** The connection in the detailed shape. */
 export function toWireDetails(connection: Connection, catalog: Catalog): ConnectionDetails {
   return create(ConnectionDetailsSchema, {
     connectionId: String(connection.id),

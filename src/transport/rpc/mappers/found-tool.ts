@@ -3,7 +3,6 @@ import { type FoundTool as WireFoundTool, FoundToolSchema } from "../../../../ge
 import type { FoundTool } from "../../../runtime/search/search-tools.ts";
 import { toWireTool } from "./tool.ts";
 
-/** A found tool, field by field. */
 export function toWireFoundTool({ connection, tool }: FoundTool): WireFoundTool {
   return create(FoundToolSchema, {
     mcpServerId: connection.id,

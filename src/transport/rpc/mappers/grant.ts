@@ -3,7 +3,6 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Grant as WireGrant, GrantSchema } from "../../../../gen/proto/patchbay/v1/grant_pb.ts";
 import type { OAuthGrant } from "../../../identity/grants/grants.ts";
 
-/** The grant as its owner sees it, field by field. */
 export function toWireGrant(grant: OAuthGrant): WireGrant {
   const { connectionIds, lastUsedAt } = grant;
   return create(GrantSchema, {

@@ -17,7 +17,6 @@ import type { Integration } from "../../../integrations/integration.ts";
 import type { ToolDefinition } from "../../../integrations/tool.ts";
 import { toWireAnnotations } from "./tool.ts";
 
-/** The integration as the catalog shows it, field by field. */
 export function toWireIntegration(integration: Integration): WireIntegration {
   const { category, documentationUrl, credentialProperty, toolCount } = integration;
   return create(IntegrationSchema, {
@@ -33,7 +32,6 @@ export function toWireIntegration(integration: Integration): WireIntegration {
   });
 }
 
-/** What trying a configuration showed, field by field. */
 export function toWireReport({ errors, verification }: ConfigurationReport): WireReport {
   return create(ConfigurationReportSchema, {
     valid: errors.length === 0,
@@ -51,7 +49,6 @@ function toWireVerification(verification: NonNullable<ConfigurationReport["verif
   return { outcome: outcome === "retry" ? "inconclusive" : outcome, reason };
 }
 
-/** A page of the tools that a connection would have, field by field. */
 export function toWirePreview({ tools, totalCount, limit, offset, hasMore }: ToolPreview): WirePreview {
   return create(ToolPreviewSchema, { tools: tools.map(toWirePreviewedTool), totalCount, limit, offset, hasMore });
 }

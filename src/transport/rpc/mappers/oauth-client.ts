@@ -8,7 +8,6 @@ import type { CreateOAuthClientRequest } from "../../../../gen/proto/patchbay/v1
 import type { OAuthClient } from "../../../identity/clients/oauth-client.ts";
 import type { NewClientDraft } from "../../../identity/clients/own-clients.ts";
 
-/** What a request says of a new client. */
 export function fromCreateClientRequest(request: CreateOAuthClientRequest): NewClientDraft {
   return {
     name: request.name,
@@ -21,7 +20,6 @@ export function fromCreateClientRequest(request: CreateOAuthClientRequest): NewC
   };
 }
 
-/** The client as its owner sees it, field by field. */
 export function toWireOAuthClient(client: OAuthClient): WireClient {
   const { jwks, jwksUri, connectionId, secretRotatedAt, previousSecretUntil, revokedAt } = client;
   return create(OAuthClientSchema, {

@@ -6,7 +6,6 @@ import {
 } from "../../../../gen/proto/patchbay/v1/personal_access_token_pb.ts";
 import type { PersonalAccessToken } from "../../../identity/tokens/personal-access-token.ts";
 
-/** What is known of a token, field by field. */
 export function toWirePersonalAccessToken(token: PersonalAccessToken): WireToken {
   const { connectionId, expiresAt, lastUsedAt, revokedAt, replacedBy } = token;
   return create(PersonalAccessTokenSchema, {

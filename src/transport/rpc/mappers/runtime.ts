@@ -17,12 +17,11 @@ import { roundNumbers } from "../../../json.ts";
 import type { ListedTool } from "../../../runtime/tools/session-tools.ts";
 import { toWireAnnotations } from "./tool.ts";
 
-/** How a client introduces itself; what it leaves out is empty. */
+/** The client's introduction of itself. Missing fields are empty. */
 export function fromInitializeRequest({ protocolVersion, clientInfo }: InitializeRequest): Introduction {
   return { protocolVersion, clientInfo: { name: clientInfo?.name ?? "", version: clientInfo?.version ?? "" } };
 }
 
-/** The opened session on the wire. */
 export function toWireOpenedSession(opened: OpenedSession): InitializeResponse {
   return create(InitializeResponseSchema, {
     sessionId: opened.sessionId,
@@ -33,9 +32,8 @@ export function toWireOpenedSession(opened: OpenedSession): InitializeResponse {
 }
 
 /**
- * A mapper of pages of tools that maps each page once: a page is the same object until its list changes.
- *
- * Over RPC a message's exact numbers are rounded in place, so a page with such numbers is mapped for every answer.
+ * Creates a mapper that maps each page of tools once: a page is the same object until its list changes. Over RPC exact
+ * numbers are rounded in place, so a page with such numbers is mapped for every response.
  */
 export function createToolListMapper(): (page: SessionToolPage) => ListToolsResponse {
   const mapped = new WeakMap<SessionToolPage, ListToolsResponse>();
@@ -71,7 +69,6 @@ function toWireRuntimeTool({ name, definition }: ListedTool): RuntimeTool {
   });
 }
 
-/** The result of a call on the wire: what the tool gave, as it gave it. */
 export function toWireCallResult({ content, isError, structuredContent }: CallResult): CallToolResponse {
   return create(CallToolResponseSchema, {
     content: [...content],

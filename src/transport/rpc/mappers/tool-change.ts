@@ -25,7 +25,6 @@ import type { ToolChange } from "../../../integrations/integration.ts";
 import type { ToolDefinition } from "../../../integrations/tool.ts";
 import { toWireAnnotations } from "./tool.ts";
 
-/** Changes of a connection's tools, field by field. */
 export function toWireToolChanges(listed: ListedToolChanges): ListToolChangesResponse {
   return create(ListToolChangesResponseSchema, {
     success: true,
@@ -69,12 +68,10 @@ function toWireDefinition(definition: ToolDefinition): WireToolDefinition {
   });
 }
 
-/** What the owner accepts. */
 export function fromAcceptRequest({ changes, digest }: AcceptToolChangesRequest): AcceptedChanges {
   return { changes: changes.map((change) => ({ tool: change.tool, digest: change.digest })), digest };
 }
 
-/** What was accepted, field by field. */
 export function toWireAcceptance({ accepted, remaining }: Acceptance): AcceptToolChangesResponse {
   return create(AcceptToolChangesResponseSchema, {
     success: true,

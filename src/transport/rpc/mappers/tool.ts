@@ -13,7 +13,6 @@ import type { ConnectionTool } from "../../../connections/connection-tools.ts";
 import type { ToolPage } from "../../../connections/list-tools.ts";
 import type { ToolDefinition } from "../../../integrations/tool.ts";
 
-/** What hosts may want to know about a tool, field by field. */
 export function toWireAnnotations({ annotations, readOnly, hints = {} }: ToolDefinition): ToolAnnotations {
   const { audience, requiresAuth, category } = annotations;
   const { destructive, idempotent, openWorld } = hints;
@@ -28,7 +27,6 @@ export function toWireAnnotations({ annotations, readOnly, hints = {} }: ToolDef
   });
 }
 
-/** A tool as its owner sees it, field by field. */
 export function toWireTool({ id, definition, enabled, proposed }: ConnectionTool): Tool {
   return create(ToolSchema, {
     name: definition.name,
@@ -43,7 +41,6 @@ export function toWireTool({ id, definition, enabled, proposed }: ConnectionTool
   });
 }
 
-/** A page of a connection's tools, field by field. */
 export function toWireToolPage(listed: ToolPage, connectionId: number): WireToolPage {
   return create(ToolPageSchema, {
     tools: listed.tools.map(toWireTool),

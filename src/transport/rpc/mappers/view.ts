@@ -1,6 +1,9 @@
 import { invalid } from "../../../domain-error.ts";
 
-/** Whether the detailed shape is wanted: by `view`, or by a body in the alternate shape. Throws `invalid` on another word. */
+/**
+ * Whether the detailed shape is requested: by `view`, or by a body in the alternate shape. Throws `invalid` for an
+ * unknown view.
+ */
 export function wantsDetails(request: {
   readonly view?: string | undefined;
   readonly connectionId?: string | undefined;

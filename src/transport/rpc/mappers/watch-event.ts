@@ -6,7 +6,6 @@ import {
 import type { WatchEvent } from "../../../connections/watch/watch.ts";
 import { toWireListed } from "./connection.ts";
 
-/** One event of a watch, field by field. */
 export function toWireWatchEvent(event: WatchEvent): WatchConnectionsResponse {
   switch (event.event) {
     case "snapshot":

@@ -16,15 +16,18 @@ import { createQueryReader, parameterReader } from "./read-query.ts";
 export interface Binding {
   readonly rpc: ServedRpc;
   readonly httpMethod: (typeof ROUTE_METHODS)[number];
-  /** As google.api.http has it: `/api/v1/mcp-servers/{server_id}`. */
+  /** A path template of google.api.http, such as `/api/v1/mcp-servers/{server_id}`. */
   readonly template: string;
   /** Whether the request is read from a body. */
   readonly takesBody: boolean;
-  /** Builds the request message. `body` is undefined when there is none. Throws DomainError `invalid`. */
+  /** Builds the request message. `body` is undefined if there is none. Throws DomainError `invalid`. */
   build(parameters: PathParameters, query: string, body: JsonObject | undefined): Message;
 }
 
-/** The bindings that google.api.http declares for an RPC. Throws for what REST does not support, which is at start. */
+/**
+ * Returns the bindings that google.api.http declares for an RPC. Throws for what REST does not support, which fails the
+ * start.
+ */
 export function readBindings(rpc: ServedRpc): readonly Binding[] {
   if (!hasOption(rpc.method, http)) return [];
   const rule = getOption(rpc.method, http);
@@ -37,7 +40,7 @@ function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
   const httpMethod = ROUTE_METHODS.find((method) => method === verb.toUpperCase());
   if (httpMethod === undefined) throw new Error(`REST does not serve ${verb.toUpperCase()} ${template}`);
   if (rule.body !== "" && rule.body !== "*")
-    throw new Error(`${rpc.path} has a binding whose body is neither * nor none`);
+    throw new Error(`${rpc.path} has a binding whose body is neither * nor empty`);
   const takesBody = rule.body === "*";
   const input = rpc.method.input;
   const pathFields = parameterNames(template).map((name) => fieldNamed(input, name));
@@ -51,7 +54,7 @@ function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
     ...queryFields.map((field) => [field.jsonName, `${field.jsonName} belongs in the query.`] as const),
   ]);
   if (maskField !== undefined)
-    elsewhere.set(maskField.jsonName, `${maskField.jsonName} follows from the body's keys and cannot be given.`);
+    elsewhere.set(maskField.jsonName, `${maskField.jsonName} is derived from the keys of the body and cannot be sent.`);
   const readBody = takesBody ? createMessageReader(input, { lenient: rpc.lenientBody, elsewhere }) : undefined;
   const readQuery = createQueryReader(queryFields.filter((field) => field !== maskField));
 
@@ -73,7 +76,7 @@ function createBinding(rpc: ServedRpc, rule: HttpRule): Binding {
   };
 }
 
-/** The keys that a body carries, `null`s left out, as the field mask that they amount to. */
+/** The field mask of a body: its keys except those that are `null`. */
 function maskOf(body: JsonObject, input: DescMessage): Message {
   const paths = input.fields
     .filter((field) => Object.hasOwn(body, field.jsonName) && body[field.jsonName] !== null)

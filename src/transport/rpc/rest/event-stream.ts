@@ -8,8 +8,8 @@ import type { MessageWriter } from "./write-message.ts";
 import type { Binding } from "./binding.ts";
 
 /**
- * Answers a server-streaming RPC as server-sent events: the message's field `event` names the event, the message is its
- * data. Rejects while nothing was sent yet; afterwards a failure is an `error` event with `{detail, code}`.
+ * Sends a server-streaming RPC as server-sent events: the message's field `event` is the event name, the message its
+ * data. Rejects before the first event; later failures are sent as an `error` event with `{detail, code}`.
  */
 export async function answerEvents(
   binding: Binding,
@@ -35,7 +35,7 @@ export async function answerEvents(
     await outlet.write(`event: error\ndata: ${errorBody(reason, sentence)}\n\n`);
   } finally {
     context.end();
-    // Not awaited: a handler that waits for an event is woken by the signal, and may take its time.
+    // Not awaited: the signal wakes a handler that waits for an event, and it may need time.
     events.return(undefined).catch(() => undefined);
     outlet?.end();
   }

@@ -11,13 +11,12 @@ import { answerEvents } from "./event-stream.ts";
 import { createAnswerWriter } from "./write-answer.ts";
 import { createMessageWriter } from "./write-message.ts";
 
-/** What REST needs. */
 export interface RestDeps extends CallDeps {
   /** Aborts when the server stops, which ends streams. */
   readonly shutdownSignal: AbortSignal;
 }
 
-/** Makes the handler of a binding: body, message, implementation, JSON. REST is one more protocol, not other handlers. */
+/** Creates the handler of a binding: reads the body, builds the message, calls the implementation, writes JSON. */
 export function createRestHandler(binding: Binding, deps: RestDeps): RouteHandler {
   const { rpc } = binding;
   const write = createMessageWriter(rpc.method.output);
@@ -44,7 +43,7 @@ export function createRestHandler(binding: Binding, deps: RestDeps): RouteHandle
   };
 }
 
-/** A stream has no end of its own, so the server's end must be one. */
+/** A stream does not end by itself, so a stopping server ends it. */
 function endedBy(shutdown: AbortSignal, context: CallContext): CallContext {
   const end = (): void => {
     context.end(shutdown.reason);

@@ -5,20 +5,19 @@ import { isJsonObject, roundNumbers, type JsonObject, type JsonValue } from "../
 import { fieldValue, isStructField, isTimestampField, setField } from "../message-fields.ts";
 import { parseTimestamp } from "./parse-timestamp.ts";
 
-/** Turns a JSON object into a message. `path` precedes the names of its fields in errors. */
+/** Converts a JSON object to a message. `path` precedes field names in errors. */
 export type MessageReader = (json: JsonObject, path: string) => Message;
 
-/** How a body is read. */
 export interface ReaderOptions {
   /** Whether unknown fields are ignored rather than refused. */
   readonly lenient: boolean;
-  /** Fields that the body may not carry, by JSON name, with the sentence that says why. */
+  /** Fields that the body must not contain, by JSON name, with the error text. */
   readonly elsewhere: ReadonlyMap<string, string>;
 }
 
 /**
- * Makes the reader of a message type. Names are exactly the JSON names, types exactly the JSON types of the contract:
- * no numbers in strings, no camel-case aliases. `null` means that the field was left out.
+ * Creates the reader of a message type. Names and types must match the JSON names and types of the contract exactly: no
+ * numbers in strings, no camel-case aliases. `null` means absent.
  */
 export function createMessageReader(desc: DescMessage, options: ReaderOptions): MessageReader {
   const readers = new Map<string, { readonly field: DescField; readonly read: ValueReader }>();
@@ -39,17 +38,16 @@ export function createMessageReader(desc: DescMessage, options: ReaderOptions): 
       if (value === null) continue;
       const { field, read } = reader;
       const isChosen = field.oneof?.fields.some((each) => fieldValue(message, each) !== undefined) === true;
-      if (isChosen) throw invalid(path + key, `${path + key} excludes another field that is given.`);
+      if (isChosen) throw invalid(path + key, `${path + key} conflicts with another supplied field.`);
       setField(message, field, read(value, path + key));
     }
     return message;
   };
 }
 
-/** Turns a JSON value into a field's value. Throws DomainError `invalid` that names the field and what it must be. */
+/** Converts a JSON value to a field's value. Throws DomainError `invalid` with the field and its rule. */
 type ValueReader = (json: JsonValue, name: string) => unknown;
 
-/** The smallest and the largest int32. */
 export const INT32_RANGE = { min: -2_147_483_648, max: 2_147_483_647 } as const;
 
 function createValueReader(field: DescField, lenient: boolean): ValueReader {
@@ -68,7 +66,7 @@ function createValueReader(field: DescField, lenient: boolean): ValueReader {
   };
 }
 
-/** The reader of a single value by the rules of our contracts; undefined for a kind that they do not use. */
+/** Returns the reader of a single value by the rules of our contracts; undefined for an unused kind. */
 function singleReader(field: DescField, lenient: boolean): ValueReader | undefined {
   if (isStructField(field)) return readObject;
   if (isTimestampField(field)) return readTimestamp;
@@ -96,7 +94,7 @@ function nestedReader(desc: DescMessage, lenient: boolean): ValueReader | undefi
   let read: MessageReader | undefined;
   return (json, name) => {
     if (!isJsonObject(json)) throw invalid(name, `${name} must be an object.`);
-    // Not before it is needed: a message may hold another of its own type.
+    // Created on first use, because a message may contain its own type.
     read ??= createMessageReader(desc, { lenient, elsewhere: new Map() });
     return read(json, `${name}.`);
   };
@@ -122,12 +120,12 @@ function readInt32(json: JsonValue, name: string): number {
   return json;
 }
 
-/** An integer that int32 cannot hold. */
+/** An integer outside the range of int32. */
 export function outOfRange(name: string): Error {
   return invalid(name, `${name} must be between ${String(INT32_RANGE.min)} and ${String(INT32_RANGE.max)}.`);
 }
 
-/** Reads a field of any other kind as proto JSON has it. */
+/** Reads a field of any other kind by the rules of proto JSON. */
 export function protoReader(field: DescField, lenient: boolean): ValueReader {
   return (json, name) => {
     try {
@@ -144,13 +142,13 @@ function kindOf(field: DescField): string {
   return field.message?.typeName ?? field.enum?.typeName ?? ScalarType[field.scalar ?? ScalarType.STRING].toLowerCase();
 }
 
-/** A name that the contract does not know, echoed as far as it is fit to print. */
+/** The error for an unknown name. */
 export function unknownField(name: string): Error {
   const shown = printableValue(name);
   return invalid(shown, `${shown} is not a known field.`);
 }
 
-/** At most 64 printable characters of what a caller sent, for an error that echoes it. */
+/** At most 64 printable characters of a caller's text, for an error that echoes it. */
 export function printableValue(text: string): string {
   return text
     .toWellFormed()

@@ -3,14 +3,14 @@ import { DomainError, invalid } from "../../../domain-error.ts";
 import { isTimestampField, setField } from "../message-fields.ts";
 import { INT32_RANGE, outOfRange, printableValue, protoReader, readTimestamp } from "./read-message.ts";
 
-/** Fills the fields of a message that REST takes from the query. Throws DomainError `invalid` naming the parameter. */
+/** Sets a message's fields from the query. Throws DomainError `invalid` with the parameter. */
 export type QueryReader = (query: string, message: object) => void;
 
 const INTEGER = /^-?\d{1,32}$/;
 
-/** Makes the reader of a query: only the given fields, by JSON name, each once unless it is a list. */
+/** Creates the reader of a query: only the given fields, by JSON name, each once unless it is a list. */
 export function createQueryReader(fields: readonly DescField[]): QueryReader {
-  // A list or a map has no form in a query.
+  // Lists and maps of messages have no form in a query.
   const single = fields.filter(({ fieldKind }) => fieldKind !== "list" && fieldKind !== "map");
   const known = new Map(single.map((field) => [field.jsonName, { field, read: parameterReader(field) }]));
   return (query, message) => {
@@ -32,7 +32,7 @@ export function createQueryReader(fields: readonly DescField[]): QueryReader {
   };
 }
 
-/** The reader of one parameter of a query or a path. */
+/** Returns the reader of one query or path parameter. */
 export function parameterReader(field: DescField): (text: string, name: string) => unknown {
   if (field.fieldKind === "scalar") {
     switch (field.scalar) {

@@ -9,14 +9,14 @@ import { addVary, type HttpExchange, type HeaderFields } from "../../http/exchan
 import { JSON_HEADERS } from "../../http/answer.ts";
 import { createMessageWriter } from "./write-message.ts";
 
-/** Answers with what an implementation returned. Undefined when that is done, a promise where it takes a while. */
+/** Sends the result of an implementation. Returns a promise only if it takes time. */
 export type AnswerWriter = (exchange: HttpExchange, context: CallContext, output: Output) => Promise<void> | undefined;
 
 const compress = promisify(gzip);
 
 /**
- * Makes the writer of an RPC's answers: JSON, on a read with its `ETag`, or 304 for a caller that has it already; compressed where the
- * caller takes gzip and it is worth the time.
+ * Creates the writer of an RPC's responses: JSON, with an `ETag` on reads or 304 if the caller already has it; gzip if
+ * the caller accepts it and the size justifies it.
  */
 export function createAnswerWriter(rpc: ServedRpc): AnswerWriter {
   const write = createMessageWriter(rpc.method.output);
@@ -39,7 +39,7 @@ export function createAnswerWriter(rpc: ServedRpc): AnswerWriter {
       exchange.respond(304, rest, "");
       return undefined;
     }
-    // A strong tag stands for these bytes alone.
+    // A strong tag identifies exact bytes.
     return send(exchange, rpc.successStatus, fields, body, isCompressible && version === undefined);
   };
 }
@@ -53,7 +53,7 @@ function send(
 ): Promise<void> | undefined {
   const header = exchange.headers["accept-encoding"];
   const isLarge = body.length >= COMPRESS_MIN_BYTES;
-  // A small answer is compressed only for a caller that rejects it uncompressed.
+  // A small response is compressed only if the caller rejects uncompressed ones.
   if (isCompressible && (isLarge || header?.includes("q=0") === true)) {
     addVary(exchange, "Accept-Encoding");
     const accepted = acceptedCodings(header);
@@ -69,7 +69,7 @@ async function sendCompressed(
   fields: HeaderFields,
   body: string,
 ): Promise<void> {
-  // In the thread pool: a megabyte would keep everybody else waiting for ten milliseconds.
+  // In the thread pool, because compressing a megabyte would block all other requests for ten milliseconds.
   const compressed = await compress(body);
   exchange.respond(status, { ...fields, "content-encoding": "gzip" }, compressed);
 }

@@ -3,7 +3,7 @@ import { FeatureSet_FieldPresence, timestampDate, TimestampSchema } from "@bufbu
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import { asMessage, fieldValue, isStructField, isTimestampField, mapValues, memberName } from "../message-fields.ts";
 
-/** Turns a message, or what `create` would make one of, into its JSON object. */
+/** Converts a message, or the argument of `create`, to a JSON object. */
 export type MessageWriter = (message: object) => JsonObject;
 
 type FieldWriter = (message: object, json: JsonObject) => void;
@@ -18,12 +18,12 @@ const INT64: ReadonlySet<ScalarType> = new Set([
   ScalarType.SFIXED64,
 ]);
 
-/** Scalars that JSON has no value for, or not for all of theirs. */
+/** Scalars with values that JSON cannot represent directly. */
 const ENCODED: ReadonlySet<ScalarType> = new Set([ScalarType.BYTES, ScalarType.FLOAT, ScalarType.DOUBLE]);
 
 /**
- * Makes the writer of a message type: proto JSON with every implicit field present, and Struct fields as they are, so
- * that their numbers keep every digit. Kinds of fields that it does not know are written by protobuf-es.
+ * Creates the writer of a message type: proto JSON with every implicit field present, and Struct fields unchanged, so
+ * that numbers keep every digit. protobuf-es writes kinds of fields that it does not support.
  */
 export function createMessageWriter(desc: DescMessage): MessageWriter {
   return writerOf(desc, new Map());
@@ -60,7 +60,7 @@ function fieldWriter(field: DescField, known: Map<DescMessage, MessageWriter>): 
   };
 }
 
-/** Writes a field as protobuf-es does, in a message that holds nothing else. */
+/** Writes a field as protobuf-es does, in a message with no other field. */
 function protoWriter(field: DescField): FieldWriter {
   const { parent, jsonName } = field;
   const member = memberName(field);
@@ -71,7 +71,7 @@ function protoWriter(field: DescField): FieldWriter {
   };
 }
 
-/** What an unset field without presence prints. Undefined for a field that then stays away. */
+/** The JSON value of an unset field without presence. Undefined if the field is then omitted. */
 function zeroOf(field: DescField): JsonValue | undefined {
   if (field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT) return undefined;
   if (field.scalar === ScalarType.STRING) return "";
@@ -79,7 +79,7 @@ function zeroOf(field: DescField): JsonValue | undefined {
   return INT64.has(field.scalar) ? "0" : 0;
 }
 
-/** The writer of a field's single values; undefined for a kind without a rule here. */
+/** Returns the writer of a field's single values; undefined for a kind without a rule here. */
 function valueWriter(field: DescField, known: Map<DescMessage, MessageWriter>): ValueWriter | undefined {
   if (isStructField(field)) return asJson;
   if (isTimestampField(field)) return writeTimestamp;
@@ -104,7 +104,7 @@ function writeTimestamp(value: unknown): string {
   return isInMs ? timestampDate(value).toISOString() : toJson(TimestampSchema, value);
 }
 
-/** The named place where a scalar, the value of a Struct field, or JSON made of them is taken for the JSON that it is. */
+/** The only place that treats a scalar, a Struct value or JSON built from them as JSON. */
 function asJson(value: unknown): JsonValue {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may, for the reason above.
   return value as JsonValue;

@@ -17,7 +17,7 @@ afterAll(() => world?.close());
 /** The callback path of some issuer. */
 const ISSUER = callbackPathOf("https://vendor.example");
 /** Gone astray: an address that leads nowhere (any more), or to what another browser began. */
-const NOWHERE = { status: 404, text: expect.stringContaining("This address is no longer good") as string };
+const NOWHERE = { status: 404, text: expect.stringContaining("This address is no longer valid") as string };
 const WAITING = { status: "needs_authorization", auth_method: "oauth2" };
 
 describe("authorizing a connection", () => {
