@@ -173,7 +173,7 @@ describe("the consent page", () => {
     const native = await insertCodeClient(installation, account, { redirectUris: ["http://127.0.0.1/callback"] });
     const { text } = await browser.get(attempt(native, { redirect_uri: "http://127.0.0.1:51234/callback" }).path);
     expect(text).toContain("<strong>127.0.0.1:51234</strong>");
-    expect(text).toContain("a program on the computer you are using");
+    expect(text).toContain("a program on this computer");
   });
 
   test("of a request for one connection offers that one alone, and refuses one that is not the person's", async () => {
@@ -181,7 +181,7 @@ describe("the consent page", () => {
     const id = await insertConnection(installation, owner);
     const own = await logIn(installation, owner);
     const { text } = await own.get(attempt(client, { resource: `${installation.issuer}/mcp/${id}` }).path);
-    expect(text).toContain("On this connection alone");
+    expect(text).toContain("Only this connection");
     expect(text).not.toContain('name="connection"');
     const foreign = await own.get(attempt(client, { resource: `${installation.issuer}/mcp/${id + 1_000}` }).path);
     expect(foreign.status).toBe(404);
@@ -237,7 +237,7 @@ describe("a decision", () => {
     for (const ids of [[], [mine + 1_000]]) {
       const answer = await decide(own, page, "approve", ids);
       expect([answer.status, answer.location]).toEqual([400, ""]);
-      expect(answer.text).toContain("Tick at least one connection");
+      expect(answer.text).toContain("Select at least one connection");
     }
     expect(await installation.grants.list(owner.id)).toEqual([]);
     await decide(own, page, "approve", [mine, mine + 1_000]);

@@ -90,7 +90,7 @@ test("a person logs in, changes the password and logs out, with the keyboard and
   await page.getByLabel("New password", { exact: true }).fill(next);
   await page.getByLabel("New password again").fill(next);
   await page.getByRole("button", { name: "Change the password" }).click();
-  await page.getByRole("status").filter({ hasText: "Your password is changed" }).waitFor();
+  await page.getByRole("status").filter({ hasText: "Your password was changed" }).waitFor();
 
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByRole("status").filter({ hasText: "You are logged out." }).waitFor();
