@@ -1,8 +1,8 @@
 import { Socket } from "node:net";
 
 /**
- * A socket that sends what is written to it between a `cork` and the end of the event loop's turn in one system call.
- * PostgreSQL's driver corks each query by itself, so a turn that serves thirty requests would make thirty calls.
+ * A socket that sends everything written between `cork` and the end of the event loop's turn in one system call.
+ * PostgreSQL's driver corks each query separately, so a turn with thirty requests would make thirty calls.
  */
 export class BatchingSocket extends Socket {
   #isBatching = false;
@@ -18,6 +18,6 @@ export class BatchingSocket extends Socket {
   }
 
   override uncork(): void {
-    // The turn's end does it.
+    // Uncorked at the end of the turn.
   }
 }

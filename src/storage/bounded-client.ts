@@ -1,19 +1,19 @@
 import pg from "pg";
 import { isSilence } from "./storage-error.ts";
 
-/** How long a connection may take to close in order, in milliseconds. */
+/** Time limit for closing a connection in order, in milliseconds. */
 const GOODBYE_MS = 2_000;
 
-/** A connection that closes even when nothing comes back, and at once when a statement was left without an answer. */
+/** A connection whose closing never hangs. It is closed immediately if a statement got no response. */
 export class BoundedClient extends pg.Client {
-  /** Called when a statement got no answer in time. */
+  /** Called when a statement got no response in time. */
   onSilence: () => void = () => undefined;
 
   constructor(config?: pg.ClientConfig) {
     super(config);
     const query: unknown = this.query.bind(this);
     if (typeof query !== "function") throw new TypeError("the driver's client has no query");
-    // A property, since the overloads of the driver's method cannot be repeated here.
+    // A property, because the overloads of the driver's method cannot be repeated here.
     Object.defineProperty(this, "query", {
       value: (statement: unknown, ...rest: readonly unknown[]): unknown => {
         const result: unknown = Reflect.apply(query, this, [this.prepare(statement), ...rest]);
@@ -24,7 +24,7 @@ export class BoundedClient extends pg.Client {
 
   /** Closes the socket at once. Running statements fail, and a pool discards the connection. */
   destroy(): void {
-    this.connection.emit("error", new Error("Connection terminated: another statement got no answer"));
+    this.connection.emit("error", new Error("Connection terminated: another statement got no response"));
     this.connection.stream.destroy();
   }
 
@@ -55,7 +55,10 @@ export class BoundedClient extends pg.Client {
   }
 }
 
-/** A connection that prepares no statement under a name: its next transaction may run in another session of the server. */
+/**
+ * A connection without named prepared statements, because its next transaction may run in another session of the
+ * server.
+ */
 export class UnnamedClient extends BoundedClient {
   protected override prepare(statement: unknown): unknown {
     return withoutName(statement);

@@ -1,18 +1,20 @@
-/** How long the service waits for its database, in milliseconds. Past a bound the connection is closed and the request fails. */
+/**
+ * Time limits for the database, in milliseconds. When one is exceeded, the connection is closed and the request fails.
+ */
 export interface DatabaseBounds {
-  /** For a free or a new connection. */
+  /** For getting a connection. */
   readonly connectMs: number;
-  /** For the answer to a read by key. */
+  /** For a read by key. */
   readonly readMs: number;
-  /** For the answer to any other statement of a request; also how long a transaction may stay idle. */
+  /** For any other statement of a request; also the limit for an idle transaction. */
   readonly statementMs: number;
-  /** For a statement that works through many rows: purges, partitions, sealing again, counts of whole tables. */
+  /** For statements over many rows: purges, partitions, re-encryption, counts of whole tables. */
   readonly maintenanceMs: number;
-  /** For the answer to the probe of readiness. */
+  /** For the readiness probe. */
   readonly probeMs: number;
 }
 
-/** A request that meets each of them once still fails within its 40 seconds. */
+/** A request that reaches each of them once still fails within its 40 seconds. */
 export const DATABASE_BOUNDS: DatabaseBounds = {
   connectMs: 5_000,
   readMs: 5_000,

@@ -7,58 +7,58 @@ import { createProbe, type Probe } from "./probe.ts";
 import { createReads, type Reads } from "./reads.ts";
 import { DIRECT, type ServerTraits } from "./server-traits.ts";
 
-/** The service's way into its database. */
+/** The service's access to its database. */
 export interface Database {
-  /** For what requests and jobs do. */
+  /** For requests and jobs. */
   readonly pool: pg.Pool;
-  /** For statements that work through many rows and may take minutes. */
+  /** For statements over many rows, which may take minutes. */
   readonly maintenance: pg.Pool;
   /** Entities and the query builder, on the pool. */
   readonly orm: Orm;
-  /** For short reads by key on the hot paths, beside the pools. */
+  /** For short reads by key on the hot paths. */
   readonly reads: Reads;
-  /** The address it was opened with. */
+  /** The address of the database. */
   readonly url: string;
-  /** Opens another pool whose statements may take `statementMs`. The caller ends it. */
+  /** Opens another pool whose statements may take `statementMs`. The caller closes it. */
   openPool(options: { readonly poolSize: number; readonly statementMs: number }): pg.Pool;
-  /** Whether the pool and the reads answer now. Cheap, however often it is asked. */
+  /** Whether the pool and the reads respond. Results are cached briefly. */
   readonly isResponsive: Probe;
-  /** Ends every connection; later calls fail. */
+  /** Closes every connection; later calls fail. */
   close(): Promise<void>;
 }
 
-/** How a database is opened. */
+/** Options for opening a database. */
 export interface DatabaseOptions {
   readonly url: string;
   readonly poolSize: number;
   readonly bounds?: Partial<DatabaseBounds>;
-  /** What stands at the address; PostgreSQL itself unless told. */
+  /** The capabilities of the server or pooler at the address. Default: PostgreSQL itself. */
   readonly server?: ServerTraits;
 }
 
 /** PostgreSQL's type `int8`. */
 const INT8_OID = 20;
 
-/** More of them make the batches smaller; fewer make more queries wait behind a server process that is slow to be scheduled. */
+/** More connections make the batches smaller; fewer make more queries wait for one slow server process. */
 const READ_CONNECTIONS = 6;
 
 const MAINTENANCE_CONNECTIONS = 4;
 
-/** The server gives up a statement before we do, so that the connection can stay. */
+/** The server cancels a statement before the client gives up, so that the connection survives. */
 const SERVERS_SHARE = 0.9;
 
-/** How long the outcome of a probe counts, and an answer to somebody else in its place, in milliseconds. */
+/** How long the result of a probe is cached, in milliseconds. A recent successful query counts as a probe. */
 const FRESH_MS = 500;
 
-/** After this long without traffic the operating system asks whether the other side is there, in milliseconds. */
+/** Idle time before TCP keepalive probes start, in milliseconds. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** A moment in UTC, as PostgreSQL writes it. */
+/** A timestamp in UTC in PostgreSQL's output format. */
 const UTC_MOMENT = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00$/;
 
 /**
- * `int8` as a number: every such column counts or identifies far below 2^53. Moments by the engine's own reading of
- * ISO 8601, at half the price of the driver's.
+ * Parses `int8` as a number, because all such columns stay far below 2^53. Parses timestamps with the engine's ISO 8601
+ * parser, at half the cost of the driver's.
  */
 function typeParsers(): pg.CustomTypesConfig {
   const overrides = new pg.TypeOverrides();
@@ -71,21 +71,20 @@ function typeParsers(): pg.CustomTypesConfig {
   return overrides;
 }
 
-/** Bounds a statement on both sides. */
+/** Limits a statement on the client and on the server. */
 function boundedBy(statementMs: number, { takesSettings }: ServerTraits): pg.ClientConfig {
   const settings = {
     statement_timeout: Math.ceil(statementMs * SERVERS_SHARE),
-    // A transaction that we no longer know of would hold its locks for ever.
+    // The server ends transactions of lost clients, which would hold their locks forever.
     idle_in_transaction_session_timeout: statementMs,
   };
   return { query_timeout: statementMs, ...(takesSettings && settings) };
 }
 
 /**
- * Opens the pools (`poolSize` connections at most for requests) and the reads on a database; all connect lazily.
- *
- * They outlive a restart of PostgreSQL and a network that drops their packets: a connection that breaks, or leaves a
- * statement without an answer, is discarded with all idle ones, and the next caller gets a new one.
+ * Opens the pools (at most `poolSize` connections for requests) and the reads; all connect lazily. They survive a
+ * restart of PostgreSQL and packet loss: a connection that breaks, or leaves a statement without a response, is
+ * discarded with all idle ones.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, poolSize, server = DIRECT } = options;
@@ -115,10 +114,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   );
   const main = openPool(poolSize, bounds.statementMs);
   const maintenance = openPool(MAINTENANCE_CONNECTIONS, bounds.maintenanceMs);
-  // The driver takes a bound for a single statement, which its types do not say.
+  // The driver supports a limit for a single statement, but its types do not include it.
   const probe = { text: "select 1", query_timeout: bounds.probeMs };
   const lookAtPool = async (): Promise<void> => {
-    // A pool whose connections are all busy answers, although a probe would have to wait.
+    // Recent results prove that a busy pool works, although a probe would have to wait.
     if (performance.now() - main.answeredAt() > FRESH_MS) await main.pool.query(probe);
   };
   return {

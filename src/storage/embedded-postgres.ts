@@ -9,23 +9,23 @@ import { startWatchdog } from "./embedded/watchdog.ts";
 import { ignoreError } from "./ignore-error.ts";
 import { errorCode } from "./storage-error.ts";
 
-/** A PostgreSQL of our own, for as long as nobody gives us another. */
+/** A PostgreSQL that the service runs itself, used without `DATABASE_URL`. */
 export interface EmbeddedPostgres {
-  /** Address with password; the same one after every restart of the database. */
+  /** The address with password. It stays the same when the database restarts. */
   readonly url: string;
-  /** Shuts the database down unless another process of ours uses it. */
+  /** Shuts the database down unless another process of the service uses it. */
   stop(): Promise<void>;
 }
 
-/** The service's database in the embedded cluster. */
+/** The name of the service's database in the cluster. */
 const DATABASE = "patchbay";
 
-/** Each process that relies on the cluster holds this advisory lock, shared; it goes with the process, however that ends. */
+/** An advisory lock that each process using the cluster holds in shared mode. It ends with the process. */
 const PRESENCE_LOCK = 0x70726573;
 
 const STOP_TIMEOUT_MS = 15_000;
 
-/** How long PostgreSQL may take to notice that a process is gone, and to come up where that one had just started it. */
+/** How long PostgreSQL may take to notice the end of a process, and to start. */
 const NOTICE_MS = 10_000;
 const POLL_MS = 200;
 
@@ -33,12 +33,12 @@ async function createDatabase(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query("select from pg_database where datname = $1", [DATABASE]);
   if (rowCount === 1) return;
   await client.query(`create database ${DATABASE}`).catch((error: unknown) => {
-    // Another process created it in between: duplicate_database, or unique_violation when both were in the middle of it.
+    // Another process created it meanwhile: duplicate_database, or unique_violation if both ran at the same time.
     if (errorCode(error) !== "42P04" && errorCode(error) !== "23505") throw error;
   });
 }
 
-/** Joins the users of the cluster; repeated when the cluster went down under it because its last user left. */
+/** Registers as a user of the cluster. Retries if the cluster was stopped meanwhile because its last user left. */
 async function joinUsers(cluster: Cluster): Promise<{ client: pg.Client; port: number; started: boolean }> {
   for (let attempt = 1; ; attempt += 1) {
     const running = await ensureRunning(cluster);
@@ -53,7 +53,7 @@ async function joinUsers(cluster: Cluster): Promise<{ client: pg.Client; port: n
   }
 }
 
-/** Fast shutdown; returns when PostgreSQL has taken its lock file away, which is the last thing it does. */
+/** Fast shutdown. Returns when PostgreSQL has removed its lock file, its last action. */
 async function shutDown(cluster: Cluster): Promise<void> {
   const running = await readPostmaster(cluster);
   if (running === undefined) return;
@@ -66,8 +66,8 @@ async function shutDown(cluster: Cluster): Promise<void> {
 }
 
 /**
- * Stops the PostgreSQL in `<dataDir>/postgres` if it runs and no process uses it; never creates anything. For when a process that
- * used it was killed.
+ * Stops the PostgreSQL in `<dataDir>/postgres` if it runs unused; never creates anything. For use after a process was
+ * killed.
  */
 export async function stopUnusedPostgres(options: { readonly dataDir: string; readonly log: Logger }): Promise<void> {
   const deadline = Date.now() + NOTICE_MS;
@@ -93,9 +93,9 @@ export async function stopUnusedPostgres(options: { readonly dataDir: string; re
 }
 
 /**
- * Makes sure that the PostgreSQL in `<dataDir>/postgres` runs: finds it running (beside a server, or left over from a
- * process that was killed a moment ago), or starts it. While this process lives, a database that dies is started again; when
- * it is killed, the database is stopped unless another process of ours uses it.
+ * Ensures that the PostgreSQL in `<dataDir>/postgres` runs: finds the running one or starts it. Restarts it if it dies
+ * while this process lives. When this process is killed, the database stops unless another process of the service uses
+ * it.
  */
 export async function startEmbeddedPostgres(options: {
   readonly dataDir: string;
@@ -117,14 +117,13 @@ export async function startEmbeddedPostgres(options: {
   const restart = async (): Promise<void> => {
     for (let waitMs = 100; !stopping; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
-        log.warn("the embedded PostgreSQL went away; starting it again");
+        log.warn("the embedded PostgreSQL ended unexpectedly; restarting it");
         const again = await joinUsers(cluster);
         watch(again.client);
-        if (again.port !== first.port)
-          log.error("the embedded PostgreSQL had to move to another port; restart the service");
+        if (again.port !== first.port) log.error("the embedded PostgreSQL has changed its port; restart the service");
         return;
       } catch (error) {
-        log.error({ err: error }, "the embedded PostgreSQL does not come back");
+        log.error({ err: error }, "the embedded PostgreSQL cannot be restarted");
         await sleep(waitMs, undefined, { ref: false });
       }
     }
@@ -140,8 +139,8 @@ export async function startEmbeddedPostgres(options: {
       stopping = true;
       await restarting;
       try {
-        // In this order, so that of several that stop at once the last one finds itself alone. Whoever comes while the
-        // lock is held waits for it, is sent away by the shutdown, and starts the database again.
+        // In this order, so that of several processes stopping at once the last one is alone. A process that starts
+        // meanwhile waits for the lock, is disconnected by the shutdown, and starts the database again.
         const { rows } = await presence.query<{ alone: boolean }>(
           "select pg_advisory_unlock_shared($1), pg_try_advisory_lock($1) as alone",
           [PRESENCE_LOCK],

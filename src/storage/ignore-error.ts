@@ -1,4 +1,4 @@
-/** For errors of a connection that is being given up anyway, or whose loss shows elsewhere; says so where it is used. */
+/** For errors of a connection that is being closed, or whose loss is detected elsewhere. Each use states the reason. */
 export function ignoreError(): void {
-  // Nothing to do, by design.
+  // Intentionally empty.
 }

@@ -7,13 +7,13 @@ import { inTransaction, tablesOf } from "./orm.ts";
 import { PEPPER_PLACE, SEALED_COLUMNS, type SealedTables, selectSealedOutside, versionOf } from "./sealed-columns.ts";
 import type { Sealer } from "./sealing.ts";
 
-/** What every replica of one installation shares. */
+/** Secrets that all replicas of an installation share. */
 export interface Installation {
   /** 32 random bytes that key the hashes of high-entropy secrets. */
   readonly pepper: Buffer;
 }
 
-/** `version → hash` of a fingerprint. */
+/** Maps the version of each key in a fingerprint to its hash. */
 function readFingerprint(fingerprint: string): ReadonlyMap<string, string> {
   return new Map(
     fingerprint.split(",").map((entry) => {
@@ -23,19 +23,18 @@ function readFingerprint(fingerprint: string): ReadonlyMap<string, string> {
   );
 }
 
-/** The first entry of a fingerprint: the key under which who offers it seals. */
+/** The first entry of a fingerprint: the key that encrypts new values. */
 function newestOf(offered: string): string {
   return offered.split(",", 1)[0] ?? "";
 }
 
 /**
- * What the installation remembers of its master keys after a replica with `offered` keys has joined; `sealedUnder` tells how
- * many secrets there are under keys that the replica lacks.
+ * Returns the fingerprint to store after a replica with the keys `offered` has joined. `sealedUnder` counts the secrets
+ * encrypted with keys that the replica lacks.
  *
- * The rule: a replica must hold every key under which something may be sealed, that is, each that was the newest of some
- * replica since the last complete `keys rewrap`. So a key is added by putting it in front of the others and restarting the
- * replicas; it is taken away after `keys rewrap` has left nothing under it. A replica that was left behind, or lost a key, is
- * refused instead of failing at the first value it cannot open.
+ * A replica must have every key that may have encrypted something: each that was the newest of some replica since the
+ * last complete `keys rewrap`. To add a key, put it first and restart the replicas; remove it after `keys rewrap` has
+ * replaced it everywhere. A replica with missing keys is rejected, instead of failing at the first value it cannot decrypt.
  */
 export function admitFingerprint(
   remembered: string,
@@ -48,7 +47,7 @@ export function admitFingerprint(
     const offeredHash = offeredKeys.get(version);
     if (offeredHash !== undefined && offeredHash !== hash) {
       throw new Error(
-        `master key version ${version} is not the one this database is sealed with; check PATCHBAY_KEYS (or DATA_DIR)`,
+        `master key version ${version} is not the one that encrypted this database; check PATCHBAY_KEYS (or DATA_DIR)`,
       );
     }
   }
@@ -58,7 +57,7 @@ export function admitFingerprint(
     const count = sealedUnder.get(Number(version)) ?? 0;
     const secrets = `${count} ${count === 1 ? "secret" : "secrets"}`;
     throw new Error(
-      `this database is sealed with master key version ${version}, which PATCHBAY_KEYS (or DATA_DIR) does not hold: ` +
+      `this database is encrypted with master key version ${version}, which PATCHBAY_KEYS (or DATA_DIR) does not contain:` +
         `without it ${secrets} would be lost`,
     );
   }
@@ -67,9 +66,8 @@ export function admitFingerprint(
 }
 
 /**
- * Joins the installation that the database holds, or founds it; a replica with other master keys is refused.
- *
- * Of several replicas that start on an empty database one founds and the others join.
+ * Joins the installation in the database, or creates it. Rejects a replica with other master keys. Of several replicas
+ * that start on an empty database, one creates it and the others join.
  */
 export async function openInstallation({ orm }: Pick<Database, "orm">, sealer: Sealer): Promise<Installation> {
   return await inTransaction(orm, async (em) => {

@@ -7,20 +7,20 @@ import type { Listener } from "./listener.ts";
 import type { StatementRunner } from "./reads.ts";
 import { transaction } from "./transaction.ts";
 
-/** How a queue treats its jobs. */
+/** Options of a queue. */
 export interface QueueOptions {
-  /** Jobs that one replica works on at a time; 2 unless said otherwise. */
+  /** Maximum number of concurrent jobs per replica. Default: 2. */
   readonly concurrency?: number;
-  /** How long one attempt may take before it is given up and tried again; 60 seconds unless said otherwise. */
+  /** Time limit of an attempt in seconds, after which the job is retried. Default: 60. */
   readonly expireInSeconds?: number;
-  /** Attempts after the first; without end (up to two weeks) unless said otherwise. */
+  /** Number of retries. Default: unlimited, for up to two weeks. */
   readonly retryLimit?: number;
-  /** The wait after the first failure, doubled with each further one up to the maximum; 1 and 300 seconds unless said otherwise. */
+  /** The delay after the first failure, doubled with each further one up to the maximum. Default: 1 and 300 seconds. */
   readonly retryDelaySeconds?: number;
   readonly retryDelayMaxSeconds?: number;
 }
 
-/** When and how often a job runs. */
+/** When a job runs. */
 export interface SendOptions {
   /**
    * A job is dropped when one with the same key still waits for its first attempt. The key must name everything that the
@@ -30,31 +30,33 @@ export interface SendOptions {
   readonly startAfterSeconds?: number;
 }
 
-/** Works on one job; throwing has it tried again later. The signal aborts when its time is up or the service stops. */
+/**
+ * Runs a job. If it throws, the job is retried later. The signal aborts at the time limit or when the service stops.
+ */
 export type JobHandler = (payload: JsonObject, signal: AbortSignal) => Promise<void>;
 
-/** What we read of a job. */
+/** The columns of a job that are used. */
 type WorkableJob = { readonly id: string; readonly data?: unknown; readonly signal: AbortSignal };
 
-/** Work that outlives the request, and the process, that asked for it. Each job runs at least once, on any replica. */
+/** Runs work that outlives the request and the process. Each job runs at least once, on any replica. */
 export interface Jobs {
-  /** Must come first; brings the tables of the queues up to date. */
+  /** Must be called first. Updates the tables of the queues. */
   start(): Promise<void>;
-  /** Makes the queue, if need be, and works on it from now on. */
+  /** Creates the queue if necessary and starts its worker. */
   work(queue: string, options: QueueOptions, handler: JobHandler): Promise<void>;
-  /** Adds a job, in the transaction of `client` if one is given, and wakes the workers once that commits. */
+  /** Adds a job, in the transaction of `client` if given, and wakes the workers after the commit. */
   send(queue: string, payload: JsonObject, options?: SendOptions, client?: StatementRunner): Promise<void>;
-  /** Lets running jobs end for a few seconds; what is still running then starts again on another replica. */
+  /** Waits a few seconds for running jobs; unfinished ones restart on another replica. */
   close(): Promise<void>;
 }
 
-/** Names the advisory lock under which replicas that start together bring the tables of the queues up to date. */
+/** Advisory lock for updating the tables of the queues at start. */
 const SCHEMA_LOCK = 0x6a6f6273;
 
 const POLL_SECONDS = 2;
-/** How often running jobs are seen to and dead ones put back; one replica does it for all. */
+/** Interval of maintenance, which one replica runs for all. */
 const SUPERVISE_SECONDS = 2;
-/** A running job whose process has been silent for this long is given to another replica. */
+/** A running job without a heartbeat for this long is given to another replica. */
 const HEARTBEAT_SECONDS = 3;
 const HEARTBEAT_REFRESH_SECONDS = 1;
 const DAY_SECONDS = 86_400;
@@ -65,12 +67,12 @@ function asDatabase(runner: StatementRunner): Db {
 }
 
 /**
- * Jobs in the database's own queue (pg-boss). With a listener, workers of every replica wake up as soon as a job is
- * committed; polling, every 2 seconds, finds retries and whatever a lost message left.
+ * Creates jobs in the database's own queue (pg-boss). With a listener, workers wake as soon as a job is committed;
+ * polling every 2 seconds finds retries and jobs whose notification was lost.
  */
 export function createJobs(options: {
   readonly pool: pg.Pool;
-  /** Holds the lock while the tables are brought up to date; `pool` unless told. */
+  /** The pool for the lock while the tables are updated. Default: `pool`. */
   readonly maintenance?: pg.Pool;
   readonly log: Logger;
   readonly listener?: Listener;
@@ -82,7 +84,7 @@ export function createJobs(options: {
     database.listen = async (channel, onNotification, onReconnect) => {
       listener.onReconnect(onReconnect);
       await listener.listen(channel, onNotification);
-      // The listener belongs to the caller, who closes it.
+      // The caller closes the listener.
       return { close: () => Promise.resolve() };
     };
   }
@@ -92,7 +94,7 @@ export function createJobs(options: {
     schedule: false,
     superviseIntervalSeconds: SUPERVISE_SECONDS,
     monitorIntervalSeconds: SUPERVISE_SECONDS,
-    // We chain no jobs, and our queues are too small for their indexes to bloat.
+    // Jobs are not chained, and the queues are too small for index bloat.
     flowIntervalSeconds: DAY_SECONDS,
     reindex: false,
     monitorVacuum: false,
@@ -104,7 +106,7 @@ export function createJobs(options: {
     try {
       await handler(isJsonObject(job.data) ? job.data : {}, job.signal);
     } catch (error) {
-      log.warn({ err: error, queue, job: job.id }, "job failed; it is tried again");
+      log.warn({ err: error, queue, job: job.id }, "job failed and will be retried");
       // pg-boss stores what is thrown; the error itself may carry more than should lie in a table.
       // eslint-disable-next-line preserve-caught-error
       throw new Error("failed");
@@ -131,8 +133,8 @@ export function createJobs(options: {
       };
       await boss.createQueue(queue, { ...queueOptions, policy: "short", heartbeatSeconds: 10 });
       await boss.updateQueue(queue, queueOptions);
-      // pg-boss lets a dead worker's job lie for 10 seconds at least (its lower bound for this setting), which is longer
-      // than a person waits for a key to be verified. Nothing but the bound stands against less.
+      // pg-boss waits at least 10 seconds for a dead worker's job, longer than a person waits for a verification. Only
+      // its validation prevents a smaller value.
       await pool.query("update pgboss.queue set heartbeat_seconds = $2 where name = $1", [queue, HEARTBEAT_SECONDS]);
       const ids: string[] = [];
       workerIds.set(queue, ids);
@@ -154,7 +156,7 @@ export function createJobs(options: {
     },
     async send(queue, payload, sendOptions = {}, client) {
       await boss.send(queue, payload, {
-        // The queue lets one job wait for each key; jobs without one must not be in each other's way.
+        // The queue allows one waiting job per key, so jobs without a key get unique ones.
         singletonKey: sendOptions.singletonKey ?? randomUUID(),
         ...(sendOptions.startAfterSeconds === undefined ? {} : { startAfter: sendOptions.startAfterSeconds }),
         ...(client === undefined ? {} : { db: asDatabase(client) }),

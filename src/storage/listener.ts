@@ -4,33 +4,33 @@ import type { Logger } from "pino";
 import { BoundedClient } from "./bounded-client.ts";
 import { ignoreError } from "./ignore-error.ts";
 
-/** Hears what replicas tell one another through PostgreSQL's NOTIFY. */
+/** Receives the messages that replicas send with PostgreSQL's NOTIFY. */
 export interface Listener {
   /**
-   * Calls `hear` with the payload of each message on the channel: from the moment the promise resolves, or while there
-   * is no connection, from the next connect on.
+   * Calls `hear` with the payload of each message on the channel, from the moment the promise resolves, or from the
+   * next connect on.
    */
   listen(channel: string, hear: (payload: string) => void): Promise<void>;
   /**
-   * Calls `resume` after every connect, the first one too: messages sent while there was no connection are lost, so
-   * whatever is kept in memory on their account must be dropped or read again. The listener is healthy only when every
-   * `resume` has succeeded; should one fail, it connects anew.
+   * Calls `resume` after every connect, including the first. Messages sent without a connection are lost, so caches
+   * that depend on them must be dropped or reloaded. The listener is healthy only after every `resume` has succeeded;
+   * if one fails, it reconnects.
    */
   onReconnect(resume: () => void | Promise<void>): void;
-  /** Whether the connection has answered within the last second; while it has not, what is kept in memory may be stale. */
+  /** Whether the connection has responded within the last second. If not, cached state may be stale. */
   isHealthy(): boolean;
   close(): Promise<void>;
 }
 
 const HEARTBEAT_MS = 400;
 const HEALTHY_FOR_MS = 1_000;
-/** A connection that stays silent for this long is given up and made anew. */
+/** A connection that is silent for this long is replaced. */
 const SILENCE_LIMIT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const BACK_OFF_MIN_MS = 100;
 const BACK_OFF_MAX_MS = 2_000;
 
-/** Listens on one connection of its own; resolves at once and connects in the background, for as long as it takes. */
+/** Listens on its own connection. Returns at once and connects in the background, with unlimited retries. */
 export function createListener(options: { readonly url: string; readonly log: Logger }): Listener {
   const { url, log } = options;
   const hearers = new Map<string, ((payload: string) => void)[]>();
@@ -44,7 +44,7 @@ export function createListener(options: { readonly url: string; readonly log: Lo
       connectionString: url,
       application_name: "patchbay listener",
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      // Bounds every answer, the heartbeat's above all.
+      // Limits the wait for every response, including heartbeats.
       query_timeout: SILENCE_LIMIT_MS,
       keepAlive: true,
     });
@@ -54,7 +54,7 @@ export function createListener(options: { readonly url: string; readonly log: Lo
         try {
           hear(payload);
         } catch (error) {
-          log.error({ err: error, channel }, "a message from another replica could not be used");
+          log.error({ err: error, channel }, "a message from another replica could not be processed");
         }
       }
     });
@@ -88,14 +88,14 @@ export function createListener(options: { readonly url: string; readonly log: Lo
       try {
         connected = await connect();
         client = connected;
-        // Channels that were asked for while this connection was being made.
+        // Channels requested while this connection was being opened.
         for (const channel of hearers.keys()) await connected.query(`listen ${connected.escapeIdentifier(channel)}`);
         for (const resume of resumers) await resume();
         backOffMs = BACK_OFF_MIN_MS;
         await stayConnected(connected);
-        if (!isClosing()) log.warn("lost the connection that listens to PostgreSQL; connecting again");
+        if (!isClosing()) log.warn("lost the connection that listens to PostgreSQL; reconnecting");
       } catch (error) {
-        if (!isClosing()) log.warn({ err: error }, "cannot listen to PostgreSQL; trying again");
+        if (!isClosing()) log.warn({ err: error }, "cannot listen to PostgreSQL; retrying");
       } finally {
         client = undefined;
         answeredAt = Number.NEGATIVE_INFINITY;
@@ -115,7 +115,7 @@ export function createListener(options: { readonly url: string; readonly log: Lo
         return;
       }
       hearers.set(channel, [hear]);
-      // Without a connection the next connect subscribes. If this fails the connection is lost, which has the same end.
+      // Without a connection, the next connect subscribes. If this fails, the connection is lost and the same happens.
       await client?.query(`listen ${client.escapeIdentifier(channel)}`).catch(ignoreError);
     },
     onReconnect(resume) {

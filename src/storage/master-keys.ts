@@ -3,7 +3,7 @@ import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errorCode } from "./storage-error.ts";
 
-/** A key that wraps data keys; its version names it in every value it wraps. */
+/** A key that encrypts data keys. Its version is part of every encrypted value. */
 export interface MasterKey {
   /** 1 to 2^32 - 1. */
   readonly version: number;
@@ -24,7 +24,7 @@ export function parseMasterKeys(text: string): readonly MasterKey[] {
     const version = Number(match?.[1]);
     const key = Buffer.from(match?.[2] ?? "", "base64");
     if (match === null || version > 0xffff_ffff)
-      throw new Error(`master key ${index + 1} is not of the form version:base64`);
+      throw new Error(`master key ${index + 1} does not have the form version:base64`);
     if (key.length !== KEY_BYTES)
       throw new Error(`master key ${index + 1} has ${key.length} bytes instead of ${KEY_BYTES}`);
     return { version, key };
@@ -34,7 +34,10 @@ export function parseMasterKeys(text: string): readonly MasterKey[] {
   return keys;
 }
 
-/** The master keys in `<dataDir>/keys/master-keys` (0600, its folder 0700), made on the first start. Safe with several processes at once. */
+/**
+ * Reads the master keys in `<dataDir>/keys/master-keys` (0600, its folder 0700) and creates them on the first start.
+ * Safe with several processes at once.
+ */
 export async function loadOrCreateMasterKeys(dataDir: string): Promise<readonly MasterKey[]> {
   const file = join(dataDir, "keys", "master-keys");
   const stored = await readFile(file, "utf8").catch((error: unknown) => {
@@ -45,7 +48,7 @@ export async function loadOrCreateMasterKeys(dataDir: string): Promise<readonly 
   const draft = `${file}.${randomBytes(6).toString("hex")}`;
   await writeFile(draft, `1:${randomBytes(KEY_BYTES).toString("base64")}\n`, { mode: 0o600, flush: true });
   try {
-    // Unlike a rename, a link does not replace the file of a process that was faster.
+    // Unlike a rename, a link does not replace the file of a faster process.
     await link(draft, file).catch((error: unknown) => {
       if (errorCode(error) !== "EEXIST") throw error;
     });

@@ -1,9 +1,9 @@
-/** Looks whether something answers. */
+/** Checks whether something responds. */
 export type Probe = () => Promise<boolean>;
 
 /**
- * Makes a probe that costs little however often it is asked: one `look` at a time, and its outcome counts for `freshMs`.
- * A look that takes longer than `boundMs` counts as no answer for as long as it lasts.
+ * Creates a probe that is cheap to call often: one `look` at a time, whose result is cached for `freshMs`. A look that
+ * exceeds `boundMs` counts as a failure while it lasts.
  */
 export function createProbe(
   look: () => Promise<unknown>,

@@ -8,28 +8,28 @@ import { isSilence } from "./storage-error.ts";
 /** What a statement returned, and how many rows it changed. */
 export type StatementResult<Row extends pg.QueryResultRow> = Pick<pg.QueryResult<Row>, "rows" | "rowCount">;
 
-/** Whatever runs one statement: the pool, a client of it, or the reads. */
+/** Runs one statement: the pool, a client of it, or the reads. */
 export interface StatementRunner {
   query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<StatementResult<Row>>;
 }
 
 /**
- * Short reads by key that wait for no lock, over a few connections that many share: each sends its queries without
- * waiting for the answers to those before, which spares most of the system calls. A slow statement would hold up those
- * behind it, so it belongs into the pool, as do writes and transactions.
+ * Runs short reads by key without locks over a few shared connections. Queries are sent without waiting for earlier
+ * responses, which saves most system calls. A slow statement would delay those after it, so slow reads, writes and
+ * transactions belong in the pool.
  */
 export interface Reads extends StatementRunner {
-  /** Closes the connections that nobody uses; the next query opens a new one. */
+  /** Closes idle connections; the next query opens a new one. */
   dropIdle(): void;
   close(): Promise<void>;
 }
 
-/** How the connections are made. */
+/** Options of the connections. */
 export interface ReadsOptions {
   readonly connections: number;
-  /** Whether statements are prepared under their names. */
+  /** Whether to use named prepared statements. */
   readonly keepsStatements: boolean;
-  /** Called when a query got no answer in time. */
+  /** Called when a query got no response in time. */
   readonly onSilence: () => void;
 }
 
@@ -40,11 +40,11 @@ interface Opened {
 
 interface Slot {
   opened: Promise<Opened> | undefined;
-  /** Queries without an answer yet. */
+  /** Queries without a response yet. */
   pending: number;
 }
 
-/** Opens each connection when it is first needed, and again after it broke; the queries on a broken one fail. */
+/** Opens each connection on first use and again after it broke. Queries on a broken connection fail. */
 export function createReads(config: pg.ClientConfig, options: ReadsOptions): Reads {
   const { keepsStatements, onSilence } = options;
   const { types = pg.types } = config;
@@ -60,7 +60,7 @@ export function createReads(config: pg.ClientConfig, options: ReadsOptions): Rea
     const forget = (): void => {
       if (slot.opened === opened) slot.opened = undefined;
     };
-    // What was in flight fails by itself.
+    // Pending queries fail by themselves.
     client.on("error", ignoreError);
     client.once("end", forget);
     opened.catch(forget);
@@ -81,7 +81,7 @@ export function createReads(config: pg.ClientConfig, options: ReadsOptions): Rea
         return await ask<Row>(await opened, keepsStatements ? statement : { ...statement, name: undefined });
       } catch (error) {
         if (isSilence(error)) {
-          // The driver is closing it; the next query must not go there.
+          // The driver is closing it, so it gets no further query.
           if (slot.opened === opened) slot.opened = undefined;
           onSilence();
         }

@@ -5,10 +5,13 @@ import { forgetOtherKeys } from "./installation.ts";
 import { SEALED_COLUMNS, type SealedColumn, type SealedTables, selectSealedOutside } from "./sealed-columns.ts";
 import { SealError, type Sealer } from "./sealing.ts";
 
-/** Rows read and written by one pair of statements, so that a row's lock is held for milliseconds. */
+/** Number of rows read and written by one pair of statements, so that row locks last milliseconds. */
 const BATCH = 500;
 
-/** Passes over a column until none is left; what a busy service writes meanwhile under an older key needs another one. */
+/**
+ * Maximum number of passes over a column. Values that a busy service writes meanwhile with an older key need another
+ * pass.
+ */
 const MAX_PASSES = 10;
 
 type Key = readonly string[];
@@ -22,7 +25,7 @@ interface Move {
 interface Batch {
   readonly moved: number;
   readonly failed: number;
-  /** The key of the last row; undefined when there was none. */
+  /** The key of the last row; undefined if there was none. */
   readonly last: Key | undefined;
 }
 
@@ -55,7 +58,7 @@ async function moveBatch(
   return { moved, failed, last: rows.at(-1)?.key };
 }
 
-/** Writes each only where the value still is the one that was read: what somebody sealed meanwhile stays. */
+/** Writes a value only if it is unchanged since it was read, so that concurrent changes survive. */
 async function writeBatch(tables: Kysely<SealedTables>, column: SealedColumn, moves: readonly Move[]): Promise<number> {
   const keys = column.key.map(({ type }, index) => sql`${moves.map(({ key }) => key[index])}::${sql.raw(type)}[]`);
   const [before, after] = [moves.map((move) => move.before), moves.map((move) => move.after)];
@@ -97,7 +100,7 @@ async function moveColumn(
   }
 }
 
-/** Moves every secret of the registry to the newest master key; see `RewrapSecrets`. */
+/** Encrypts every secret of the registry with the newest master key; see `RewrapSecrets`. */
 export async function rewrapSecrets(pool: pg.Pool, sealer: Sealer): Promise<RewrapReport> {
   const tables = new Kysely<SealedTables>({ dialect: new PostgresDialect({ pool }) });
   const rewrapped: Record<string, number> = {};

@@ -8,17 +8,17 @@ import { relayMessagePlace } from "./stores/sessions/relay-message.ts";
 import { signingKeyPlace } from "./stores/identity/signing-key.ts";
 import { upstreamClientPlace } from "./stores/integrations/upstream-client.ts";
 
-/** A column that holds sealed secrets. */
+/** A column with encrypted values. */
 export interface SealedColumn {
   readonly table: string;
   readonly column: string;
-  /** The primary key, in its order. */
+  /** The columns of the primary key, in order. */
   readonly key: readonly { readonly name: string; readonly type: "text" | "integer" | "bigint" }[];
-  /** Where the value of the row with this key is sealed to. */
+  /** The context that the value of this row is bound to. */
   placeOf(key: readonly string[]): SealedPlace;
 }
 
-/** Where the installation's pepper is sealed. */
+/** The context of the installation's pepper. */
 export const PEPPER_PLACE: SealedPlace = { table: "installation", column: "sealed_pepper", accountId: "", rowId: 1 };
 
 const ID = { name: "id", type: "text" } as const;
@@ -26,8 +26,8 @@ const NUMBER = { name: "id", type: "integer" } as const;
 const ACCOUNT = { name: "account_id", type: "text" } as const;
 
 /**
- * Every column that holds sealed secrets: what `keys rewrap` moves to the newest master key, and what a start without an
- * older one would lose. A test fails for a column of the schema that is missing here.
+ * Every column with encrypted values: `keys rewrap` encrypts them with the newest master key, and a start without an
+ * older key would lose them. A test fails if a column of the schema is missing here.
  */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: "installation", column: "sealed_pepper", key: [NUMBER], placeOf: () => PEPPER_PLACE },

@@ -1,32 +1,34 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import type { MasterKey } from "./master-keys.ts";
 
-/** Where a sealed value lives. A value moved to any other place does not open. */
+/** The context of an encrypted value. A value moved to another context cannot be decrypted. */
 export interface SealedPlace {
   readonly table: string;
   readonly column: string;
-  /** Empty for rows that belong to no account. */
+  /** Empty for rows without an account. */
   readonly accountId: string;
   readonly rowId: string | number;
 }
 
-/** Seals secrets for storage and opens them again. */
+/** Encrypts secrets for storage and decrypts them. */
 export interface Sealer {
-  /** Encrypts text under a fresh data key, which the newest master key wraps. */
+  /** Encrypts text with a new data key, which the newest master key encrypts. */
   seal(text: string, place: SealedPlace): Buffer;
-  /** @throws SealError when the value was changed, moved, or sealed under a master key that is not held. */
+  /** @throws SealError if the value was changed, moved, or encrypted with an unavailable master key. */
   open(sealed: Uint8Array, place: SealedPlace): string;
-  /** The same secret wrapped by the newest master key; undefined when it already is. The text itself is not decrypted. */
+  /**
+   * Encrypts the data key with the newest master key; returns undefined if it already is. The text is not decrypted.
+   */
   rewrap(sealed: Uint8Array, place: SealedPlace): Buffer | undefined;
-  /** `version:hash` of every master key held, newest first, comma separated; reveals nothing of the keys. */
+  /** `version:hash` of every master key, newest first, comma separated. Reveals nothing about the keys. */
   readonly fingerprint: string;
-  /** The version under which it seals. */
+  /** The version that encrypts new values. */
   readonly newestVersion: number;
-  /** The versions that it can open, newest first. */
+  /** The versions that can be decrypted, newest first. */
   readonly versions: readonly number[];
 }
 
-/** A sealed value that does not open. The message names the place and never the content. */
+/** A value that cannot be decrypted. The message names the context and never the content. */
 export class SealError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -35,10 +37,10 @@ export class SealError extends Error {
 }
 
 /*
- * Format 1, in bytes:
- *   1 format · 4 master key version (big endian) · 12 nonce, 32 wrapped data key, 16 tag · 12 nonce, n text, 16 tag
- * Both layers are AES-256-GCM. The outer one binds the format, the master key's version and the place; the inner one the
- * format and the place, but not the version, so that a value can be wrapped anew without being decrypted.
+ * Format 1, in bytes: 1 format · 4 master key version (big endian) · 12 nonce, 32 encrypted data key, 16 tag · 12
+ * nonce, n text, 16 tag. Both layers are AES-256-GCM. The outer one authenticates the format, the master key's version
+ * and the context; the inner one the format and the context, but not the version, so that the data key can be
+ * re-encrypted without decrypting the text.
  */
 const FORMAT = 1;
 const CIPHER = "aes-256-gcm";
@@ -56,13 +58,13 @@ function encrypt(key: Uint8Array, plain: Uint8Array, aad: Uint8Array): Buffer {
 
 function decrypt(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buffer {
   const nonce = box.subarray(0, NONCE_BYTES);
-  // Without the length Node would accept a tag of four bytes, which can be guessed.
+  // Without the length, Node would accept a tag of four bytes, which can be guessed.
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(aad);
   decipher.setAuthTag(box.subarray(box.length - TAG_BYTES));
   return Buffer.concat([decipher.update(box.subarray(NONCE_BYTES, box.length - TAG_BYTES)), decipher.final()]);
 }
 
-/** Each part with its length before it, so that no two places read the same. */
+/** Each part is preceded by its length, so that different contexts never have equal encodings. */
 function authenticated(header: Uint8Array, place: SealedPlace): Buffer {
   const parts = [place.table, place.column, place.accountId, String(place.rowId)].flatMap((part) => {
     const bytes = Buffer.from(part);
@@ -84,7 +86,7 @@ function fingerprintOf({ version, key }: MasterKey): string {
   return `${version}:${createHmac("sha256", key).update("patchbay master key fingerprint").digest("hex").slice(0, 32)}`;
 }
 
-/** A sealer over the given master keys, newest first; at least one. */
+/** Creates a sealer with the given master keys, newest first; at least one is required. */
 export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
   const [newest] = masterKeys;
   if (newest === undefined) throw new Error("a sealer needs at least one master key");
@@ -95,16 +97,16 @@ export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
     const where = `${place.table}.${place.column}`;
     if (bytes.length < TEXT_START + NONCE_BYTES + TAG_BYTES)
-      throw new SealError(`the sealed value in ${where} is cut short`);
-    if (bytes[0] !== FORMAT) throw new SealError(`the sealed value in ${where} has an unknown format`);
+      throw new SealError(`the encrypted value in ${where} is truncated`);
+    if (bytes[0] !== FORMAT) throw new SealError(`the encrypted value in ${where} has an unknown format`);
     const version = bytes.readUInt32BE(1);
     const key = keys.get(version);
-    if (key === undefined) throw new SealError(`the sealed value in ${where} needs master key version ${version}`);
+    if (key === undefined) throw new SealError(`the encrypted value in ${where} needs master key version ${version}`);
     try {
       const aad = authenticated(bytes.subarray(0, HEADER_BYTES), place);
       return { version, dataKey: decrypt(key, bytes.subarray(HEADER_BYTES, TEXT_START), aad) };
     } catch (cause) {
-      throw new SealError(`the sealed value in ${where} was changed or belongs elsewhere`, { cause });
+      throw new SealError(`the encrypted value in ${where} was changed or belongs elsewhere`, { cause });
     }
   };
 
@@ -120,7 +122,7 @@ export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
       try {
         return decrypt(dataKey, sealed.subarray(TEXT_START), authenticated(Buffer.of(FORMAT), place)).toString();
       } catch (cause) {
-        throw new SealError(`the sealed value in ${place.table}.${place.column} was changed`, { cause });
+        throw new SealError(`the encrypted value in ${place.table}.${place.column} was changed`, { cause });
       }
     },
     rewrap(sealed, place) {

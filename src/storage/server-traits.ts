@@ -4,13 +4,15 @@ import { DATABASE_BOUNDS } from "./bounds.ts";
 import { ignoreError } from "./ignore-error.ts";
 import { errorCode } from "./storage-error.ts";
 
-/** What stands at a database's address: PostgreSQL itself, or a pooler in front of it. */
+/** The capabilities of a database's address: PostgreSQL itself, or a pooler in front of it. */
 export interface ServerTraits {
-  /** Whether a connection may bring settings such as `statement_timeout`. PgBouncer refuses them. */
+  /** Whether connections may set parameters such as `statement_timeout`. PgBouncer rejects them. */
   readonly takesSettings: boolean;
-  /** Whether the transactions of one connection run in several sessions of the server: a pooler in transaction mode. */
+  /**
+   * Whether transactions of one connection may run in several server sessions, as with a pooler in transaction mode.
+   */
   readonly sharesSessions: boolean;
-  /** Whether a statement prepared under a name is there in the next transaction. */
+  /** Whether named prepared statements survive until the next transaction. */
   readonly keepsStatements: boolean;
 }
 
@@ -18,11 +20,11 @@ export interface ServerTraits {
 export const DIRECT: ServerTraits = { takesSettings: true, sharesSessions: false, keepsStatements: true };
 
 const UNSUPPORTED_SETTING = /unsupported startup parameter/i;
-/** PostgreSQL's codes for a prepared statement that does not exist, and for one that exists already. */
+/** PostgreSQL's error codes for a missing and for a duplicate prepared statement. */
 const LOST_STATEMENT = new Set(["26000", "42P05"]);
 const WHO = { name: "patchbay_server_traits", text: "select pg_backend_pid() as pid" };
 
-/** The pid of the session that serves the connection now; undefined when the prepared statement was lost. */
+/** The pid of the current server session; undefined if the prepared statement was lost. */
 async function findSession(client: pg.Client): Promise<number | undefined> {
   try {
     return (await client.query<{ pid: number }>(WHO)).rows[0]?.pid;
@@ -33,8 +35,8 @@ async function findSession(client: pg.Client): Promise<number | undefined> {
 }
 
 /**
- * Finds out by two connections. A pooler in transaction mode serves the second, in a transaction, by the session that
- * served the first just before, or serves the first by another one meanwhile.
+ * Detects the capabilities with two connections. A pooler in transaction mode either runs a transaction of the second
+ * in the session that just served the first, or moves the first to another session.
  */
 export async function inspectServer(url: string): Promise<ServerTraits> {
   const open: BoundedClient[] = [];

@@ -1,6 +1,6 @@
 import { DomainError } from "../domain-error.ts";
 
-/** Node's codes for a peer that cannot be reached or has gone. */
+/** Node's error codes for an unreachable or disconnected peer. */
 const NETWORK_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -14,31 +14,31 @@ const NETWORK_CODES = new Set([
 ]);
 
 /**
- * SQLSTATEs that pass by themselves: connection trouble (08), resources (53), shutdown and start (57P0x), read-only after a
- * failover, a statement, lock or idle transaction that took too long.
+ * SQLSTATEs of temporary errors: connection (08), resources (53), shutdown and start (57P0x), read-only after a
+ * failover, and timeouts of statements, locks and idle transactions.
  */
 const PASSING_STATES = /^(08...|53...|57P0[1-5]|25006|57014|55P03|25P0[34])$/;
 
-/** What `pg` says when a statement got no answer in time. */
+/** The error text of `pg` for a statement without a response in time. */
 const SILENCE = "Query read timeout";
 
-/** What `pg` says, without any code, when a connection breaks under it. */
+/** The error text of `pg`, which has no code, for a broken connection. */
 const BROKEN_CONNECTION =
   /connection terminated|client was closed|read timeout|timeout expired|timeout exceeded when trying to connect|connection error and is not queryable|connection ended/i;
 
-/** The SQLSTATE or system code of an error, if it carries one. */
+/** The SQLSTATE or system code of an error, if any. */
 export function errorCode(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Whether a statement got no answer in time, so that nobody knows what became of it and its connection is of no use. */
+/** Whether a statement got no response in time. Its outcome is unknown and its connection unusable. */
 export function isSilence(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error.message === SILENCE || (error instanceof DomainError && isSilence(error.cause));
 }
 
-/** Whether the database was out of reach, as opposed to having refused a statement. */
+/** Whether the database was unreachable, as opposed to rejecting a statement. */
 export function isUnreachable(error: unknown): boolean {
   const code = errorCode(error);
   if (code !== undefined && (NETWORK_CODES.has(code) || PASSING_STATES.test(code))) return true;
@@ -46,8 +46,8 @@ export function isUnreachable(error: unknown): boolean {
 }
 
 /**
- * The error a store throws in place of what the driver threw: `unavailable` when the database is out of reach,
- * `conflict` when PostgreSQL gave way to a concurrent transaction, the same error otherwise (it is a fault of ours).
+ * Translates a driver error: `unavailable` if the database is unreachable, `conflict` after a concurrent transaction,
+ * otherwise the same error.
  */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof DomainError) return error;
@@ -59,7 +59,7 @@ export function translateDatabaseError(error: unknown): unknown {
   }
   const code = errorCode(error);
   if (code === "40001" || code === "40P01") {
-    return new DomainError("conflict", "Another change came in between. Try again.", { cause: error });
+    return new DomainError("conflict", "A concurrent change occurred. Try again.", { cause: error });
   }
   return error;
 }

@@ -138,7 +138,7 @@ const TAMPERINGS = [
 test.each(TAMPERINGS)("a start with a pepper that is %s is rejected", async (_, expression) => {
   await withSealed("installation", "sealed_pepper", expression("sealed_pepper"), async () => {
     await expect(openInstallation(installation.database, installation.sealer)).rejects.toThrow(
-      /sealed value in installation\.sealed_pepper|master key version/,
+      /encrypted value in installation\.sealed_pepper|master key version/,
     );
   });
 });

@@ -219,7 +219,7 @@ test("rejects a folder of another PostgreSQL version with one line", async () =>
   const versionFile = join(dataDir, "postgres/data/PG_VERSION");
   await writeFile(versionFile, "12\n");
   await expect(startEmbeddedPostgres({ dataDir, log })).rejects.toThrow(
-    /^.* was made by PostgreSQL 12 and this is PostgreSQL \d+.*$/,
+    /^.* was created by PostgreSQL 12, but this is PostgreSQL \d+.*$/,
   );
   await writeFile(versionFile, "18\n");
 });

@@ -34,10 +34,10 @@ test("replicas that start concurrently on an empty database share one pepper of 
 test("rejects a replica with other master keys with one line", async () => {
   await openInstallation(database, createSealer([first]));
   await expect(openInstallation(database, createSealer([{ version: 1, key: randomBytes(32) }]))).rejects.toThrow(
-    /^master key version 1 is not the one this database is sealed with.*$/,
+    /^master key version 1 is not the one that encrypted this database.*$/,
   );
   await expect(openInstallation(database, createSealer([second]))).rejects.toThrow(
-    /^this database is sealed with master key version 1, which .* does not hold: without it 1 secret would be lost$/,
+    /^this database is encrypted with master key version 1, which .* does not contain: without it 1 secret would be lost$/,
   );
 });
 

@@ -237,7 +237,7 @@ describe("a start", () => {
     await openInstallation(database, both);
     // 41 connections, 4 signing keys, the pepper.
     await expect(openInstallation(database, fresh)).rejects.toThrow(
-      /^this database is sealed with master key version 1, which PATCHBAY_KEYS .* does not hold: without it 46 secrets would be lost$/,
+      /^this database is encrypted with master key version 1, which PATCHBAY_KEYS .* does not contain: without it 46 secrets would be lost$/,
     );
     expect((await openInstallation(database, both)).pepper).toEqual(pepper);
   });

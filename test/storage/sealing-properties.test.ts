@@ -119,7 +119,7 @@ test("parsing any text as master keys returns keys or throws one line that does 
       } catch (error) {
         const message = error instanceof Error ? error.message : "";
         expect(message).toMatch(
-          /^(master key \d+ (is not of the form version:base64|has \d+ bytes instead of 32)|two master keys have the same version)$/,
+          /^(master key \d+ (does not have the form version:base64|has \d+ bytes instead of 32)|two master keys have the same version)$/,
         );
       }
     }),

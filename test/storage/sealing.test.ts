@@ -79,7 +79,7 @@ describe("a sealed value", () => {
   test("names the missing master key version, without content, when it cannot be decrypted", () => {
     const sealed = createSealer([second]).seal("very-secret-token", place);
     expect(() => sealer.open(sealed, place)).toThrow(
-      "the sealed value in connection.sealed_secrets needs master key version 2",
+      "the encrypted value in connection.sealed_secrets needs master key version 2",
     );
   });
 });

@@ -4,28 +4,28 @@ import { startCheckThread, type CheckLimits, type CheckOutcome, type CheckThread
 import { createOverruns } from "./overruns.ts";
 import { createTenantQueue } from "./tenant-queue.ts";
 
-/** A check whose cost nothing bounds beforehand. */
+/** A check without a known upper bound for its cost. */
 export interface ExpensiveCheck {
   readonly tenant: string;
   readonly digest: string;
   readonly schema: JsonObject;
   /** The value as JSON. */
   readonly text: string;
-  /** How large the value is, in any unit. */
+  /** The size of the value, in any unit. */
   readonly valueSize: number;
 }
 
-/** Makes expensive checks in worker threads. */
+/** Runs expensive checks in worker threads. */
 export interface CheckPool {
-  /** What is wrong with the value, or undefined. Rejects with SchemaCheckRefused. */
+  /** Returns what is wrong with the value, or undefined. Rejects with SchemaCheckRefused. */
   check(check: ExpensiveCheck): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** How much all checks together may take. */
+/** Limits for all checks together. */
 export interface PoolLimits extends CheckLimits {
   readonly threads: number;
-  /** Threads that may be started in a minute. */
+  /** Maximum number of thread starts per minute. */
   readonly startsPerMinute: number;
 }
 
@@ -40,8 +40,8 @@ interface Job extends ExpensiveCheck {
 }
 
 /**
- * A pool that runs one check of a tenant at a time, tenants in turn. A check that takes too long ends its thread; how many
- * threads are started is limited, and beyond that checks are refused, never made on the main thread.
+ * Creates a pool that runs one check per tenant at a time, tenants in turn. A check that takes too long terminates its
+ * thread. The number of thread starts is limited; beyond the limit checks are refused and never run on the main thread.
  */
 export function createCheckPool(changes: Partial<PoolLimits> = {}): CheckPool {
   const limits = { ...LIMITS, ...changes };
@@ -68,7 +68,7 @@ export function createCheckPool(changes: Partial<PoolLimits> = {}): CheckPool {
       if (next === undefined) return void idle.push(thread);
       void run(thread, next.item);
     }
-    // Without a thread, and without one that may be started, nothing would ever take what waits.
+    // Without a thread, and with no further starts allowed, queued checks would wait forever.
     if (busy.size === 0) for (const job of queue.clear()) job.settle({ kind: "failed", error: tooManyWait() });
   }
 
@@ -111,7 +111,7 @@ function tooExpensive(): SchemaCheckRefused {
 }
 
 function tooManyWait(): SchemaCheckRefused {
-  return new SchemaCheckRefused("busy", "Too many checks of expensive schemas are waiting. Try again in some seconds.");
+  return new SchemaCheckRefused("busy", "Too many expensive schema checks are waiting. Try again in a few seconds.");
 }
 
 function tooManyOverruns(): SchemaCheckRefused {

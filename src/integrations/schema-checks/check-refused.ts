@@ -1,7 +1,7 @@
-/** A check that was not made, or not to its end. The message is a public sentence. */
+/** A check that did not run or did not finish. The message is public. */
 export class SchemaCheckRefused extends Error {
   override readonly name = "SchemaCheckRefused";
-  /** `too_expensive`: the schema and the value need more than a check may take. `busy`: trying again later may help. */
+  /** `too_expensive`: the schema and value exceed the limits of a check. `busy`: a retry may succeed. */
   readonly kind: "too_expensive" | "busy";
 
   constructor(kind: SchemaCheckRefused["kind"], message: string) {

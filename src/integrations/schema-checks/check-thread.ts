@@ -2,31 +2,31 @@ import { Worker } from "node:worker_threads";
 import type { JsonObject } from "../../json.ts";
 import type { CheckReport, CheckRequest } from "./check-worker.ts";
 
-/** How much one check may take. */
+/** Limits of one check. */
 export interface CheckLimits {
   /** CPU time of compiling and validating, in milliseconds. */
   readonly cpuMs: number;
   readonly maxHeapMb: number;
 }
 
-/** How a check ended in its thread. */
+/** The outcome of a check. */
 export type CheckOutcome =
   | { readonly kind: "checked"; readonly problem: string | undefined }
-  /** The thread is gone. `isCompiled`: the schema was compiled, so that the value is at fault too. */
+  /** The thread ended. `isCompiled`: the schema was already compiled, so the value contributed. */
   | { readonly kind: "overran"; readonly isCompiled: boolean }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** A worker thread that makes one check at a time. */
+/** A worker thread that runs one check at a time. */
 export interface CheckThread {
   check(digest: string, schema: JsonObject, text: string): Promise<CheckOutcome>;
-  /** Whether it can make another check. */
+  /** Whether it can run another check. */
   isAlive(): boolean;
   terminate(): Promise<void>;
 }
 
-/** Schemas that a thread keeps compiled. */
+/** Number of compiled schemas that a thread caches. */
 const MAX_COMPILED = 50;
-/** A thread that gets no processor for so many times its share is given up. */
+/** A check is given up after this many times its CPU limit in elapsed time. */
 const WALL_FACTOR = 20;
 
 /** Starts a thread. It costs about 50 ms and 15 MiB. */
@@ -34,7 +34,7 @@ export function startCheckThread(limits: CheckLimits): CheckThread {
   const worker = new Worker(new URL("./check-worker.ts", import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: limits.maxHeapMb },
     env: {},
-    // What is preloaded into the service is not meant for its threads.
+    // Modules preloaded into the service are not loaded into its threads.
     execArgv: [],
   });
   const started = Promise.withResolvers<undefined>();
@@ -55,7 +55,7 @@ export function startCheckThread(limits: CheckLimits): CheckThread {
     settling?.(outcome);
   }
 
-  /** Nobody may choose this thread again once it is about to go: what is sent to it then would be lost. */
+  /** Marks the thread as unusable before it ends, because checks sent to it now would be lost. */
   async function die(outcome: CheckOutcome): Promise<void> {
     if (!isAlive) return;
     isAlive = false;
@@ -75,9 +75,9 @@ export function startCheckThread(limits: CheckLimits): CheckThread {
     const isMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
     void die(isMemory ? { kind: "overran", isCompiled } : { kind: "failed", error });
   });
-  worker.on("exit", () => void die({ kind: "failed", error: new Error("the thread that checks schemas ended") }));
+  worker.on("exit", () => void die({ kind: "failed", error: new Error("the schema checking thread ended") }));
 
-  /** A thread that waited for a processor has not used its time. */
+  /** Only CPU time counts, so a thread that waited for a processor continues. */
   async function look(afterMs: number): Promise<void> {
     const running = settle;
     const { user, system } = await worker.cpuUsage();
@@ -88,7 +88,7 @@ export function startCheckThread(limits: CheckLimits): CheckThread {
   }
 
   function lookAgain(): void {
-    // A rejection says that the thread is gone, which its events tell.
+    // A rejection means that the thread ended, which its events report.
     look(10).catch(() => undefined);
   }
 

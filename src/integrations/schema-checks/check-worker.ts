@@ -3,24 +3,24 @@ import { parentPort } from "node:worker_threads";
 import { parseJson, type JsonObject } from "../../json.ts";
 import { compileSchema, type SchemaCheck } from "./compile-schema.ts";
 
-/** One check for a worker thread. */
+/** A check sent to a worker thread. */
 export interface CheckRequest {
   readonly digest: string;
-  /** Absent when this thread has compiled the digest before. */
+  /** Absent if this thread has compiled the digest before. */
   readonly schema?: JsonObject | undefined;
-  /** The value as JSON: copying it as objects takes the main thread ten times as long. */
+  /** The value as JSON, because copying it as objects takes the main thread ten times as long. */
   readonly text: string;
-  /** Whether to drop everything compiled so far. */
+  /** Whether to drop all compiled schemas. */
   readonly forget: boolean;
 }
 
-/** What a worker thread says: that it can start, that it has compiled a schema, what it found. */
+/** Messages of a worker thread: ready, schema compiled, result. */
 export type CheckReport =
   | { readonly kind: "ready" | "compiled" }
   | {
       readonly kind: "checked";
       readonly problem: string | undefined;
-      /** CPU time of the thread so far, in microseconds. */
+      /** CPU time used by the thread so far, in microseconds. */
       readonly cpuUs: number;
       readonly heapBytes: number;
     };
@@ -34,7 +34,7 @@ function report(message: CheckReport): void {
 function checkFor({ digest, schema }: CheckRequest): SchemaCheck {
   const known = compiled.get(digest);
   if (known !== undefined) return known;
-  if (schema === undefined) throw new Error("a schema was neither sent nor compiled before");
+  if (schema === undefined) throw new Error("the schema is missing and was not compiled before");
   const check = compileSchema(schema);
   compiled.set(digest, check);
   report({ kind: "compiled" });
@@ -48,6 +48,6 @@ parentPort?.on("message", (request: CheckRequest) => {
   report({ kind: "checked", problem, cpuUs: user + system, heapBytes: getHeapStatistics().used_heap_size });
 });
 
-// Loads the compiler, so that the first check does not pay for it.
+// Loads the compiler before the first check.
 compileSchema({ type: "object", properties: { text: { type: "string", pattern: "^a" } } })({ text: "b" });
 report({ kind: "ready" });

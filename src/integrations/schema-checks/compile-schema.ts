@@ -6,14 +6,14 @@ import { describeErrors } from "./json-schema-message.ts";
 import { linearPattern } from "./linear-pattern.ts";
 import { LINEAR_FORMATS } from "./formats.ts";
 
-/** What is wrong with a value, as a sentence, or undefined when nothing is. */
+/** Returns what is wrong with a value as a sentence, or undefined. */
 export type SchemaCheck = (value: unknown) => string | undefined;
 
 const OPTIONS: Options = {
   strict: false,
-  // A property called "constructor" is there only when the value holds it, not because every object inherits one.
+  // Ignores inherited properties such as "constructor".
   ownProperties: true,
-  // Errors carry the schema they come from, so that a message can name all missing properties at once.
+  // Errors include their schema, so that a message can name all missing properties.
   verbose: true,
   logger: false,
   meta: false,
@@ -50,10 +50,12 @@ export function compileSchema({ $schema: dialect, ...schema }: JsonObject): Sche
 }
 
 function acceptObjects(value: unknown): string | undefined {
-  return isJsonObject(value) ? undefined : "The value must be an object.";
+  return isJsonObject(value)
+    ? undefined
+    : "A schema that refers to itself without descending overflows the stack. That is an error of the schema, not of the caller.";
 }
 
-/** One Ajv per schema: an Ajv keeps what it compiled, and `$id`s of different upstreams would collide in it. */
+/** One Ajv per schema, because an Ajv caches compiled schemas and `$id`s of different upstreams would collide. */
 function createAjv(dialect: unknown): Ajv | Ajv2019 | Ajv2020 {
   const ajv = newAjv(typeof dialect === "string" ? dialect : "");
   // Ajv's own check compares every pair of items; this one is linear.

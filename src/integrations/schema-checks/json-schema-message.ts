@@ -54,7 +54,7 @@ function describe(error: ErrorObject): string {
     case "exclusiveMaximum":
       return `${subject} must be ${text(params.comparison)} ${text(params.limit)}.`;
     case "uniqueItems":
-      return `${subject} must not hold the same item twice.`;
+      return `${subject} must not contain the same item twice.`;
     case "false schema":
       return `${subject} is not allowed.`;
     default:

@@ -28,11 +28,11 @@ export interface SchemaValidator {
   close(): Promise<void>;
 }
 
-/** A schema as it was first seen. */
+/** A schema and its measurements from first use. */
 interface MeasuredSchema {
   readonly cost: SchemaCost;
   readonly digest: string;
-  /** Undefined when it is too expensive to compile on the main thread. */
+  /** Undefined if it is too expensive to compile on the main thread. */
   readonly check: SchemaCheck | undefined;
 }
 

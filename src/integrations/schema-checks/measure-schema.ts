@@ -1,43 +1,42 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 
 /**
- * An upper bound of what checks against a schema cost. One unit is about 100 ns of validation, or 100 µs of compilation.
- *
- * A check applies every node of the schema, `$ref`s expanded, at most once to each place of the value.
+ * An upper bound for the cost of checks against a schema. One unit is about 100 ns of validation, or 100 µs of
+ * compilation. A check applies every node of the schema, with `$ref`s expanded, at most once per node of the value.
  */
 export interface SchemaCost {
-  /** Units to compile, and units for each place of the value. Infinity where nothing bounds them. */
+  /** Units for compilation, and units per node of the value. Infinity if unbounded. */
   readonly perPlace: number;
-  /** Units for each character of the value. */
+  /** Units per character of the value. */
   readonly perCharacter: number;
-  /** How deep the schema looks into a value; 0 is the value itself. */
+  /** How many levels of a value the schema inspects; 0 is only the value itself. */
   readonly depth: number;
 }
 
-/** The deepest schema that is walked; compilation recurses too. */
+/** Maximum depth of a measured schema; compilation is recursive too. */
 const MAX_DEPTH = 100;
 const UNBOUNDED: SchemaCost = { perPlace: Infinity, perCharacter: Infinity, depth: Infinity };
 
-/** Keywords without any effect on a check. Definitions count where they are referred to. */
+/** Keywords that do not affect a check. Definitions are counted where they are referenced. */
 const IGNORED = new Set(["title", "description", "default", "examples", "example", "$comment", "$defs", "definitions"]);
-/** Keywords whose value is a schema or an array of schemas for the same place. */
+/** Keywords with a schema, or an array of schemas, for the same node. */
 const HERE = new Set(["allOf", "anyOf", "oneOf", "not", "if", "then", "else"]);
-/** The same for places one level down. `propertyNames` looks at the keys there. */
+/** Keywords with schemas for nodes one level down. `propertyNames` checks the keys there. */
 const BELOW = new Set([
   ...["items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"],
   ...["additionalProperties", "unevaluatedProperties", "propertyNames"],
 ]);
-/** Keywords that name schemas by property, and whether those are for places one level down. */
+/** Keywords that name schemas by property, and whether they apply one level down. */
 const NAMED = new Map([
   ["properties", true],
   ["patternProperties", true],
   ["dependencies", false],
   ["dependentSchemas", false],
 ]);
-/** Keywords whose expansion depends on how a check came to them. */
+/** Keywords whose expansion depends on the path of a check. */
 const DYNAMIC = new Set(["$dynamicRef", "$recursiveRef"]);
 
-/** Measures a schema in time linear in its size: what a `$ref` leads to is measured once. */
+/** Measures a schema in time linear in its size: the target of a `$ref` is measured once. */
 export function measureSchema(root: JsonObject): SchemaCost {
   const known = new Map<JsonValue, SchemaCost>();
   const open = new Set<JsonValue>();
@@ -51,7 +50,7 @@ export function measureSchema(root: JsonObject): SchemaCost {
     let cost: SchemaCost = { perPlace: 1, perCharacter: 0, depth: 0 };
     for (const [keyword, value] of Object.entries(schema)) {
       cost = sum(cost, measureKeyword(schema, keyword, value, level));
-      // The answer is known: what is left may be large.
+      // The result is known already, and the rest may be large.
       if (cost.perPlace === Infinity) break;
     }
     open.delete(schema);
@@ -67,7 +66,7 @@ export function measureSchema(root: JsonObject): SchemaCost {
       const patterns = keyword === "patternProperties" ? Object.keys(value).map(measurePattern) : [];
       return [...patterns, measureAll(Object.values(value), isBelow, level)].reduce(sum);
     }
-    // An `$id` inside moves what references mean.
+    // A nested `$id` changes the base of references.
     if (DYNAMIC.has(keyword) || (keyword === "$id" && schema !== root)) return UNBOUNDED;
     if (keyword === "$ref" && typeof value === "string") {
       const target = pointedAt(root, value);
@@ -96,7 +95,7 @@ function sum(a: SchemaCost, b: SchemaCost): SchemaCost {
   };
 }
 
-/** A rule that holds no schema. */
+/** A rule without a nested schema. */
 function measureRule(keyword: string, value: JsonValue): SchemaCost {
   switch (keyword) {
     case "pattern":
@@ -110,7 +109,7 @@ function measureRule(keyword: string, value: JsonValue): SchemaCost {
     case "maxProperties":
       return { perPlace: 1, perCharacter: 0, depth: 1 };
     case "uniqueItems":
-      // Whole items are compared, by their text.
+      // Compares whole items as text.
       return { perPlace: 6, perCharacter: 0.1, depth: value === true ? Infinity : 0 };
     case "enum":
     case "const":
@@ -120,7 +119,7 @@ function measureRule(keyword: string, value: JsonValue): SchemaCost {
   }
 }
 
-/** RE2 walks its program for each character; a counted repetition copies it. */
+/** RE2 runs its program for each character; a counted repetition copies it. */
 function measurePattern(source: string): SchemaCost {
   let copies = 1;
   for (const [, least = "", most = ""] of source.matchAll(/\{(\d{1,4})(?:,(\d{0,4}))?\}/g))
@@ -129,7 +128,7 @@ function measurePattern(source: string): SchemaCost {
   return { perPlace: 4 + size / 50, perCharacter: size / 16, depth: 0 };
 }
 
-/** Nodes of plain JSON, long strings counting more. */
+/** The number of nodes in JSON; long strings count more. */
 function sizeOf(value: JsonValue): number {
   let size = 0;
   const open: JsonValue[] = [value];
@@ -141,7 +140,7 @@ function sizeOf(value: JsonValue): number {
   return size;
 }
 
-/** What a reference into the same schema leads to. Undefined for all other references. */
+/** Resolves a reference within the same schema. Returns undefined for other references. */
 function pointedAt(root: JsonObject, reference: string): JsonValue | undefined {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;

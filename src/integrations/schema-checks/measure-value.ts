@@ -1,10 +1,10 @@
 import { isJsonObject } from "../../json.ts";
 
-/** What of a value a check may have to look at. */
+/** The part of a value that a check may inspect. */
 export interface ValueSize {
-  /** Values inside it, itself included. */
+  /** Number of nodes, including the value itself. */
   readonly places: number;
-  /** Characters of its keys and strings. */
+  /** Number of characters in keys and strings. */
   readonly characters: number;
 }
 
@@ -25,7 +25,7 @@ export function measureValue(value: unknown, depth: number, isEnough: (size: Val
           below.push(each[key]);
         }
       }
-      // What is below is counted at its own level, and many values are not worth another look.
+      // Nested values are counted at their own level. A large number of values ends the measurement.
       const next = { places: size.places + below.length, characters: size.characters };
       if (below.length > 1_000 && isEnough(next)) return next;
       if (size.places % 64 === 0 && isEnough(size)) return size;

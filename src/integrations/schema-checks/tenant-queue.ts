@@ -1,18 +1,18 @@
-/** Work of many tenants, taken in turn. */
+/** A queue that serves tenants in turn. */
 export interface TenantQueue<Item> {
-  /** Adds an item behind those of its tenant. False when the queue, or the tenant's share of it, is full. */
+  /** Adds an item after those of its tenant. Returns false if the queue, or the tenant's share, is full. */
   add(tenant: string, item: Item): boolean;
-  /** Whether there is something to take. */
+  /** Whether an item is available. */
   isReady(): boolean;
-  /** Takes the next item, of the first tenant that has none in progress. */
+  /** Removes the next item, of the first tenant without one in progress. */
   take(): { readonly tenant: string; readonly item: Item } | undefined;
-  /** Says that what a tenant had in progress has ended. */
+  /** Reports that a tenant's item in progress has ended. */
   finish(tenant: string): void;
-  /** Removes everything that waits. */
+  /** Removes all waiting items. */
   clear(): readonly Item[];
 }
 
-/** A queue in which one tenant with much work delays the others by one item at most. */
+/** Creates a queue in which a tenant with many items delays others by at most one item. */
 export function createTenantQueue<Item>(limits: { perTenant: number; total: number }): TenantQueue<Item> {
   /** In the order of their turns. */
   const waiting = new Map<string, Item[]>();
@@ -44,7 +44,7 @@ export function createTenantQueue<Item>(limits: { perTenant: number; total: numb
     finish(tenant) {
       inProgress.delete(tenant);
       const items = waiting.get(tenant);
-      // Items added meanwhile must not give the tenant its next turn before the others.
+      // Items added meanwhile must not move the tenant ahead of the others.
       if (items !== undefined && waiting.delete(tenant)) waiting.set(tenant, items);
     },
     clear() {

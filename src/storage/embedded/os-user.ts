@@ -1,21 +1,21 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** A user of the operating system. */
+/** An operating system user. */
 export interface OsUser {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Accounts that a root process may hand the database to, most fitting first. */
+/** Users that a root process may run the database as, in order of preference. */
 const UNPRIVILEGED_NAMES = ["postgres", "nobody"];
 
-/** Whether this process is root, as which PostgreSQL refuses to run. */
+/** Whether this process is root. PostgreSQL refuses to run as root. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Whom a root process runs a new database as; undefined where the system has no fitting account. */
+/** The user for a new database of a root process; undefined if the system has none. */
 export async function findUnprivilegedUser(): Promise<OsUser | undefined> {
   const lines = (await readFile("/etc/passwd", "utf8").catch(() => "")).split("\n");
   for (const name of UNPRIVILEGED_NAMES) {
@@ -27,7 +27,7 @@ export async function findUnprivilegedUser(): Promise<OsUser | undefined> {
   return undefined;
 }
 
-/** The owner of a path. */
+/** Returns the owner of a path. */
 export async function ownerOf(path: string): Promise<OsUser> {
   const { uid, gid } = await stat(path);
   return { uid, gid };
@@ -39,7 +39,7 @@ async function allows(path: string, user: OsUser, bits: number): Promise<boolean
   return ((mode >> shift) & bits) === bits;
 }
 
-/** Whether a user may pass through a folder and all those above it. */
+/** Whether a user may enter a folder and all folders above it. */
 export async function canEnter(folder: string, user: OsUser): Promise<boolean> {
   let current = await realpath(folder);
   for (;;) {
@@ -50,7 +50,7 @@ export async function canEnter(folder: string, user: OsUser): Promise<boolean> {
   }
 }
 
-/** Whether a user may read a file, by its mode and those of the folders above it (access lists are not looked at). */
+/** Whether a user may read a file, by its mode and those of the folders above (ignores access lists). */
 export async function canRead(file: string, user: OsUser): Promise<boolean> {
   return (await allows(file, user, 0o4)) && (await canEnter(dirname(file), user));
 }

@@ -8,19 +8,22 @@ import { ignoreError } from "../ignore-error.ts";
 import { errorCode } from "../storage-error.ts";
 import { PROGRAM_ENV, ROLE, type Cluster } from "./cluster.ts";
 
-/** The database that PostgreSQL always has; ours is created from here. */
+/** The database that always exists; ours is created from here. */
 const MAINTENANCE_DATABASE = "postgres";
 
-/** A log that has grown beyond this is put aside at the next start. */
+/** Size above which the log is rotated at the next start, in bytes. */
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 
-/** Recovery after a crash is the longest thing a start may wait for. */
+/** Time limit of a start, which may include crash recovery. */
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 20;
-/** How long a lock file must stand in the way before it is looked into; the remains of a killed postmaster go sooner. */
+/**
+ * How long a lock file may block the start before it is inspected. PostgreSQL removes that of a killed postmaster
+ * sooner.
+ */
 const STALE_LOCK_MS = 1_000;
 
-/** Settings of the embedded database; the rest is PostgreSQL's own default. */
+/** Settings of the embedded database that differ from PostgreSQL's defaults. */
 function settings(port: number): readonly string[] {
   const values = {
     port: String(port),
@@ -31,7 +34,7 @@ function settings(port: number): readonly string[] {
     fsync: "on",
     timezone: "UTC",
     log_timezone: "UTC",
-    // Statements and details of errors carry what users wrote; they stay out of the log.
+    // Statements and error details contain user data, so they are not logged.
     log_min_messages: "warning",
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
@@ -40,19 +43,19 @@ function settings(port: number): readonly string[] {
   return Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
-/** The address of a database in the cluster; holds the password. */
+/** Returns the address of a database in the cluster, with the password. */
 export function clusterUrl(cluster: Cluster, port: number, database: string): string {
   return `postgres://${ROLE}:${cluster.password}@127.0.0.1:${port}/${database}`;
 }
 
-/** What `postmaster.pid` says of the process that runs the cluster, or ran it before it was killed. */
+/** The content of `postmaster.pid`, which describes the running or last postmaster. */
 export async function readPostmaster(cluster: Cluster): Promise<{ pid: number; port: number } | undefined> {
   const lines = (await readFile(join(cluster.pgdata, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
   const pid = Number(lines[0]);
   return Number.isInteger(pid) && pid > 0 ? { pid, port: Number(lines[3]) || 0 } : undefined;
 }
 
-/** A connection to the running cluster, `starting` while it is on its way up or down, undefined when it does not run. */
+/** Connects to the running cluster. Returns `starting` while it starts or stops, undefined if it does not run. */
 async function connect(cluster: Cluster, port: number): Promise<pg.Client | "starting" | undefined> {
   const client = new pg.Client({
     connectionString: clusterUrl(cluster, port, MAINTENANCE_DATABASE),
@@ -63,7 +66,7 @@ async function connect(cluster: Cluster, port: number): Promise<pg.Client | "sta
   client.on("error", ignoreError);
   try {
     await client.connect();
-    // A copied data folder names the port of its original: what answers there must be the cluster we mean.
+    // A copied data folder names the port of its original, so the data directory of the responding server is checked.
     const { rows } = await client.query<{ folder: string }>("select current_setting('data_directory') as folder");
     if (rows[0]?.folder === (await realpath(cluster.pgdata)) || rows[0]?.folder === cluster.pgdata) return client;
     await client.end();
@@ -74,7 +77,7 @@ async function connect(cluster: Cluster, port: number): Promise<pg.Client | "sta
   }
 }
 
-/** A connection to the running cluster; undefined while it does not run or is on its way up or down. */
+/** Connects to the running cluster. Returns undefined if it does not run, or is starting or stopping. */
 export async function connectToRunning(cluster: Cluster): Promise<pg.Client | undefined> {
   const running = await readPostmaster(cluster);
   const client = running === undefined || running.port === 0 ? undefined : await connect(cluster, running.port);
@@ -92,17 +95,18 @@ async function freePort(): Promise<number> {
   return await promise;
 }
 
-/** How a postmaster ended that another process told to stop. */
+/** The end of a postmaster that another process stopped. */
 const STOPPED = "it was stopped";
 
-/** Starts a postmaster that outlives this process; `exited` says with which lines it ended, should it end. */
+/** Starts a postmaster that outlives this process. `exited` resolves with its last log lines if it ends. */
 async function launch(cluster: Cluster, port: number): Promise<{ exited: () => Promise<string | undefined> }> {
   const before = await stat(cluster.logFile).catch(() => undefined);
   if (before !== undefined && before.size > LOG_LIMIT_BYTES) await rename(cluster.logFile, `${cluster.logFile}.1`);
   const log = await open(cluster.logFile, "a", 0o600);
   try {
     const offset = (await log.stat()).size;
-    // Detached: a Ctrl-C in the terminal is for the service, which stops the database after its last request.
+    // Detached, so that Ctrl-C in the terminal reaches only the service, which stops the database after its last
+    // request.
     const child = spawn(cluster.binaries.postgres, ["-D", cluster.pgdata, ...settings(port)], {
       cwd: "/",
       env: PROGRAM_ENV,
@@ -138,8 +142,8 @@ async function launch(cluster: Cluster, port: number): Promise<{ exited: () => P
 }
 
 /**
- * Whether the process that `postmaster.pid` names is no PostgreSQL: its number has been given away again, or it is a
- * zombie that nobody collects (a container's first process often does not), which PostgreSQL takes for alive.
+ * Whether the pid in `postmaster.pid` belongs to no PostgreSQL: it was reused, or is a zombie that was not reaped
+ * (common in containers), which PostgreSQL considers alive.
  */
 async function isForeign(pid: number): Promise<boolean> {
   const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => undefined);
@@ -147,15 +151,14 @@ async function isForeign(pid: number): Promise<boolean> {
 }
 
 /**
- * A connection to the running cluster; starts it if it does not run, and waits while another process starts or stops it.
- *
- * PostgreSQL's own lock file decides between concurrent starters: the one that comes second is told so and connects.
+ * Connects to the running cluster; starts it if it does not run, and waits while another process starts or stops it.
+ * PostgreSQL's own lock file decides between concurrent starts; the loser connects to the winner's.
  */
 export async function ensureRunning(cluster: Cluster): Promise<{ client: pg.Client; port: number; started: boolean }> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   let started: { exited: () => Promise<string | undefined> } | undefined;
   let port = 0;
-  let reason = "it did not answer in time";
+  let reason = "it did not respond in time";
   let lockedSince: number | undefined;
   while (Date.now() < deadline) {
     const running = await readPostmaster(cluster);
@@ -175,9 +178,10 @@ export async function ensureRunning(cluster: Cluster): Promise<{ client: pg.Clie
       reason = ended;
       started = undefined;
       if (ended === STOPPED) {
-        // The watchdog of a killed process found it before we were known to use it: it is started again.
+        // The watchdog of a killed process stopped it before this process had registered, so it is started again.
       } else if (/lock file|shared memory block/.test(ended)) {
-        // Another starter, or what a killed postmaster left behind: the next round connects or tries again.
+        // Another process is starting it, or a killed postmaster left files behind; the next iteration connects or
+        // retries.
         lockedSince ??= Date.now();
         if (running !== undefined && Date.now() - lockedSince > STALE_LOCK_MS && (await isForeign(running.pid))) {
           await rm(join(cluster.pgdata, "postmaster.pid"), { force: true });

@@ -1,5 +1,5 @@
 import { pino } from "pino";
 import { stopUnusedPostgres } from "../embedded-postgres.ts";
 
-// What the watchdog of a process runs when that process is gone.
+// Run by the watchdog after its process has ended.
 await stopUnusedPostgres({ dataDir: process.argv[2] ?? "", log: pino({ level: "silent" }) });

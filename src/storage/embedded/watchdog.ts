@@ -6,22 +6,24 @@ import type { Logger } from "pino";
 import { ignoreError } from "../ignore-error.ts";
 import { PROGRAM_ENV } from "./cluster.ts";
 
-/** A process that outlives this one by a moment, to stop the embedded database if nobody else uses it. */
+/** A process that outlives this one briefly and stops the embedded database if nobody else uses it. */
 export interface Watchdog {
-  /** Ends it without any effect. */
+  /** Stops the watchdog without any effect. */
   dismiss(): void;
 }
 
-/** A line says that all is well; the end of the input without one says that this process is gone, however it ended. */
+/**
+ * A line on the pipe means a regular stop. The end of the pipe without one means that this process ended unexpectedly.
+ */
 const WAIT = `trap '' HUP INT TERM; read -r _ && exit 0; exec "$0" "$@"`;
 
-/** Starts it. It waits as a shell, which takes a hundredth of the memory that Node would. */
+/** Starts the watchdog. It is a shell, which needs a hundredth of Node's memory. */
 export function startWatchdog(dataDir: string, log: Logger): Watchdog {
   const script = fileURLToPath(new URL("stop-unused.ts", import.meta.url));
   const child = spawn("/bin/sh", ["-c", WAIT, process.execPath, script, resolve(dataDir)], {
     cwd: "/",
     env: PROGRAM_ENV,
-    // Of its own group, so that what ends this process's group spares it.
+    // In its own process group, so that a signal to this process's group does not reach it.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });

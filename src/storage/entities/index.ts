@@ -1,4 +1,4 @@
 import * as all from "./all.ts";
 
-/** Every entity the ORM maps; one for each table of ours. */
+/** Every entity of the ORM, one per table. */
 export const entities = Object.values(all);

@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 
-/** The one row that every replica must agree on. */
+/** The single row that all replicas share. */
 export const InstallationEntity = defineEntity({
   name: "Installation",
   properties: (p) => ({

@@ -2,7 +2,7 @@ import { defineEntity } from "@mikro-orm/core";
 import { owner } from "../identity/owner.ts";
 import { indexAs } from "../index-as.ts";
 
-/** What was said in a call, sealed; only where the connection's owner wants it kept. */
+/** The contents of a call, encrypted. Stored only if the connection's owner enabled it. */
 export const CallContentsEntity = defineEntity({
   name: "CallContents",
   properties: (p) => ({

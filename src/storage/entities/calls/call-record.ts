@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 
-/** One call of one tool: who, when, how long, how it ended; no arguments and no results. */
+/** A call of a tool: caller, time, duration, outcome; without arguments and results. */
 export const CallRecordEntity = defineEntity({
   name: "CallRecord",
   properties: (p) => ({

@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import { owner } from "../identity/owner.ts";
 
-/** What an account's owner decided; an account that decided nothing has no row. */
+/** The settings of an account. An account with default settings has no row. */
 export const AccountSettingEntity = defineEntity({
   name: "AccountSetting",
   properties: (p) => ({

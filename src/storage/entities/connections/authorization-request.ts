@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { connectionReference } from "./connection-reference.ts";
 import { indexAs } from "../index-as.ts";
 
-/** An authorization of a connection that is under way; its terms and PKCE verifier are sealed in one value. */
+/** A pending authorization of a connection. Its terms and PKCE verifier are encrypted together. */
 export const AuthorizationRequestEntity = defineEntity({
   name: "AuthorizationRequest",
   properties: {

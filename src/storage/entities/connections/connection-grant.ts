@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import { indexAs } from "../index-as.ts";
 
-/** Tokens that a third party gave a connection, sealed. */
+/** The encrypted tokens that an upstream issued to a connection. */
 export const ConnectionGrantEntity = defineEntity({
   name: "ConnectionGrant",
   properties: (p) => ({

@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import { owner } from "../identity/owner.ts";
 
-/** An id that never comes back, and whether its history has been purged. */
+/** The id of a deleted connection, which is never reused, and whether its history is purged. */
 export const ConnectionTombstoneEntity = defineEntity({
   name: "ConnectionTombstone",
   properties: (p) => ({

@@ -4,7 +4,7 @@ import { owner } from "../identity/owner.ts";
 import { ToolPinSetEntity } from "../tools/tool-pin-set.ts";
 import { indexAs } from "../index-as.ts";
 
-/** A connection; its secrets are sealed in one value. */
+/** A connection. Its secrets are encrypted together. */
 export const ConnectionEntity = defineEntity({
   name: "Connection",
   properties: (p) => ({
@@ -26,7 +26,7 @@ export const ConnectionEntity = defineEntity({
     oauthClientId: p.text(),
     createdAt: p.datetime().defaultRaw("now()"),
     updatedAt: p.datetime().defaultRaw("now()"),
-    /** Unused since `verification` says when; kept for replicas of the version before. */
+    /** Unused, replaced by `verification`; kept for replicas of the previous version. */
     verifyDueAt: p.datetime().nullable(),
     acceptToolChanges: p.enum(["manual", "automatic"]).default("manual"),
     toolPins: p

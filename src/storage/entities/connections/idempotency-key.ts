@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import { owner } from "../identity/owner.ts";
 
-/** What was created under an `Idempotency-Key`, for as long as the key counts. */
+/** The response stored under an `Idempotency-Key`. */
 export const IdempotencyKeyEntity = defineEntity({
   name: "IdempotencyKey",
   properties: (p) => ({

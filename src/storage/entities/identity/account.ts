@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import { indexAs } from "../index-as.ts";
 
-/** The owner of everything else. */
+/** An account, the owner of all other rows. */
 export const AccountEntity = defineEntity({
   name: "Account",
   properties: (p) => ({

@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import type { AuditAction, AuditObject } from "../../../identity/audit/audit-event.ts";
 
-/** Who did what to which object from where. */
+/** An entry of the audit log. */
 export const AuditEventEntity = defineEntity({
   name: "AuditEvent",
   properties: (p) => ({

@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { owner } from "./owner.ts";
 import { indexAs } from "../index-as.ts";
 
-/** Who may log in to an account through an external OpenID provider. */
+/** A login at an external OpenID provider that is linked to an account. */
 export const ExternalIdentityEntity = defineEntity({
   name: "ExternalIdentity",
   properties: {

@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 
-/** How often logging in to an account has failed lately. */
+/** The number of recent failed logins of an account. */
 export const LoginFailureEntity = defineEntity({
   name: "LoginFailure",
   properties: (p) => ({

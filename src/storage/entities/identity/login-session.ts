@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { owner } from "./owner.ts";
 import { indexAs } from "../index-as.ts";
 
-/** A person who is logged in, in one browser; the cookie itself is not kept. */
+/** The login of a person in one browser. Only a hash of the cookie is stored. */
 export const LoginSessionEntity = defineEntity({
   name: "LoginSession",
   properties: {

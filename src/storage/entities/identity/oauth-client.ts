@@ -6,7 +6,7 @@ import { owner } from "./owner.ts";
 import { connectionReference } from "../connections/connection-reference.ts";
 import { indexAs } from "../index-as.ts";
 
-/** An OAuth client, of a person or of one connection. */
+/** An OAuth client of a person or of a connection. */
 export const OauthClientEntity = defineEntity({
   name: "OauthClient",
   properties: {

@@ -3,7 +3,7 @@ import type { Scope } from "../../../identity/scopes.ts";
 import { owner } from "./owner.ts";
 import { indexAs } from "../index-as.ts";
 
-/** What a person allowed a client to do. */
+/** The access that a person granted to a client. */
 export const OauthGrantEntity = defineEntity({
   name: "OauthGrant",
   properties: (p) => ({

@@ -2,7 +2,7 @@ import { defineEntity } from "@mikro-orm/core";
 import type { JsonObject } from "../../../json.ts";
 import { indexAs } from "../index-as.ts";
 
-/** What the OAuth server remembers between requests. */
+/** State of the OAuth server between requests. */
 export const OidcPayloadEntity = defineEntity({
   name: "OidcPayload",
   properties: (p) => ({

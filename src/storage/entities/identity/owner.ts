@@ -1,7 +1,7 @@
 import { p } from "@mikro-orm/core";
 import { AccountEntity } from "./account.ts";
 
-/** The account that a row belongs to and is deleted with; first in the row's key. */
+/** The account that a row belongs to, first in its key. The row is deleted with it. */
 export function owner(foreignKeyName: string) {
   return p
     .manyToOne(AccountEntity)

@@ -4,7 +4,7 @@ import { owner } from "./owner.ts";
 import { connectionReference } from "../connections/connection-reference.ts";
 import { indexAs } from "../index-as.ts";
 
-/** A personal access token; the token itself is not kept. */
+/** A personal access token. The token itself is not stored. */
 export const PersonalAccessTokenEntity = defineEntity({
   name: "PersonalAccessToken",
   properties: {

@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 
-/** What is no longer honoured although its signature still holds. */
+/** A revocation of tokens that are otherwise still valid. */
 export const RevocationEntity = defineEntity({
   name: "Revocation",
   properties: (p) => ({

@@ -2,7 +2,7 @@ import { defineEntity } from "@mikro-orm/core";
 import type { JWK } from "jose";
 import { indexAs } from "../index-as.ts";
 
-/** A key that signs tokens; its private half is sealed, and gone once it is retired. */
+/** A key that signs tokens. Its private half is encrypted, and deleted when it is retired. */
 export const SigningKeyEntity = defineEntity({
   name: "SigningKey",
   properties: (p) => ({

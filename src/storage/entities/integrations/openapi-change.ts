@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import { OpenapiSourceEntity } from "./openapi-source.ts";
 
-/** A change of the tools of a fetched OpenAPI document. */
+/** A change of the tools in a fetched OpenAPI document. */
 export const OpenapiChangeEntity = defineEntity({
   name: "OpenapiChange",
   properties: (p) => ({

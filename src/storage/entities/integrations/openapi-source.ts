@@ -1,7 +1,7 @@
 import { defineEntity } from "@mikro-orm/core";
 import { OpenapiDocumentEntity } from "./openapi-document.ts";
 
-/** An address that OpenAPI documents are fetched from. */
+/** An address from which OpenAPI documents are fetched. */
 export const OpenapiSourceEntity = defineEntity({
   name: "OpenapiSource",
   properties: (p) => ({

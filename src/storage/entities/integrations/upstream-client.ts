@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 
-/** Who we are at an authorization server that registered us, sealed. */
+/** The client that an authorization server registered for us, encrypted. */
 export const UpstreamClientEntity = defineEntity({
   name: "UpstreamClient",
   properties: (p) => ({

@@ -2,7 +2,7 @@ import { defineEntity } from "@mikro-orm/core";
 import { owner } from "../identity/owner.ts";
 import { indexAs } from "../index-as.ts";
 
-/** A message that one replica leaves for another. */
+/** A message from one replica to another. */
 export const RelayMessageEntity = defineEntity({
   name: "RelayMessage",
   properties: (p) => ({

@@ -21,7 +21,7 @@ export const SessionEntity = defineEntity({
     resourceUris: p.array().columnType("text[]").defaultRaw("'{}'"),
     createdAt: p.datetime().defaultRaw("now()"),
     lastUsedAt: p.datetime().defaultRaw("now()"),
-    /** At most `lastUsedAt`, which the sweep moves it up to: indexed, so use does not change it. */
+    /** A lower bound of `lastUsedAt` that the sweep updates. It is indexed, so use does not change it. */
     idleSince: p.datetime().defaultRaw("now()"),
   }),
   indexes: [

@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 
-/** A definition of a tool that is or was in force somewhere, by what stands for it. */
+/** A tool definition that is or was accepted somewhere, by its digest. */
 export const ToolDefinitionEntity = defineEntity({
   name: "ToolDefinition",
   properties: (p) => ({

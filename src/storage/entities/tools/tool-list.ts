@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { connectionReference } from "../connections/connection-reference.ts";
 import type { ToolDefinition } from "../../../integrations/tool.ts";
 
-/** What an upstream last answered when asked for its tools. */
+/** The last list of tools of an upstream. */
 export const ToolListEntity = defineEntity({
   name: "ToolList",
   properties: {

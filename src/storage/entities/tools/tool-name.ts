@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 
-/** The number that a tool's name goes by. */
+/** The number that represents a tool's name. */
 export const ToolNameEntity = defineEntity({
   name: "ToolName",
   properties: (p) => ({

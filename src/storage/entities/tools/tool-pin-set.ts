@@ -1,6 +1,6 @@
 import { defineEntity } from "@mikro-orm/core";
 
-/** Which definitions are in force, for all connections that hold the same. */
+/** A set of accepted definitions, shared by all connections with equal ones. */
 export const ToolPinSetEntity = defineEntity({
   name: "ToolPinSet",
   properties: (p) => ({
