@@ -24,7 +24,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
 
-/** Numbers that a double may not represent exactly have 16 consecutive digits or a three-digit exponent. */
+/** Number forms that a double may not represent exactly: 16 consecutive digits or a three-digit exponent. */
 const MAYBE_INEXACT = /\d{16}|[eE]\+?\d{3}/;
 
 const INTEGER = /^-?\d+$/;
@@ -35,7 +35,7 @@ export interface ParseLimits {
   readonly maxDepth: number;
   /** Whether duplicate keys are rejected. By default the last one wins. */
   readonly uniqueKeys?: boolean;
-  /** The most values, nested ones included. Unlimited unless given. */
+  /** The maximum number of values, including nested ones. Default: unlimited. */
   readonly maxValues?: number;
 }
 
@@ -143,7 +143,7 @@ function scan(text: string, { maxDepth, uniqueKeys = false, maxValues = Infinity
   }
 }
 
-/** Whether the array or object that opens at this index holds nothing. */
+/** Whether the array or object that opens at this index is empty. */
 function isEmpty(text: string, start: number): boolean {
   let next = start + 1;
   while (/\s/.test(text.charAt(next))) next += 1;

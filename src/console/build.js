@@ -1,6 +1,6 @@
 /**
- * Builds the console's static files. Runs after an install, so that `npm start` needs no step of its own. An install without
- * development dependencies has nothing to build with and keeps what it finds.
+ * Builds the console's static files. Runs after an install, so that `npm start` needs no build step. Without
+ * development dependencies it keeps the existing files.
  */
 import { fileURLToPath } from "node:url";
 

@@ -21,7 +21,7 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // What is wrong with a request stays wrong; what the network or the service fails at may pass.
+      // Invalid requests are not retried; network and service failures are.
       retry: (failures, error) => failures < 2 && !(error instanceof ApiError && error.status < 500),
     },
   },

@@ -1,9 +1,9 @@
 declare global {
-  /** Where a library that makes styles as it goes looks for the nonce. */
+  /** The property in which a library that creates styles expects the nonce. */
   var __webpack_nonce__: string | undefined;
 }
 
-/** The nonce of this page, which its security policy allows styles by. Empty while developing. */
+/** The nonce with which this page's security policy allows styles. Empty in development. */
 export function readNonce(): string {
   const meta = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]');
   const nonce = meta?.nonce ?? "";

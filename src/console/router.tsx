@@ -4,7 +4,7 @@ import { NotFound } from "./shell/not-found.tsx";
 import { PageError } from "./shell/page-error.tsx";
 import { PageSkeleton } from "./parts/skeletons.tsx";
 
-/** A part of the address that is a text or a number; anything else counts as left out. */
+/** A search parameter that is a text or a number; other values count as absent. */
 function textIn<Name extends string>(
   search: Record<string, unknown>,
   name: Name,
@@ -96,7 +96,7 @@ const admin = createRoute({
 
 const routeTree = root.addChildren([home, connections, connect, connection, agents, tokens, activity, settings, admin]);
 
-/** The console's addresses and the page behind each, loaded when it is first shown. */
+/** The console's paths and pages, each loaded on first use. */
 export function createConsoleRouter() {
   return createRouter({
     routeTree,

@@ -1,6 +1,6 @@
 import { createTheme } from "@mantine/core";
 
-/** The look: one accent colour, dark enough for white text on it (WCAG 2.2 AA), and system fonts that need no download. */
+/** The theme: one accent color, dark enough for white text (WCAG 2.2 AA), and system fonts that need no download. */
 export const theme = createTheme({
   primaryColor: "cyan",
   primaryShade: 9,
@@ -10,7 +10,7 @@ export const theme = createTheme({
   fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
   components: {
-    // The head of a dialog is no banner of the page.
+    // The header of a dialog is not a banner of the page.
     DrawerHeader: { defaultProps: { role: "none" } },
     ModalHeader: { defaultProps: { role: "none" } },
     Badge: { defaultProps: { tt: "none", fw: 500 } },

@@ -7,7 +7,7 @@ import { defineConfig, type Plugin } from "vite";
 
 const MOCK = "http://127.0.0.1:4010";
 
-/** Compresses once at build time what would otherwise be compressed for every reader. */
+/** Compresses files at build time instead of on every request. */
 function precompress(folder: string): Plugin {
   const encodings = { ".br": promisify(brotliCompress), ".gz": promisify(gzip) };
   return {
@@ -24,7 +24,7 @@ function precompress(folder: string): Plugin {
   };
 }
 
-/** Who is logged in while the mock stands for the API: it knows the contract alone, and browser sessions are not in it. */
+/** The session of the mock, which implements only the contract; browser sessions are not part of it. */
 const mockSession: Plugin = {
   name: "mock-session",
   apply: "serve",
@@ -36,12 +36,12 @@ const mockSession: Plugin = {
           : { access_token: "mock", expires_in: 600, scope: "mgmt.read mgmt.write mgmt.admin" };
       response.setHeader("content-type", "application/json").end(JSON.stringify(body));
     });
-    // The mock speaks HTTP alone: a watch over it never says anything.
+    // The mock speaks only HTTP, so a watch sends no events.
     middlewares.use("/patchbay.v1.ConnectionService/WatchConnections", () => undefined);
   },
 };
 
-/** The console's static files. While developing, the API is the mock's, or that of `API_URL`. */
+/** Builds the console's static files. In development the API is the mock, or the service at `API_URL`. */
 export default defineConfig(({ command }) => {
   const service = process.env["API_URL"];
   const api = { target: service ?? MOCK, changeOrigin: true };
@@ -53,7 +53,7 @@ export default defineConfig(({ command }) => {
       service === undefined && mockSession,
       precompress(fileURLToPath(new URL("dist", import.meta.url))),
     ],
-    // The server puts a fresh nonce in its place, for the styles that the component library makes as it goes.
+    // The server replaces it with a new nonce, for styles that the component library creates.
     ...(command === "build" && { html: { cspNonce: "{{nonce}}" } }),
     resolve: {
       alias: {
@@ -64,7 +64,7 @@ export default defineConfig(({ command }) => {
       outDir: "dist",
       emptyOutDir: true,
       assetsDir: "assets/console",
-      // Nothing inline: the content security policy has no room for it.
+      // No inline assets, because the content security policy forbids them.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
     },

@@ -40,7 +40,7 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
     headersTimeout: options.headersTimeoutMs ?? 30_000,
     bodyTimeout: options.bodyIdleMs ?? 30_000,
     maxResponseSize: options.maxResponseBytes ?? 32 * 1024 * 1024,
-    // Many servers close idle sockets after 5 s without notice; a server's own hint may extend it.
+    // Many servers close idle sockets after 5 s without notice; a server's hint may extend the time.
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 60_000,
   });

@@ -1,6 +1,6 @@
 /**
- * Builds the static files of the API reference. Runs after an install, as the console's build does. An install without
- * development dependencies has nothing to build with and keeps what it finds.
+ * Builds the static files of the API reference after an install, like the console's. Without development dependencies
+ * it keeps the existing files.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -9,8 +9,8 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
 /**
- * Scalar's browser script. Its package for Fastify is the smallest that holds it in one piece (1 MB to fetch, where
- * `@scalar/api-reference` brings 10 MB and Vue's ecosystem), and its plugin hands it to whoever asks for its route.
+ * Scalar's browser script. Its package for Fastify is the smallest that contains the whole script (1 MB;
+ * `@scalar/api-reference` brings 10 MB and Vue's ecosystem). The plugin returns it for its route.
  */
 async function readScalar() {
   let plugin;
@@ -32,7 +32,7 @@ async function readScalar() {
   return script.replace(/\n\/\/# sourceMappingURL=\S+\s*$/, "\n");
 }
 
-/** Two steps below the best: a tenth larger, and an install does not wait eight seconds for it. */
+/** Two levels below the best: the result is a tenth larger, but an install is eight seconds faster. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 const here = new URL(".", import.meta.url);
@@ -44,7 +44,7 @@ if (scalar !== undefined) {
     "start.js": await readFile(new URL("start.js", here), "utf8"),
     "icon.svg": await readFile(new URL("../console/icon.svg", here), "utf8"),
   };
-  // Made elsewhere and then put in place: a service that runs meanwhile has the old files or the new.
+  // Built elsewhere and then renamed, so that a running service has either the old files or the new ones.
   const [fresh, target] = [new URL(`dist-${process.pid}/`, here), new URL("dist/", here)];
   await mkdir(new URL("assets/docs/", fresh), { recursive: true });
   let page = await readFile(new URL("page.html", here), "utf8");

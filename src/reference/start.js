@@ -1,5 +1,5 @@
 /* global Scalar */
-// What the reference shows. Nothing in it leads away from the service: no proxy, no fonts, no accounts, no assistant.
+// Configuration of the reference. It contacts no other site: no proxy, fonts, accounts or assistant.
 Scalar.createApiReference("#reference", {
   sources: [
     { title: "REST", slug: "rest", url: "/openapi.json" },
@@ -7,7 +7,7 @@ Scalar.createApiReference("#reference", {
   ],
   authentication: { preferredSecurityScheme: "bearer" },
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
-  // The four that our callers use: curl, fetch (as it is written in TypeScript too), Python and Go.
+  // Four languages for examples: curl, JavaScript fetch, Python and Go.
   hiddenClients: {
     c: true,
     clojure: true,

@@ -1,8 +1,8 @@
 /* global document, Document, Element, HTMLStyleElement */
-// Before the reference's own script: brings the styles that it makes within the page's policy, which knows a nonce and
-// nothing inline. A style element gets the nonce; a style attribute is set as a property, which no policy binds.
+// Runs before the reference's own script and makes its styles comply with the page's policy, which requires a nonce. A
+// style element gets the nonce; a style attribute is set as a property, which policies do not restrict.
 {
-  // Its validation library would try whether it may compile code.
+  // Prevents its validation library from testing whether it may generate code.
   globalThis.__zod_globalConfig = { jitless: true };
   const nonce = document.querySelector("meta[property=csp-nonce]").content;
   const { createElement } = Document.prototype;

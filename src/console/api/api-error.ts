@@ -1,8 +1,8 @@
-/** A refusal of the API, in the words it has for people. */
+/** An error response of the API, with its text for people. */
 export class ApiError extends Error {
-  /** The HTTP status; 0 when no answer came. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** Seconds to wait before the next attempt, where the API says so. */
+  /** Seconds until a retry, if the API states them. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, message: string, retryAfterSeconds?: number) {
@@ -20,14 +20,14 @@ function detailOf(body: unknown): string | undefined {
   return undefined;
 }
 
-/** What an answer without success says. */
+/** The text of an error response. */
 export function toApiError(response: Response, body: unknown): ApiError {
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   const message = detailOf(body) ?? `The service answered ${response.status} without an explanation.`;
   return new ApiError(response.status, message, Number.isFinite(seconds) ? seconds : undefined);
 }
 
-/** What to show for anything that was thrown. */
+/** The text to show for any thrown value. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof ApiError) return thrown.message;
   if (thrown instanceof TypeError) return "The service cannot be reached. Check the network and try again.";

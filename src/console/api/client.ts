@@ -3,7 +3,6 @@ import type { paths } from "../../../gen/openapi/patchbay.ts";
 import { ApiError, toApiError } from "./api-error.ts";
 import type { BrowserSession } from "./session.ts";
 
-/** The typed client of the HTTP contract. */
 export type ApiClient = Client<paths>;
 
 function withToken(session: BrowserSession): Middleware {
@@ -13,28 +12,27 @@ function withToken(session: BrowserSession): Middleware {
       return request;
     },
     onResponse({ response }) {
-      // The session may have ended: the next request asks for a token anew, and finds the way to the login page.
+      // The session may have ended. The next request asks for a new token, or opens the login page.
       if (response.status === 401) session.forget();
       return undefined;
     },
   };
 }
 
-/** A client of our own origin that acts as who is logged in. */
+/** A client of our own origin that acts for the logged-in account. */
 export function createApiClient(session: BrowserSession): ApiClient {
   const client = createClient<paths>({ baseUrl: location.origin });
   client.use(withToken(session));
   return client;
 }
 
-/** What a call of the client resolves to. */
 interface Answer {
   readonly data?: unknown;
   readonly error?: unknown;
   readonly response: Response;
 }
 
-/** The body of a successful answer. Throws ApiError for any other. */
+/** Returns the body of a successful response. Throws ApiError otherwise. */
 export async function bodyOf<Got extends Answer>(answer: Promise<Got>): Promise<NonNullable<Got["data"]>> {
   const { data, error, response } = await answer;
   if (!response.ok) throw toApiError(response, error);

@@ -3,7 +3,7 @@ import type { components } from "../../../gen/openapi/patchbay.ts";
 /** The schemas of the HTTP contract by name. */
 export type Schemas = components["schemas"];
 
-/** A request as the console sends it. The service takes `null` for what is left out; we leave it out. */
+/** A request as the console sends it. The service accepts `null` for absent fields; the console omits them. */
 export type Sent<Name extends keyof Schemas> = {
   [Key in keyof Schemas[Name]]: Exclude<Schemas[Name][Key], null>;
 };

@@ -1,27 +1,27 @@
 import { ApiError, toApiError } from "./api-error.ts";
 
-/** Who is logged in to the console. */
+/** The logged-in account. */
 export interface ConsoleSession {
   readonly email: string;
   readonly isAdmin: boolean;
 }
 
-/** The login of this browser: a cookie that pages cannot read, and short-lived access tokens got with it. */
+/** The login of this browser: a cookie that scripts cannot read, and short-lived access tokens requested with it. */
 export interface BrowserSession {
-  /** Who is logged in; leads to the login page when nobody is. */
+  /** Returns the logged-in account; opens the login page if there is none. */
   read(): Promise<ConsoleSession>;
-  /** An access token that still holds for a while; leads to the login page when the session has ended. */
+  /** Returns an access token that is not about to expire; opens the login page if the session has ended. */
   accessToken(): Promise<string>;
-  /** Drops the access token, so that the next one is fresh. */
+  /** Drops the access token, so that the next one is new. */
   forget(): void;
-  /** Logs out and leads to the login page. */
+  /** Logs out and opens the login page. */
   end(): Promise<void>;
 }
 
-/** How long before its end an access token is replaced, in milliseconds. */
+/** How long before it expires an access token is replaced, in milliseconds. */
 const RENEW_AHEAD_MS = 60_000;
 
-/** Leaves for the login page, from which the reader comes back here. The promise never settles: the page goes away. */
+/** Opens the login page, which leads back here. The promise never settles, because the page is unloaded. */
 function leaveToLogin(): Promise<never> {
   const here = location.pathname + location.search;
   location.assign(`/login?return_to=${encodeURIComponent(here)}`);
@@ -35,7 +35,7 @@ async function readJson(response: Response): Promise<Record<string, unknown>> {
   return { ...body };
 }
 
-/** The browser's session over `/session`. Access tokens are kept in memory alone, and fetched once for everybody waiting. */
+/** The browser's session through `/session`. Access tokens stay in memory, and concurrent callers share one request. */
 export function createBrowserSession(): BrowserSession {
   let token: { readonly text: string; readonly renewAt: number } | undefined;
   let fetching: Promise<string> | undefined;

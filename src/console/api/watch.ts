@@ -4,7 +4,7 @@ import type { Connection } from "../../../gen/proto/patchbay/v1/connection_pb.ts
 import { ConnectionService } from "../../../gen/proto/patchbay/v1/connection_service_pb.ts";
 import type { BrowserSession } from "./session.ts";
 
-/** How long to wait after a watch has ended before the next, in milliseconds. */
+/** Pause between two watches, in milliseconds. */
 const AGAIN_AFTER_MS = 2_000;
 
 function createWatchClient(session: BrowserSession): Client<typeof ConnectionService> {
@@ -18,14 +18,14 @@ function createWatchClient(session: BrowserSession): Client<typeof ConnectionSer
   );
 }
 
-/** What a connection's list of tools hangs on; while it stays, only switches were turned. */
+/** The fields that determine a connection's tools. If they are unchanged, only tools were enabled or disabled. */
 function toolsHangOn({ apiKeyVerificationStatus, pendingToolChanges }: Connection): string {
   return `${apiKeyVerificationStatus} ${pendingToolChanges ?? 0}`;
 }
 
 /**
- * Calls back after every change of a connection, with whether its tools may be others now, until the signal says stop;
- * comes back by itself when a watch ends.
+ * Calls back after every change of a connection, with whether its tools may have changed, until the signal aborts.
+ * Reconnects when a watch ends.
  */
 export async function watchConnections(
   session: BrowserSession,
@@ -41,11 +41,11 @@ export async function watchConnections(
         const isKnown = known.size > 0;
         const others = connections.filter((each) => known.get(String(each.id)) !== toolsHangOn(each));
         for (const each of others) known.set(String(each.id), toolsHangOn(each));
-        // What the first snapshot says of tools, the page is reading just now.
+        // The first snapshot is ignored, because the page loads its data at the same time.
         onChange(others.length > 0 && isKnown);
       }
     } catch {
-      // A watch ends with the token, the network or the server; the next one begins with a snapshot.
+      // A watch ends with the token, the network or the server; the next one starts with a snapshot.
       session.forget();
     }
     await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS));

@@ -1,6 +1,6 @@
 import { Fragment } from "react";
 
-/** A name of words joined by underscores, which a narrow column may break after each of them. */
+/** A name with line break opportunities after its underscores. */
 export function Breakable({ name }: { readonly name: string }) {
   return name.split(/(?<=_)/).map((word, at) => (
     <Fragment key={at}>

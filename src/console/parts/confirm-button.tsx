@@ -1,7 +1,7 @@
 import { Button, Group, Popover, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 
-/** A button for what cannot be taken back: it says what will happen and asks once more. */
+/** A button for an irreversible action: it explains the effect and asks for confirmation. */
 export function ConfirmButton({
   label,
   ariaLabel,

@@ -22,7 +22,7 @@ const ACCESS = {
   individual: "Chosen tools",
 } as const;
 
-/** How a connection stands. */
+/** The status of a connection. */
 export function StatusBadge({ status }: { readonly status: keyof typeof STATUS }) {
   const { color, label } = STATUS[status];
   return (
@@ -38,7 +38,7 @@ const LOGIN = {
   failed: { color: "red", label: "Authorization lost" },
 } as const;
 
-/** What is known of a connection's key, or of its owner's login where that authorises it. */
+/** The verification status of a connection's key, or of its owner's login. */
 export function KeyBadge({
   status,
   method = "api_key",
@@ -54,7 +54,7 @@ export function KeyBadge({
   );
 }
 
-/** How far a connection's access goes, in words. */
+/** The access of a connection in words. */
 export function accessInWords(access: Connection["access_type"]): string {
   return ACCESS[access];
 }

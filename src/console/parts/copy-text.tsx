@@ -1,6 +1,6 @@
 import { Button, Code, CopyButton, Group, Paper } from "@mantine/core";
 
-/** A text to be pasted elsewhere, with a button that copies it. */
+/** A text with a button that copies it. */
 export function CopyText({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <Paper withBorder p="xs">

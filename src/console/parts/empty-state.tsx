@@ -1,7 +1,7 @@
 import { Paper, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 
-/** What stands where there is nothing yet: what would be here, and the first step towards it. */
+/** Shown instead of an empty list: its purpose and the first step. */
 export function EmptyState({
   title,
   children,

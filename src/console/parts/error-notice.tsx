@@ -1,14 +1,14 @@
 import { Alert, Button, Group, Text } from "@mantine/core";
 import { ApiError, messageOf } from "../api/api-error.ts";
 
-/** When another attempt may help, as far as the API says. */
+/** Whether a retry may help, according to the API. */
 function whenAgain(error: unknown): string {
   const seconds = error instanceof ApiError && error.status === 429 ? error.retryAfterSeconds : undefined;
   if (seconds === undefined) return "";
   return ` Try again in ${seconds === 1 ? "a second" : `${seconds} seconds`}.`;
 }
 
-/** Says what went wrong, and offers to try again where that may help. */
+/** Shows an error, with a retry button if that may help. */
 export function ErrorNotice({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
   return (
     <Alert color="red" variant="light" title="This did not work" role="alert">

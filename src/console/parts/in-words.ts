@@ -1,4 +1,4 @@
-/** Words that are not written like others. */
+/** Words with unusual spelling. */
 const SPELLED: Readonly<Record<string, string>> = {
   api: "API",
   crm: "CRM",
@@ -8,7 +8,7 @@ const SPELLED: Readonly<Record<string, string>> = {
   url: "URL",
 };
 
-/** A word of the contract, such as `time_off`, as people read it. */
+/** A word of the contract, such as `time_off`, in its written form. */
 export function inWords(word: string): string {
   const words = word.split("_").map((each) => SPELLED[each] ?? each);
   const text = words.join(" ");

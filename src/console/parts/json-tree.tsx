@@ -1,6 +1,6 @@
 import { Code, Text } from "@mantine/core";
 
-/** Entries of one level that are drawn; the rest is counted. */
+/** Entries shown per level; the rest is counted. */
 const SHOWN = 200;
 
 function isBranch(value: unknown): value is object {
@@ -16,7 +16,7 @@ function Leaf({ name, value }: { readonly name: string; readonly value: unknown 
   );
 }
 
-/** JSON as a tree whose branches open and close; the first two levels are open. */
+/** JSON as a tree with expandable branches; the first two levels are expanded. */
 export function JsonTree({
   value,
   name = "",

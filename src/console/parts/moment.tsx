@@ -15,7 +15,7 @@ function relative(at: Date): string {
   return step === undefined ? "just now" : RELATIVE.format(Math.round(seconds / step[1]), step[0]);
 }
 
-/** A time in the reader's own zone: how long ago, with the exact time on hover. Undefined is what never was, or never ends. */
+/** A relative time, with the exact time in the reader's time zone on hover. Undefined shows a text for never. */
 export function Moment({ at, exact = false }: { readonly at: string | undefined; readonly exact?: boolean }) {
   if (at === undefined) return "Never";
   const date = new Date(at);

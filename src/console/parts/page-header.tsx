@@ -2,7 +2,7 @@ import { Group, Stack, Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect } from "react";
 import { useArrival } from "../shell/arrival.ts";
 
-/** The head of a page: its name (which also names the browser's tab), a sentence, and what can be done. */
+/** The header of a page: its name (also the title of the browser tab), a sentence, and actions. */
 export function PageHeader({
   title,
   about,

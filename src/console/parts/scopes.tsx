@@ -1,7 +1,6 @@
 import { Checkbox, Stack } from "@mantine/core";
 import type { ConsoleScope } from "../api/schemas.ts";
 
-/** What each scope allows, in words. */
 export const SCOPES_IN_WORDS: Readonly<Record<string, string>> = {
   "mcp.read": "Use tools that only read",
   "mcp.write": "Use all tools, those that change things too",
@@ -10,12 +9,11 @@ export const SCOPES_IN_WORDS: Readonly<Record<string, string>> = {
   "mgmt.admin": "Administer the service: accounts, keys, audit log",
 };
 
-/** Scopes in words, as one text. */
 export function scopesInWords(scopes: readonly string[]): string {
   return scopes.map((scope) => SCOPES_IN_WORDS[scope] ?? scope).join(" · ");
 }
 
-/** Asks for scopes by what they allow. `mgmt.admin` is offered to administrators alone. */
+/** Selects scopes by description. Only administrators see `mgmt.admin`. */
 export function ScopesInput({
   value,
   onChange,

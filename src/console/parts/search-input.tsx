@@ -1,13 +1,13 @@
 import { Kbd, TextInput } from "@mantine/core";
 
-/** Finds something on the page; `/` leads here. */
+/** The search field of a page; `/` focuses it. */
 export function SearchInput({
   label,
   placeholder,
   value,
   onChange,
 }: {
-  /** What is searched, for assistive technology. */
+  /** The label for assistive technology. */
   readonly label: string;
   readonly placeholder: string;
   readonly value: string;

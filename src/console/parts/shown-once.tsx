@@ -1,7 +1,7 @@
 import { Alert, Stack, Text } from "@mantine/core";
 import { CopyText } from "./copy-text.tsx";
 
-/** Something secret that is shown now and never again. */
+/** A secret that is shown only once. */
 export function ShownOnce({ label, text }: { readonly label: string; readonly text: string }) {
   return (
     <Alert color="teal" title={`Copy the ${label} now`} role="status">

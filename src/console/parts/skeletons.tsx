@@ -1,6 +1,6 @@
 import { Skeleton, Stack, VisuallyHidden } from "@mantine/core";
 
-/** Stands where rows will be. */
+/** Placeholder for rows that are loading. */
 export function RowsSkeleton({ rows = 4 }: { readonly rows?: number }) {
   return (
     <Stack gap="sm" role="status">
@@ -12,7 +12,7 @@ export function RowsSkeleton({ rows = 4 }: { readonly rows?: number }) {
   );
 }
 
-/** Stands where a page will be. */
+/** Placeholder for a page that is loading. */
 export function PageSkeleton() {
   return (
     <Stack gap="lg">

@@ -3,20 +3,20 @@ import type { ReactNode } from "react";
 
 interface DescribedColumn {
   readonly head: ReactNode;
-  /** In pixels, where it is not to be found by itself. */
+  /** In pixels. Default: automatic. */
   readonly width?: number;
-  /** Whether phones go without it; its cells must too. A table that has such columns is as wide as a phone there. */
+  /** Whether phones omit this column; its cells must be omitted too. */
   readonly isOptional?: boolean;
 }
 
-/** The head of one column: its words, or more. */
+/** The header of a column: a text or an element. */
 export type Column = ReactNode | DescribedColumn;
 
 function isDescribed(column: Column): column is DescribedColumn {
   return typeof column === "object" && column !== null && "head" in column;
 }
 
-/** A table that scrolls sideways by itself where the window is narrower than it, also with the keyboard. Its children are its rows. */
+/** A table that scrolls horizontally if the window is narrower, also with the keyboard. Its children are its rows. */
 export function WideTable({
   label,
   columns,
@@ -24,7 +24,7 @@ export function WideTable({
   spacing,
   children,
 }: {
-  /** What the table holds, for assistive technology. */
+  /** The label for assistive technology. */
   readonly label: string;
   readonly columns: readonly Column[];
   /** In pixels. */

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useApi } from "../api/context.ts";
 import { useSession } from "./use-session.ts";
 
-/** Who is logged in, and the way out. */
+/** The logged-in account and the logout button. */
 export function AccountMenu() {
   const { session } = useApi();
   const { data } = useSession();

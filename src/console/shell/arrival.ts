@@ -1,14 +1,14 @@
 import { createContext, useContext, useEffect, type RefObject, useRef } from "react";
 
-/** Has the heading of a page that somebody goes to take the focus: a screen reader then says where they are. */
+/** Moves the focus to the heading of a newly opened page, so that a screen reader announces it. */
 export interface Arrival {
-  /** Somebody leaves for another page. */
+  /** Called when the reader leaves a page. */
   depart(): void;
-  /** The page is there, with this heading. */
+  /** Called when the new page is shown, with its heading. */
   arrive(heading: HTMLElement): void;
 }
 
-/** Knows of one departure at a time. The first page of a visit has none: it is read from its top. */
+/** Remembers one navigation at a time. The first page of a visit is not focused, because it is read from the top. */
 export function createArrival(): Arrival {
   let from: Element | undefined;
   return {
@@ -18,14 +18,13 @@ export function createArrival(): Arrival {
     arrive(heading) {
       if (from === undefined) return;
       const at = document.activeElement;
-      // Who has gone on to something else meanwhile stays there.
+      // A reader who moved the focus meanwhile keeps it.
       if (at === null || at === document.body || at === from) heading.focus({ preventScroll: true });
       from = undefined;
     },
   };
 }
 
-/** Where headings find it. */
 export const ArrivalContext = createContext<Arrival | undefined>(undefined);
 
 /** The ref of a page's heading. */

@@ -11,7 +11,7 @@ const PLACES = [
   { to: "/admin", label: "Administration" },
 ] as const;
 
-/** Where one can go; administration is shown to administrators alone. */
+/** The navigation. Only administrators see administration. */
 export function Navigation() {
   const { pathname } = useLocation();
   const { data: session } = useSession();

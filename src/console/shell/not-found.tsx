@@ -2,7 +2,7 @@ import { Anchor } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { EmptyState } from "../parts/empty-state.tsx";
 
-/** For addresses that lead nowhere. */
+/** The page for unknown addresses. */
 export function NotFound() {
   return (
     <EmptyState

@@ -1,6 +1,6 @@
 import { ErrorNotice } from "../parts/error-notice.tsx";
 
-/** For a page that failed to load or to draw. */
+/** Shown if a page fails to load or render. */
 export function PageError({ error, reset }: { readonly error: unknown; readonly reset: () => void }) {
   return <ErrorNotice error={error} onRetry={reset} />;
 }

@@ -1,6 +1,6 @@
 import { Button, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 
-/** Between light and dark; until it is used, the reader's system decides. */
+/** Switches between light and dark. The default is the system's setting. */
 export function SchemeToggle() {
   const { setColorScheme } = useMantineColorScheme();
   const other = useComputedColorScheme("light") === "light" ? "dark" : "light";

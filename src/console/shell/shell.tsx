@@ -9,7 +9,7 @@ import { SchemeToggle } from "./scheme-toggle.tsx";
 import { useSearchKey } from "./use-search-key.ts";
 import { useWatch } from "./use-watch.ts";
 
-/** What is around every page: the product's name, where one can go, who is logged in. */
+/** The frame of every page: the product's name, the navigation, the logged-in account. */
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();

@@ -1,9 +1,9 @@
 import { useEffect } from "react";
 
-/** Where a slash is a letter like any other. */
+/** Elements in which a slash is ordinary input. */
 const TYPED_INTO = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 
-/** `/` leads to the search of the page, where it has one and nothing is being typed. */
+/** `/` focuses the page's search field, unless the reader is typing. */
 export function useSearchKey(): void {
   useEffect(() => {
     function lead(event: KeyboardEvent): void {

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../api/context.ts";
 
-/** Who is logged in. */
 export function useSession() {
   const { session } = useApi();
   return useQuery({ queryKey: ["session"], queryFn: () => session.read(), staleTime: Number.POSITIVE_INFINITY });

@@ -3,14 +3,14 @@ import { useEffect } from "react";
 import { useApi } from "../api/context.ts";
 import { UPDATING } from "../pages/connection/use-update.ts";
 
-/** Keeps what pages show of connections true while they are open, whoever changes it. */
+/** Reloads connections when they change while their pages are open. */
 export function useWatch(): void {
   const { session } = useApi();
   const queries = useQueryClient();
   useEffect(() => {
     const stop = new AbortController();
     function onChange(mayHaveOtherTools: boolean): void {
-      // Our own changes are shown before they are saved, and read what they need when they are through.
+      // Our own changes are shown optimistically and reload what they need.
       const isSaving = queries.isMutating({ mutationKey: [...UPDATING] }) > 0;
       void queries.invalidateQueries({
         queryKey: ["connections"],

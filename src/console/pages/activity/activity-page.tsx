@@ -25,7 +25,7 @@ function toOutcome(word: string | undefined): Outcome | undefined {
   return OUTCOME_WORDS.find((each) => each === word);
 }
 
-/** What was called, how it went, and the calls behind the numbers. The filter is in the address. */
+/** Usage, and the calls behind it. The filter is part of the address. */
 export function ActivityPage() {
   const search = useSearch({ from: "/activity" });
   const navigate = useNavigate({ from: "/activity" });

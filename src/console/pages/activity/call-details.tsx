@@ -107,14 +107,14 @@ function NotKept({ call }: { readonly call: Call }) {
   );
 }
 
-/** One call: what is known of it, and what was said in it, where that is kept. */
+/** One call: its details, and its payloads if they are stored. */
 export function CallDetails({
   call,
   opened,
   onClose,
   connectionName,
 }: {
-  /** The call that is shown, or was last. */
+  /** The shown call, or the last one while the dialog closes. */
   readonly call: Call | undefined;
   readonly opened: boolean;
   readonly onClose: () => void;

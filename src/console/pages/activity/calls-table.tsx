@@ -10,7 +10,7 @@ import { OUTCOMES } from "./outcomes.ts";
 import { type ActivityFilter, useCalls } from "./use-activity.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
 
-/** The calls behind the numbers, newest first, each with its details. */
+/** The calls, newest first, each with its details. */
 export function CallsTable({
   filter,
   connectionName,

@@ -1,4 +1,3 @@
-/** How a call ended, in words. */
 export const OUTCOMES = {
   ok: { color: "teal", label: "Worked" },
   tool_error: { color: "orange", label: "Tool failed" },

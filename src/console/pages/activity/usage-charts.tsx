@@ -23,7 +23,7 @@ function Chart({ title, children }: { readonly title: string; readonly children:
   );
 }
 
-/** Calls, latency and errors by day. The table of days below says the same in numbers to who cannot see charts. */
+/** Calls, latency and errors by day. The table below has the same numbers for people who cannot see charts. */
 export function UsageCharts({ days }: { readonly days: readonly Usage[] }) {
   const rows = days.map((each) => ({
     day: dayInWords(each.day),

@@ -9,7 +9,7 @@ function inMs(value: number | undefined): string {
   return value === undefined ? "–" : `${NUMBER.format(value)} ms`;
 }
 
-/** Usage by whatever it was grouped by, one a row. */
+/** Usage, one row per group. */
 export function UsageTable({
   label,
   rows,

@@ -3,24 +3,24 @@ import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 import type { Schemas } from "../../api/schemas.ts";
 
-/** Which calls are looked at. */
+/** The filter of calls. */
 export interface ActivityFilter {
-  /** The number of a connection; undefined for all of them. */
+  /** The id of a connection; undefined for all. */
   readonly connection: string | undefined;
   readonly tool: string | undefined;
   readonly outcome: Schemas["Call"]["outcome"] | undefined;
-  /** How many days back, at most 31. */
+  /** The number of days, at most 31. */
   readonly days: number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** The beginning of the span, on the minute, so that the same question is not asked anew with every render. */
+/** The start of the period, rounded to a minute so that renders reuse the query. */
 function since(days: number): string {
   return new Date(Math.floor((Date.now() - days * DAY_MS) / 60_000) * 60_000).toISOString();
 }
 
-/** Counts, error rates and latencies in groups. */
+/** Counts, error rates and latencies per group. */
 export function useUsage(filter: ActivityFilter, groupBy: "day" | "connection" | "connection,tool") {
   const { client } = useApi();
   const { connection, tool, days } = filter;
@@ -38,7 +38,7 @@ export function useUsage(filter: ActivityFilter, groupBy: "day" | "connection" |
   });
 }
 
-/** The calls themselves, newest first, page by page. */
+/** The calls, newest first, by page. */
 export function useCalls({ connection, tool, outcome, days }: ActivityFilter) {
   const { client } = useApi();
   return useInfiniteQuery({
@@ -62,7 +62,7 @@ export function useCalls({ connection, tool, outcome, days }: ActivityFilter) {
   });
 }
 
-/** What was said in one call, while that is kept. */
+/** The payloads of one call, if they are stored. */
 export function useCallContents({ mcp_server_id, id }: Schemas["Call"]) {
   const { client } = useApi();
   return useQuery({
@@ -75,7 +75,7 @@ export function useCallContents({ mcp_server_id, id }: Schemas["Call"]) {
           }),
         )
       ).data,
-    // It may be about people: nothing of it stays once it is closed.
+    // Not cached, because it may contain personal data.
     gcTime: 0,
   });
 }

@@ -12,12 +12,12 @@ import { RowsSkeleton } from "../../parts/skeletons.tsx";
 import { useSession } from "../../shell/use-session.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
 
-/** Accounts shown at once; the search narrows them down. */
+/** Maximum number of accounts shown; the search narrows them down. */
 const SHOWN = 100;
 
 type Change = "disable" | "enable" | "end-sessions";
 
-/** Every account: whether it may be used, and what it has. */
+/** Every account, its state and its contents. */
 export function AccountsTable() {
   const { client } = useApi();
   const queries = useQueryClient();

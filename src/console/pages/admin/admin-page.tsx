@@ -9,7 +9,9 @@ import { AuditTable } from "./audit-table.tsx";
 import { SigningKeysPanel } from "./signing-keys.tsx";
 import { SystemStatusPanel } from "./system-status.tsx";
 
-/** For administrators: accounts, the audit log, signing keys and how the system stands. The open tab is in the address. */
+/**
+ * For administrators: accounts, the audit log, signing keys and the system status. The open tab is part of the address.
+ */
 export function AdminPage() {
   const { tab = "accounts" } = useSearch({ from: "/admin" });
   const navigate = useNavigate({ from: "/admin" });

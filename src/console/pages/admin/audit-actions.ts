@@ -2,10 +2,10 @@ import type { paths } from "../../../../gen/openapi/patchbay.ts";
 
 type Query = NonNullable<paths["/api/v1/admin/audit-events"]["get"]["parameters"]["query"]>;
 
-/** What the audit log tells of, as the contract has it. */
+/** The actions of the audit log in the contract. */
 export type ListedAuditAction = NonNullable<Query["action"]>;
 
-/** Each of them once: one that is missing here does not compile. */
+/** A missing action does not compile. */
 const EACH: Readonly<Record<ListedAuditAction, true>> = {
   "account.create": true,
   "account.disable": true,
@@ -38,5 +38,4 @@ const EACH: Readonly<Record<ListedAuditAction, true>> = {
   "master_key.rewrap": true,
 };
 
-/** All actions, to choose from. */
 export const LISTED_AUDIT_ACTIONS = Object.keys(EACH).filter((word): word is ListedAuditAction => word in EACH);

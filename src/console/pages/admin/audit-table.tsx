@@ -16,7 +16,7 @@ function whoOf(event: Schemas["AuditEvent"]): string {
   return event.actor_client_id ?? event.actor_account_id ?? event.actor_kind;
 }
 
-/** Who did what to which object, from where, in all accounts, newest first. */
+/** The audit log of all accounts, newest first. */
 export function AuditTable() {
   const { client } = useApi();
   const [action, setAction] = useState<ListedAuditAction | undefined>();

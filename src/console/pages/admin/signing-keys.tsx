@@ -18,7 +18,7 @@ const STATES = {
 
 const PURPOSES = { access_token: "Access tokens", personal_access_token: "Personal access tokens" } as const;
 
-/** The keys that sign tokens, and their rotation. */
+/** The signing keys and their rotation. */
 export function SigningKeysPanel() {
   const { client } = useApi();
   const queries = useQueryClient();

@@ -19,7 +19,6 @@ function Figure({ label, value }: { readonly label: string; readonly value: stri
   );
 }
 
-/** How the installation stands. */
 export function SystemStatusPanel() {
   const { client } = useApi();
   const { data, error, refetch } = useQuery({

@@ -9,13 +9,13 @@ import { snippetsFor } from "./snippets.ts";
 
 const PLACEHOLDER = "<token>";
 
-/** How to connect an agent: one address, and what to paste where. */
+/** How to connect an agent: one address, and the configuration to paste. */
 export function AgentsPage() {
   const { connection = "", client = "claude" } = useSearch({ from: "/agents" });
   const navigate = useNavigate({ from: "/agents" });
   const { data } = useConnections();
   const [token, setToken] = useState<{ readonly text: string; readonly connection: string }>();
-  // A token for one connection is not shown for another.
+  // The token is not shown after another connection is selected.
   const fitting = token?.connection === connection ? token.text : undefined;
   const url = `${location.origin}/mcp${connection === "" ? "" : `/${connection}`}`;
   const snippets = snippetsFor(url, fitting ?? PLACEHOLDER);

@@ -3,16 +3,16 @@ import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { ShownOnce } from "../../parts/shown-once.tsx";
 import { useCreateToken } from "../tokens/use-tokens.ts";
 
-/** Days that a token made here holds. */
+/** Lifetime in days of a token created here. */
 const LIFE_DAYS = 90;
 
-/** Makes a token for what is about to be pasted, if the reader asks for one. */
+/** Creates a token for the configuration below on request. */
 export function FreshToken({
   connection,
   token,
   onToken,
 }: {
-  /** The number of the connection that it reaches; empty for all of them. */
+  /** The id of the token's connection; empty for all. */
   readonly connection: string;
   readonly token: string | undefined;
   readonly onToken: (token: string) => void;

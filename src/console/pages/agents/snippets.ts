@@ -1,8 +1,8 @@
-/** What somebody pastes to connect one kind of client. */
+/** The configuration for one kind of client. */
 export interface Snippet {
   readonly id: string;
   readonly title: string;
-  /** What to do with the text. */
+  /** Instructions for the text. */
   readonly hint: string;
   readonly text: string;
 }
@@ -11,7 +11,7 @@ function json(value: unknown): string {
   return JSON.stringify(value, undefined, 2);
 }
 
-/** Ready-made configurations for an address and a token. Hosts that log in by themselves need no token, and get none. */
+/** Configurations with an address and a token. Hosts with their own login need no token. */
 export function snippetsFor(url: string, token: string): readonly Snippet[] {
   const origin = new URL(url).origin;
   const host = new URL(url).host;

@@ -3,7 +3,7 @@ import type { Schemas } from "../../api/schemas.ts";
 
 type Integration = Schemas["Integration"];
 
-/** How calls authenticate to a third party. */
+/** How calls authenticate at the upstream. */
 export type ConsoleAuthMethod = Integration["auth_methods"][number];
 
 const METHODS: Readonly<Record<ConsoleAuthMethod, { readonly label: string; readonly description: string }>> = {
@@ -12,7 +12,7 @@ const METHODS: Readonly<Record<ConsoleAuthMethod, { readonly label: string; read
   oauth2: { label: "I log in there", description: "You log in at the third party and allow it. No key to copy." },
 };
 
-/** Asks how calls authenticate, where there is a choice. */
+/** Asks how calls authenticate, if there is a choice. */
 export function AuthMethodInput({
   offered,
   value,
@@ -44,12 +44,12 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a property of the configuration is of use with a method: keys are for keys, `oauth_…` is for who logs in. */
+/** Whether a method uses a property of the configuration: keys for `api_key`, `oauth_…` for a login. */
 function isOfUse(name: string, method: ConsoleAuthMethod, credential: string | undefined): boolean {
   return name === credential ? method === "api_key" : method === "oauth2" || !name.startsWith("oauth_");
 }
 
-/** The schema of a configuration without what a method has no use for. */
+/** The configuration schema without the properties that a method does not use. */
 export function schemaFor(
   { configuration_schema: schema, credential_property: credential, auth_methods: offered }: Integration,
   method: ConsoleAuthMethod | undefined,

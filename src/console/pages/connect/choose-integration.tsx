@@ -11,7 +11,7 @@ function toolsInWords({ tool_count: count }: Integration): string {
   return count === undefined ? "Its own tools" : `${count} tools`;
 }
 
-/** The first step: what to connect to. */
+/** The first step: choosing the integration. */
 export function ChooseIntegration({
   integrations,
   onChoose,

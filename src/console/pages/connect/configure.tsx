@@ -16,7 +16,7 @@ function toAccess(word: string): Access {
   return ACCESS.find((each) => each === word) ?? "read";
 }
 
-/** The second step: where to connect, with which key, and how far. */
+/** The second step: address, key and access. */
 export function Configure({
   integration,
   onCreated,
@@ -42,7 +42,7 @@ export function Configure({
         name,
         access_type: access,
         configuration: value,
-        // What says nothing of its own is left to the configuration.
+        // A field that is empty is left to the configuration.
         ...(integration.auth_methods.length > 1 &&
           method !== "none" &&
           method !== undefined && { auth_method: method }),

@@ -8,7 +8,10 @@ import { Configure } from "./configure.tsx";
 import { LiveCheck } from "./live-check.tsx";
 import { useIntegrations } from "./use-integrations.ts";
 
-/** Connecting in three steps: choose, fill in, check. The step is in the address, so that Back goes one step back. */
+/**
+ * Connecting in three steps: choose, configure, verify. The step is part of the address, so that Back returns to the
+ * previous one.
+ */
 export function ConnectPage() {
   const { type, created } = useSearch({ from: "/connections/new" });
   const navigate = useNavigate({ from: "/connections/new" });

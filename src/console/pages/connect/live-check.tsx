@@ -4,7 +4,7 @@ import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { AuthorizeButton } from "../connection/authorize-button.tsx";
 import { useConnection } from "../connection/use-connection.ts";
 
-/** The third step: the key is verified while the reader watches. */
+/** The third step: shows the verification while it runs. */
 export function LiveCheck({ id }: { readonly id: string }) {
   const { data, error } = useConnection(id);
   const mustLogIn = data?.details.status === "needs_authorization";

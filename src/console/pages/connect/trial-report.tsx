@@ -9,7 +9,7 @@ const OUTCOME = {
   skipped: { color: "gray", title: "No key was given, so none was tried" },
 } as const;
 
-/** What a trial saw. */
+/** The result of a trial. */
 export function TrialReport({ report }: { readonly report: Schemas["ConfigurationReport"] }) {
   if (!report.valid) {
     return (

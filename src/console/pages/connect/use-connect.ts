@@ -3,19 +3,18 @@ import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 import type { Schemas } from "../../api/schemas.ts";
 
-/** Creates a connection. */
 export function useConnect() {
   const { client } = useApi();
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (body: Schemas["CreateConnectionRequest"]) => bodyOf(client.POST("/api/v1/mcp-servers", { body })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["connections"] }),
-    // What was sent holds secrets: nothing of it stays once the form is gone.
+    // The request contains secrets, so it is not cached after the form closes.
     gcTime: 0,
   });
 }
 
-/** Tries a configuration against the third party without storing anything. */
+/** Tries a configuration against the upstream without storing anything. */
 export function useTrial(serverType: string) {
   const { client } = useApi();
   return useMutation({

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 
-/** The catalog; it changes with a new version of the service alone. */
+/** The catalog. It changes only with a new version of the service. */
 export function useIntegrations() {
   const { client } = useApi();
   return useQuery({
@@ -12,7 +12,7 @@ export function useIntegrations() {
   });
 }
 
-/** Names kinds of integrations as people know them; by their word until the catalog is there. */
+/** Returns the titles of integrations, or their types until the catalog is loaded. */
 export function useIntegrationTitles(): (serverType: string | undefined) => string {
   const { data } = useIntegrations();
   return (serverType = "") => data?.find((each) => each.server_type === serverType)?.title ?? serverType;

@@ -17,7 +17,7 @@ const MEANING: Readonly<Record<Access, string>> = {
   individual: "The tools that are switched on now. Those that come later are off until you switch them on.",
 };
 
-/** Names shown of a list that may be long. */
+/** Maximum number of names shown. */
 const SHOWN = 12;
 
 function isReachable(tool: Tool, access: Access, disabled: ReadonlySet<number>): boolean {
@@ -41,7 +41,7 @@ function Names({ title, tools }: { readonly title: string; readonly tools: reado
   );
 }
 
-/** How far agents may go, with the tools that a change gains or loses before it is saved. */
+/** Selects the access of agents, and shows which tools a change adds or removes before it is saved. */
 export function AccessLevel({
   id,
   current,

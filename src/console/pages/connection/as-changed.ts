@@ -1,16 +1,16 @@
 import type { Schemas, Sent } from "../../api/schemas.ts";
 
-/** A connection in both of its shapes, as its page shows it. */
+/** A connection in both shapes. */
 export interface ShownConnection {
   readonly listed: Schemas["Connection"];
   readonly details: Schemas["ConnectionDetails"];
 }
 
-/** What a connection will be once a change is saved, as far as that can be known before: its switches and its access. */
+/** Applies a change to a connection before it is saved, as far as the result is known: its switches and its access. */
 export function asChanged(shown: ShownConnection, change: Sent<"UpdateConnectionRequest">): ShownConnection {
   const { agent_enabled, access_type, disabled_tools, accept_tool_changes, keep_contents_days, alias } = change;
   const { listed, details } = shown;
-  // What does not work stays so whatever agents may.
+  // A failed status does not depend on the access.
   const isSwitched = agent_enabled !== undefined && /^(active|disabled)$/.test(details.status);
   return {
     listed: {

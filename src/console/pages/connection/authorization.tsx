@@ -3,7 +3,7 @@ import type { Schemas } from "../../api/schemas.ts";
 import { useIntegrations } from "../connect/use-integrations.ts";
 import { AuthorizeButton } from "./authorize-button.tsx";
 
-/** Where an owner who logs in at the third party does so again, or for the first time in the place of a key. */
+/** Where an owner logs in at the upstream, for the first time or again. */
 export function Authorization({
   id,
   details,

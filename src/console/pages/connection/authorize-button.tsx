@@ -4,7 +4,7 @@ import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 
-/** Leads to the third party, where the reader logs in and allows the connection. The address is fresh: each works once. */
+/** Opens the upstream's login. The address is new each time, because each is valid once. */
 export function AuthorizeButton({
   id,
   label,
@@ -30,7 +30,7 @@ export function AuthorizeButton({
     <Stack gap="xs" align="flex-start">
       <Button
         variant={variant ?? "filled"}
-        // The page goes away once the address is there.
+        // The button stays disabled, because the page is about to be unloaded.
         loading={authorize.isPending || authorize.isSuccess}
         onClick={() => {
           authorize.mutate();

@@ -4,10 +4,10 @@ import type { Schemas } from "../../api/schemas.ts";
 import { CallsTable } from "../activity/calls-table.tsx";
 import { KeepContents } from "./keep-contents.tsx";
 
-/** The days whose calls are shown here; the page of all activity goes back further. */
+/** Number of days shown here; the activity page shows more. */
 const DAYS = 7;
 
-/** What was called through one connection, and what is kept of it. */
+/** The calls of one connection, and how long their payloads are stored. */
 export function ConnectionActivity({
   id,
   details,

@@ -22,7 +22,7 @@ function isGone(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** One connection: its tools, how far agents may go, its key, and its end. The open tab is in the address. */
+/** One connection: its tools, access, key and deletion. The open tab is part of the address. */
 export function ConnectionDetailsPage() {
   const { id } = useParams({ from: "/connections/$id" });
   const { tab } = useSearch({ from: "/connections/$id" });
@@ -30,7 +30,7 @@ export function ConnectionDetailsPage() {
   const { data, error, refetch } = useConnection(id);
   const update = useUpdate(id);
   const titleOf = useIntegrationTitles();
-  // What is known stays on show while it cannot be read anew, unless it is gone.
+  // Data stays visible while reloading fails, unless the connection is deleted.
   if (error !== null && (data === undefined || isGone(error))) {
     return (
       <>

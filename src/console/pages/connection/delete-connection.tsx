@@ -5,7 +5,7 @@ import { useState } from "react";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { useDelete } from "./use-update.ts";
 
-/** The end of a connection: what goes with it, and its name typed, so that it is the right one. */
+/** Deletes a connection after its name was typed, and lists what is deleted with it. */
 export function DeleteConnection({ id, name }: { readonly id: string; readonly name: string }) {
   const [isOpen, { open, close }] = useDisclosure();
   const [typed, setTyped] = useState("");

@@ -10,11 +10,11 @@ function inWords(days: number): string {
   return days === 1 ? "For 1 day" : `For ${days} days`;
 }
 
-/** Whether what is said in calls is kept, and for how long, with what that means before it is saved. */
+/** Whether and how long call payloads are stored, and the effect of a change before it is saved. */
 export function KeepContents({ id, days }: { readonly id: string; readonly days: number }) {
   const [chosen, setChosen] = useState(days);
   const update = useUpdate(id);
-  // Another number may have been set elsewhere than here.
+  // The API allows more values than this list.
   const choices = [...new Set([...CHOICES, days])].sort((a, b) => a - b);
   return (
     <form

@@ -5,7 +5,7 @@ import { CopyText } from "../../parts/copy-text.tsx";
 import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { useUpdate } from "./use-update.ts";
 
-/** Random bytes of a client secret that is made here; it has two hexadecimal digits for each. */
+/** Random bytes of a generated client secret, written as two hexadecimal digits each. */
 const SECRET_BYTES = 32;
 
 function makeSecret(): string {
@@ -13,7 +13,7 @@ function makeSecret(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Another key for the third party, and the secret of the connection's own client. Neither is ever shown again. */
+/** Replaces the upstream's key and the secret of the connection's own client. Neither is shown again. */
 export function ReplaceKey({ id, details }: { readonly id: string; readonly details: Schemas["ConnectionDetails"] }) {
   const [key, setKey] = useState("");
   const [secret, setSecret] = useState<string>();

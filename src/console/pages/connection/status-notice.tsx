@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ShownConnection } from "./as-changed.ts";
 import { AuthorizeButton } from "./authorize-button.tsx";
 
-/** Why a connection does not work as it could, and where to mend it; nothing while there is nothing to say. */
+/** Why a connection does not work, and where to fix it. Nothing if it works. */
 export function StatusNotice({
   id,
   shown: { listed, details },

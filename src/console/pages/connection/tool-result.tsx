@@ -4,7 +4,7 @@ import { JsonTree } from "../../parts/json-tree.tsx";
 
 type Block = Readonly<Record<string, unknown>>;
 
-/** Pictures that a browser can show from data; any other is offered as a file. */
+/** Image types that a browser can show; others are offered as files. */
 const PICTURE = /^image\/(png|jpeg|gif|webp|avif)$/;
 
 function parseJson(text: string): unknown {
@@ -41,10 +41,10 @@ function Content({ block }: { readonly block: Block }) {
   return <JsonTree value={block} />;
 }
 
-/** What a tool answered: text, data as a tree, pictures. */
+/** The result of a tool: text, data as a tree, images. */
 export function ToolResult({ result }: { readonly result: Schemas["CallToolResult"] }) {
   const { content, isError, structuredContent } = result;
-  // The same data again as text is for those who cannot read it as data.
+  // Text that only repeats the data is omitted.
   const blocks = structuredContent === undefined ? content : content.filter(({ type }) => type !== "text");
   return (
     <Stack gap="sm" role="status">

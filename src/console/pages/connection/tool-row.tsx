@@ -4,7 +4,7 @@ import type { Schemas } from "../../api/schemas.ts";
 import { Breakable } from "../../parts/breakable.tsx";
 import { inWords } from "../../parts/in-words.ts";
 
-/** What can be done with a tool of the table. */
+/** Actions for a tool of the table. */
 export interface ToolActions {
   readonly mark: (tools: readonly number[], on: boolean) => void;
   readonly switchAll: (tools: Iterable<number>, on: boolean) => void;
@@ -81,5 +81,5 @@ function Row({
   );
 }
 
-/** One tool; drawn anew only when something of it is another, whatever happens to the rest of the table. */
+/** One tool, rendered again only when its own data changes. */
 export const ToolRow = memo(Row);

@@ -5,17 +5,17 @@ import { SearchInput } from "../../parts/search-input.tsx";
 
 type Tool = Schemas["Tool"];
 
-/** Which tools are looked for. */
+/** The filter of tools. */
 export interface Wanted {
   readonly text: string;
   readonly kind: string | null;
   readonly category: string | null;
 }
 
-/** Every tool there is. */
+/** The filter that matches every tool. */
 export const ANY_TOOL: Wanted = { text: "", kind: null, category: null };
 
-/** The tools that are looked for. */
+/** Returns the tools that match. */
 export function findTools(tools: readonly Tool[], { text, kind, category }: Wanted): readonly Tool[] {
   const words = text.trim().toLowerCase();
   return tools.filter((tool) => {
@@ -25,7 +25,7 @@ export function findTools(tools: readonly Tool[], { text, kind, category }: Want
   });
 }
 
-/** Asks which tools are looked for: by words, by what they do, by category where there are any. */
+/** Fields of the filter: text, effect, and category if there are any. */
 export function ToolsFilter({
   tools,
   wanted,

@@ -11,12 +11,12 @@ import { TryTool } from "./try-tool.tsx";
 import { useSwitchTools, withSome } from "./use-tool-actions.ts";
 import { useTools } from "./use-tools.ts";
 
-/** Rows on a page of the table. */
+/** Rows per page. */
 const PAGE = 50;
 
 const NO_TOOLS: readonly Schemas["Tool"][] = [];
 
-/** The tools of a connection: to be found, and switched on and off one by one or many at once. */
+/** The tools of a connection, with search and switches for one or many tools. */
 export function ToolsTable({ id, disabledTools }: { readonly id: string; readonly disabledTools: readonly number[] }) {
   const { data: tools = NO_TOOLS, isPending, error, refetch } = useTools(id);
   const { switchAll, error: refusal } = useSwitchTools(id);
@@ -25,7 +25,7 @@ export function ToolsTable({ id, disabledTools }: { readonly id: string; readonl
   const [tried, setTried] = useState<Schemas["Tool"]>();
   const [isTrying, { open, close }] = useDisclosure();
   const [marked, setMarked] = useState<ReadonlySet<number>>(new Set());
-  // Typing goes first, the rows follow.
+  // The input stays responsive; the rows follow.
   const wantedInRows = useDeferredValue(wanted);
   const found = useMemo(() => findTools(tools, wantedInRows), [tools, wantedInRows]);
   const actions = useMemo(

@@ -39,7 +39,7 @@ function Trial({ connectionId, tool }: { readonly connectionId: string; readonly
   );
 }
 
-/** Tries a tool for real: a form from its input schema, and what it answers. */
+/** Calls a tool with a form of its input schema, and shows the result. */
 export function TryTool({
   connectionId,
   tool,
@@ -47,7 +47,7 @@ export function TryTool({
   onClose,
 }: {
   readonly connectionId: string;
-  /** The tool that is tried, or was last. */
+  /** The selected tool, or the last one while the dialog closes. */
   readonly tool: Tool | undefined;
   readonly opened: boolean;
   readonly onClose: () => void;

@@ -3,10 +3,10 @@ import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 import type { ShownConnection } from "./as-changed.ts";
 
-/** How often a connection is read again while its key is being verified, in case the watch is cut off on its way. */
+/** Interval at which a pending connection is reloaded, in case the watch is interrupted. */
 const PENDING_AGAIN_MS = 4_000;
 
-/** One connection in both of its shapes. Kept fresh by the watch. */
+/** One connection in both shapes. The watch keeps it current. */
 export function useConnection(id: string) {
   const { client } = useApi();
   return useQuery({

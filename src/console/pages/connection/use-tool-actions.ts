@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { ShownConnection } from "./as-changed.ts";
 import { useUpdate } from "./use-update.ts";
 
-/** With some numbers added to a set of them, or taken away. */
+/** Adds ids to a set, or removes them. */
 export function withSome(set: Iterable<number>, some: Iterable<number>, isIn: boolean): ReadonlySet<number> {
   const next = new Set(set);
   for (const each of some) {
@@ -13,7 +13,7 @@ export function withSome(set: Iterable<number>, some: Iterable<number>, isIn: bo
   return next;
 }
 
-/** Switches tools of a connection on and off; several changes in a row build on each other. The switch never changes. */
+/** Enables and disables tools of a connection; successive changes build on each other. The function is stable. */
 export function useSwitchTools(id: string) {
   const queries = useQueryClient();
   const { mutate, error } = useUpdate(id);

@@ -10,7 +10,7 @@ async function openSession(client: ApiClient): Promise<string> {
   return sessionId;
 }
 
-/** Calls a tool of a connection as an agent would, through a session of its own. */
+/** Calls a tool of a connection as an agent would, in its own session. */
 export function useToolCall(connectionId: string, tool: string) {
   const { client } = useApi();
   return useMutation({

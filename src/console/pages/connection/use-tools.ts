@@ -4,7 +4,7 @@ import { useApi } from "../../api/context.ts";
 import type { ApiClient } from "../../api/client.ts";
 import type { Schemas } from "../../api/schemas.ts";
 
-/** Tools asked for at once; the API's most. */
+/** Tools per request; the API's maximum. */
 const PAGE = 500;
 
 async function listAll(client: ApiClient, id: string): Promise<readonly Schemas["Tool"][]> {
@@ -17,12 +17,12 @@ async function listAll(client: ApiClient, id: string): Promise<readonly Schemas[
       }),
     );
     for (const tool of data.tools) tools.set(tool.id, tool);
-    // A page that brings nothing new ends it too: a list that shrinks meanwhile, or a mock, must not be asked for ever.
+    // A page without new tools also ends the loop, because a shrinking list or the mock would otherwise never end.
     if (data.has_more !== true || tools.size === known) return [...tools.values()];
   }
 }
 
-/** Every tool of a connection, switched off or out of reach included. */
+/** All tools of a connection, including disabled and inaccessible ones. */
 export function useTools(id: string) {
   const { client } = useApi();
   return useQuery({ queryKey: ["connections", "tools", id], queryFn: () => listAll(client, id) });

@@ -4,12 +4,12 @@ import { useApi } from "../../api/context.ts";
 import type { Sent } from "../../api/schemas.ts";
 import { asChanged, type ShownConnection } from "./as-changed.ts";
 
-/** Changes of connections that are under way; what is read meanwhile may not know of them. */
+/** Pending changes of connections, which concurrent reads may not include. */
 export const UPDATING = ["connections", "update"] as const;
 
 /**
- * Changes a connection. Its page shows the change at once, and takes it back if it is refused. Changes of one connection
- * are sent one after the other: each says all tools that are off, so a later one must not be overtaken.
+ * Changes a connection. Its page shows the change at once and reverts it if it is rejected. Changes of one connection
+ * are sent one after the other, because each lists all disabled tools.
  */
 export function useUpdate(id: string) {
   const { client } = useApi();
@@ -28,7 +28,7 @@ export function useUpdate(id: string) {
       return { before };
     },
     onError(_error, _change, taken) {
-      // While a later change is on its way, the page shows that one; what is true is read after it.
+      // While a later change is pending, the page shows that one; the connection is reloaded after it.
       if (isLast() && taken?.before !== undefined) queries.setQueryData(one, taken.before);
     },
     async onSettled() {
@@ -38,12 +38,11 @@ export function useUpdate(id: string) {
         queries.invalidateQueries({ queryKey: ["connections", "list"] }),
       ]);
     },
-    // A change may hold a secret: nothing of it stays once its form is gone.
+    // A change may contain a secret, so it is not cached after its form closes.
     gcTime: 0,
   });
 }
 
-/** Deletes a connection for good. */
 export function useDelete(id: string) {
   const { client } = useApi();
   const queries = useQueryClient();

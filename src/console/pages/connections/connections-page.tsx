@@ -16,7 +16,7 @@ const STATUSES = [
   { value: "error", label: "Error" },
 ];
 
-/** Every connection of the account, to be searched and filtered. */
+/** All connections of the account, with search and filters. */
 export function ConnectionsPage() {
   const { data, error, refetch } = useConnections();
   const [text, setText] = useState("");

@@ -9,7 +9,7 @@ import { WideTable } from "../../parts/wide-table.tsx";
 import { ErrorRate, LastUsed, UseInOneLine } from "./last-use.tsx";
 import { useConnectionUsage } from "./use-connection-usage.ts";
 
-/** Connections, one a row. */
+/** Connections, one per row. */
 export function ConnectionsTable({ connections }: { readonly connections: readonly Schemas["Connection"][] }) {
   const titleOf = useIntegrationTitles();
   const { data: usage } = useConnectionUsage();

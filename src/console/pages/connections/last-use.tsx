@@ -5,7 +5,7 @@ import { Moment } from "../../parts/moment.tsx";
 type Usage = Schemas["ConnectionUsage"];
 
 const NUMBER = new Intl.NumberFormat();
-/** Red that can be read on both backgrounds. */
+/** A red that is readable on both backgrounds. */
 const RED = "light-dark(var(--mantine-color-red-9), var(--mantine-color-red-4))";
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
@@ -13,12 +13,12 @@ function inWords({ calls, errors }: Usage): string {
   return `${NUMBER.format(errors)} of ${NUMBER.format(calls)} calls failed in the last 24 hours`;
 }
 
-/** When the latest call through a connection began. Undefined while that is not known. */
+/** When the latest call of a connection started. Undefined while unknown. */
 export function LastUsed({ usage }: { readonly usage: Usage | undefined }) {
   return usage === undefined ? "–" : <Moment at={usage.last_called_at} />;
 }
 
-/** The share of the day's calls that ended in an error; how many these are on hover, on focus, and for assistive technology. */
+/** The share of the day's calls that failed, with the number on hover, on focus, and for assistive technology. */
 export function ErrorRate({ usage }: { readonly usage: Usage | undefined }) {
   if (usage === undefined || usage.calls === 0) return <span title="Not called in the last 24 hours">–</span>;
   return (
@@ -31,7 +31,7 @@ export function ErrorRate({ usage }: { readonly usage: Usage | undefined }) {
   );
 }
 
-/** The same in one line, for windows that are too narrow for columns of it. */
+/** The same in one line, for narrow windows. */
 export function UseInOneLine({ usage }: { readonly usage: Usage | undefined }) {
   if (usage === undefined) return null;
   return (

@@ -3,7 +3,7 @@ import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 import type { Schemas } from "../../api/schemas.ts";
 
-/** When each connection was last used, by its number. Read beside the list, which does not wait for it. */
+/** When each connection was last used, by id. Loaded in parallel with the list. */
 export function useConnectionUsage() {
   const { client } = useApi();
   return useQuery({

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { bodyOf } from "../../api/client.ts";
 import { useApi } from "../../api/context.ts";
 
-/** All connections of the account, with what tells them apart. Kept fresh by the watch. */
+/** All connections of the account in the detailed view. The watch keeps them current. */
 export function useConnections() {
   const { client } = useApi();
   return useQuery({

@@ -31,7 +31,7 @@ const SCHEMES = [
   { value: "dark", label: "Dark" },
 ] as const;
 
-/** What holds for the whole account, and for this browser. */
+/** Settings of the account and of this browser. */
 export function SettingsPage() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { data: session } = useSession();

@@ -5,7 +5,6 @@ import type { Schemas } from "../../api/schemas.ts";
 
 const KEY = ["account-settings"];
 
-/** The settings of the account. */
 export function useSettings() {
   const { client } = useApi();
   return useQuery({
@@ -14,7 +13,7 @@ export function useSettings() {
   });
 }
 
-/** Changes settings: shown at once, taken back if they are refused. */
+/** Changes settings: shown at once and reverted if rejected. */
 export function useUpdateSettings() {
   const { client } = useApi();
   const queries = useQueryClient();

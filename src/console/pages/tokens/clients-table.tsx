@@ -10,7 +10,7 @@ import { RotationReminder } from "./rotation-reminder.tsx";
 import { useClients, useRevokeClient, useRotateSecret } from "./use-clients.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
 
-/** OAuth clients, one a row. */
+/** OAuth clients, one per row. */
 export function ClientsTable() {
   const { data, error, refetch } = useClients();
   const rotate = useRotateSecret();

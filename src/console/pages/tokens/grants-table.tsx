@@ -12,7 +12,7 @@ import { WideTable } from "../../parts/wide-table.tsx";
 
 const KEY = ["grants"];
 
-/** What the reader allowed applications that logged in, one a row. */
+/** Access that the reader granted to applications, one per row. */
 export function GrantsTable({ connectionName }: { readonly connectionName: (id: number) => string }) {
   const { client } = useApi();
   const queries = useQueryClient();

@@ -16,7 +16,7 @@ function MadeClient({ made }: { readonly made: Schemas["CreateOAuthClientResult"
   );
 }
 
-/** Makes an OAuth client, and shows its secret once. */
+/** Creates an OAuth client and shows its secret once. */
 export function NewClient({ onClose }: { readonly onClose: () => void }) {
   const [redirects, setRedirects] = useState("");
   const create = useCreateClient();

@@ -5,13 +5,13 @@ import { ErrorNotice } from "../../parts/error-notice.tsx";
 import { ScopesInput } from "../../parts/scopes.tsx";
 import { useSession } from "../../shell/use-session.ts";
 
-/** What every credential has. */
+/** The fields of every credential. */
 export interface NamedScopes {
   readonly name: string;
   readonly scopes: ConsoleScope[];
 }
 
-/** The dialog in which a credential is made. Its content goes with it when it is closed, and so does what it showed. */
+/** The dialog that creates a credential. Closing it discards its content, including a shown secret. */
 export function CredentialDialog({
   title,
   opened,
@@ -30,7 +30,7 @@ export function CredentialDialog({
   );
 }
 
-/** Asks for a name, for scopes and for what the children ask; once it is made, shows what there is to show once. */
+/** A form with a name, scopes and the fields in `children`; afterwards it shows the secret once. */
 export function CredentialForm({
   noun,
   nameHint,
@@ -41,12 +41,12 @@ export function CredentialForm({
   onClose,
   children,
 }: {
-  /** What is made, as in “Make the token”. */
+  /** The kind of credential, as in “Create token”. */
   readonly noun: string;
   readonly nameHint: string;
   readonly firstScope: ConsoleScope;
   readonly making: { readonly isPending: boolean; readonly error: unknown };
-  /** What is shown in place of the form; undefined until it is made. */
+  /** Shown in place of the form; undefined until the credential is created. */
   readonly made: ReactNode;
   readonly onSubmit: (asked: NamedScopes) => void;
   readonly onClose: () => void;

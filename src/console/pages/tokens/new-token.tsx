@@ -12,7 +12,7 @@ const LIVES = [
   { value: "", label: "Without an end" },
 ];
 
-/** Makes a personal access token, and shows it once. */
+/** Creates a personal access token and shows it once. */
 export function NewToken({ onClose }: { readonly onClose: () => void }) {
   const [connection, setConnection] = useState("");
   const [days, setDays] = useState("90");

@@ -1,13 +1,13 @@
 import { Badge } from "@mantine/core";
 
-/** After how long a secret should be replaced: 90 days. */
+/** The age at which a secret should be replaced: 90 days. */
 const ROTATE_AFTER_MS = 90 * 86_400_000;
 
 function isDue(since: string): boolean {
   return Date.now() - new Date(since).getTime() > ROTATE_AFTER_MS;
 }
 
-/** Says that a secret is due to be replaced, once it is. */
+/** Reminds of a secret that should be replaced. */
 export function RotationReminder({ since }: { readonly since: string }) {
   if (!isDue(since)) return undefined;
   return (

@@ -10,7 +10,7 @@ import { CredentialDialog } from "./new-credential.tsx";
 import { NewToken } from "./new-token.tsx";
 import { TokensTable } from "./tokens-table.tsx";
 
-/** Everything that acts for the account without its password. The open tab is in the address. */
+/** All credentials of the account. The open tab is part of the address. */
 export function TokensPage() {
   const { tab = "tokens" } = useSearch({ from: "/tokens" });
   const navigate = useNavigate({ from: "/tokens" });

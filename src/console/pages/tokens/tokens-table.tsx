@@ -10,7 +10,7 @@ import { RotationReminder } from "./rotation-reminder.tsx";
 import { useRevokeToken, useRotateToken, useTokens } from "./use-tokens.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
 
-/** Personal access tokens, one a row. */
+/** Personal access tokens, one per row. */
 export function TokensTable({ connectionName }: { readonly connectionName: (id: number) => string }) {
   const { data, error, refetch } = useTokens();
   const rotate = useRotateToken();

@@ -5,7 +5,7 @@ import type { Schemas } from "../../api/schemas.ts";
 
 const KEY = ["oauth-clients"];
 
-/** The account's OAuth clients in use. Those of connections are on their connection's page. */
+/** The account's active OAuth clients. Those of connections are on the page of their connection. */
 export function useClients() {
   const { client } = useApi();
   return useQuery({
@@ -18,7 +18,7 @@ export function useClients() {
   });
 }
 
-/** Makes a client; its secret is in the answer alone. */
+/** Creates a client. Only the response contains its secret. */
 export function useCreateClient() {
   const { client } = useApi();
   const queries = useQueryClient();
@@ -29,7 +29,7 @@ export function useCreateClient() {
   });
 }
 
-/** Gives a client another secret; the one before holds for a day longer. */
+/** Rotates a client's secret. The previous one stays valid for a day. */
 export function useRotateSecret() {
   const { client } = useApi();
   const queries = useQueryClient();

@@ -5,7 +5,7 @@ import type { Schemas } from "../../api/schemas.ts";
 
 const KEY = ["personal-access-tokens"];
 
-/** The account's personal access tokens that are in use. */
+/** The account's active personal access tokens. */
 export function useTokens() {
   const { client } = useApi();
   return useQuery({
@@ -18,7 +18,7 @@ export function useTokens() {
   });
 }
 
-/** Makes a token; its text is in the answer alone. */
+/** Creates a token. Only the response contains it. */
 export function useCreateToken() {
   const { client } = useApi();
   const queries = useQueryClient();
@@ -30,7 +30,7 @@ export function useCreateToken() {
   });
 }
 
-/** Puts a new token in the place of one; its text is in the answer alone. */
+/** Replaces a token by a new one. Only the response contains it. */
 export function useRotateToken() {
   const { client } = useApi();
   const queries = useQueryClient();
@@ -46,7 +46,7 @@ export function useRotateToken() {
   });
 }
 
-/** Revokes a token: it is refused everywhere within a second. */
+/** Revokes a token. All replicas reject it within a second. */
 export function useRevokeToken() {
   const { client } = useApi();
   const queries = useQueryClient();

@@ -1,2 +1,2 @@
-/** Stands where the forms' library would load its usual validator for its own tests: that one generates code. */
+/** Replaces the usual validator of the forms' library, which generates code. */
 export default undefined;

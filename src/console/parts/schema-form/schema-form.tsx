@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { uiSchemaOf } from "./ui-schema.ts";
 import { validator } from "./validator.ts";
 
-/** The name of a group of fields. No heading: the page's own headings would be out of order. */
+/** The name of a group of fields. It is not a heading, which would break the order of the page's headings. */
 function GroupTitle({ id, title }: TitleFieldProps) {
   return (
     <Text fw={600} size="sm" id={id}>
@@ -14,7 +14,7 @@ function GroupTitle({ id, title }: TitleFieldProps) {
   );
 }
 
-/** A form made from a JSON Schema (Draft 7). The children are its buttons. */
+/** A form built from a JSON Schema (Draft 7). The children are its buttons. */
 export function SchemaForm({
   schema,
   value,
@@ -30,7 +30,7 @@ export function SchemaForm({
   readonly onSubmit: (value: Readonly<Record<string, unknown>>) => void;
   readonly children: ReactNode;
   readonly disabled?: boolean;
-  /** Whether fields without a title are called by their name in words; arguments of tools are called as callers call them. */
+  /** Whether fields without a title get one from their name; arguments of tools keep their names. */
   readonly isNamedInWords?: boolean;
 }) {
   const formSchema: RJSFSchema = { ...schema, $schema: undefined };

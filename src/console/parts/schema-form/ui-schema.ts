@@ -17,7 +17,7 @@ function ofProperty(name: string, schema: unknown, isNamedInWords: boolean): UiS
   };
 }
 
-/** From how many characters on a text gets more than a line. */
+/** Texts with at least this maximum length get a multi-line field. */
 const LONG_TEXT = 5_000;
 
 function widgetOf({ type, writeOnly, maxLength, format }: Record<string, unknown>): UiSchema {
@@ -33,7 +33,7 @@ function ofProperties(properties: Record<string, unknown>, isNamedInWords: boole
   );
 }
 
-/** How a form for a schema looks: secrets masked and never completed by the browser, long texts in a larger field. */
+/** The appearance of a form: secrets masked and never autocompleted, long texts in a larger field. */
 export function uiSchemaOf(schema: RJSFSchema, isNamedInWords: boolean): UiSchema {
   return { "ui:submitButtonOptions": { norender: true }, ...ofProperties(schema.properties ?? {}, isNamedInWords) };
 }

@@ -7,7 +7,7 @@ import {
   type ValidatorType,
 } from "@rjsf/utils";
 
-/** Keywords that only repeat what one of their parts has already said. */
+/** Keywords whose errors only repeat an error of a part. */
 const REPEATING = new Set(["properties", "items", "$ref", "allOf", "additionalProperties", "dependencies"]);
 
 const MISSING = /required property "([^"]+)"/;
@@ -22,7 +22,7 @@ function check(schema: RJSFSchema | boolean, value: unknown, root?: RJSFSchema):
   return errors.filter(({ keyword }) => !REPEATING.has(keyword));
 }
 
-/** One complaint in the words of a form, at the field that it is about. */
+/** Converts an error to the form's format, at its field. */
 function toFormError({ keyword, error, instanceLocation }: OutputUnit): RJSFValidationError {
   const path = instanceLocation.split("/").slice(1);
   const missing = keyword === "required" ? MISSING.exec(error)?.[1] : undefined;
@@ -32,7 +32,7 @@ function toFormError({ keyword, error, instanceLocation }: OutputUnit): RJSFVali
 }
 
 /**
- * Checks forms without generated code: compiling a schema to JavaScript, as the usual validator does, is what our content
+ * Validates forms without generated code. The usual validator compiles schemas to JavaScript, which our content
  * security policy forbids.
  */
 export const validator: ValidatorType = {
@@ -42,7 +42,7 @@ export const validator: ValidatorType = {
     return { errors, errorSchema };
   },
   isValid: (schema: RJSFSchema, value: unknown, root: RJSFSchema) => check(schema, value, root).length === 0,
-  // Only the forms' library asks, and only whether there are any.
+  // Called only by the forms' library, only to see whether there are errors.
   rawValidation: (schema: RJSFSchema, value: unknown) =>
     check(schema, value).length === 0 ? {} : { validationError: new Error("The value does not fit its schema.") },
 };

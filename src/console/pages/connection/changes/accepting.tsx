@@ -5,7 +5,7 @@ import { useUpdate } from "../use-update.ts";
 
 type Accepting = Schemas["ConnectionDetails"]["accept_tool_changes"];
 
-/** Who accepts changes of tools from now on. */
+/** Whether changes of tools are accepted automatically. */
 export function AcceptingSetting({ id, current }: { readonly id: string; readonly current: Accepting }) {
   const update = useUpdate(id);
   return (

@@ -9,12 +9,12 @@ import { PastChanges } from "./past-changes.tsx";
 import { PendingChange } from "./pending-change.tsx";
 import { useAcceptChanges, useToolChanges } from "./use-tool-changes.ts";
 
-/** Refused because something else is offered than was shown. */
+/** Rejected because the definition differs from the one shown. */
 function isStale(error: unknown): boolean {
   return error instanceof ApiError && error.status === 412;
 }
 
-/** What of the tools changed, what waits for the owner's word, and who gives it from now on. */
+/** The changes of the tools, those that await review, and the setting for accepting them. */
 export function ChangesPanel({
   id,
   accepting,

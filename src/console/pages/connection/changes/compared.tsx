@@ -4,12 +4,12 @@ import { visible } from "./visible.ts";
 
 type Piece = ChangeObject<string>;
 
-/** Beyond this many differences both texts are shown whole: finding them out would hold up the page. */
+/** With more differences than this, both texts are shown whole, because comparing them would block the page. */
 const LIMIT = { maxEditLength: 2_000 };
 
 function piecesOf(before: string, after: string, isJson: boolean): readonly Piece[] {
   const found = isJson ? diffJson(before, after, LIMIT) : diffWordsWithSpace(before, after, LIMIT);
-  // The library is typed to find a difference always; past the limit it gives none.
+  // The library's types promise a result, but over the limit it returns none.
   const pieces: readonly Piece[] | undefined = found;
   return (
     pieces ?? [
@@ -48,7 +48,7 @@ function Side({
   );
 }
 
-/** A part of a tool's definition as it is and as it would be, side by side, with what differs marked. */
+/** A part of a tool's current and proposed definition side by side, with differences marked. */
 export function Compared({
   label,
   before,
@@ -58,7 +58,7 @@ export function Compared({
   readonly label: string;
   readonly before: string;
   readonly after: string;
-  /** Whether both are JSON, compared line by line and not word by word. */
+  /** Whether both are JSON, which is compared by line instead of by word. */
   readonly isJson?: boolean;
 }) {
   const pieces = piecesOf(before, after, isJson);

@@ -4,7 +4,7 @@ import type { ChangesPanel } from "./changes-panel.tsx";
 
 const Loaded = lazy(() => import("./changes-panel.tsx").then((module) => ({ default: module.ChangesPanel })));
 
-/** The panel of changes, loaded when it is first shown: what compares texts is of no use elsewhere. */
+/** The panel of changes, loaded on first use because of the library that compares texts. */
 export function LazyChangesPanel(props: ComponentProps<typeof ChangesPanel>) {
   return (
     <Suspense fallback={<RowsSkeleton />}>

@@ -3,7 +3,7 @@ import type { Schemas } from "../../../api/schemas.ts";
 import { Moment } from "../../../parts/moment.tsx";
 import { WideTable } from "../../../parts/wide-table.tsx";
 
-/** Names in a cell; the rest is counted. */
+/** Names per cell; the rest is counted. */
 const SHOWN = 8;
 
 function namesOf(tools: readonly string[]): string {
@@ -11,7 +11,7 @@ function namesOf(tools: readonly string[]): string {
   return tools.length > SHOWN ? `${names} and ${tools.length - SHOWN} more` : names;
 }
 
-/** What the tools of a connection gained and lost each time its document was fetched again. */
+/** The added and removed tools of each change of the document. */
 export function PastChanges({ changes }: { readonly changes: readonly Schemas["ToolChange"][] }) {
   if (changes.length === 0) return undefined;
   return (

@@ -18,7 +18,7 @@ const PARTS: Readonly<Record<Part, string>> = {
   listing: "Listing",
 };
 
-/** In the order of names: that a field comes sooner is no difference. */
+/** With sorted keys, because a different order is not a change. */
 function sorted(_name: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
@@ -28,7 +28,7 @@ function inJson(value: unknown): string {
   return value === undefined ? "" : JSON.stringify(value, sorted, 2);
 }
 
-/** One part of a definition as a text; undefined for what a definition does not show. */
+/** One part of a definition as text; undefined if the definition does not have it. */
 function textOf(part: Part, definition: Definition): string | undefined {
   switch (part) {
     case "description":
@@ -51,12 +51,12 @@ function textOf(part: Part, definition: Definition): string | undefined {
 
 const JSON_PARTS: ReadonlySet<Part> = new Set(["input_schema", "output_schema", "hints", "annotations"]);
 
-/** Marks and annotations are one object on the wire: shown once. */
+/** Read-only marks and annotations are one object on the wire, so they are shown once. */
 function partsShown(changed: readonly Part[]): readonly Part[] {
   return changed.includes("hints") ? changed.filter((part) => part !== "annotations") : changed;
 }
 
-/** A tool that its third party would have otherwise: what differs, side by side, and the owner's word. */
+/** A tool with a proposed definition: the differences side by side, and the buttons for the review. */
 export function PendingChange({
   change,
   isAccepting,

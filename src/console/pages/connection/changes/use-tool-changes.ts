@@ -3,10 +3,10 @@ import { bodyOf } from "../../../api/client.ts";
 import { useApi } from "../../../api/context.ts";
 import type { Schemas } from "../../../api/schemas.ts";
 
-/** Changes that wait, shown at once. */
+/** Maximum number of pending changes shown. */
 const PAGE = 20;
 
-/** What of a connection's tools changed, and what waits for the owner's word, page by page. */
+/** The changes of a connection's tools and those that await review, by page. */
 export function useToolChanges(id: string) {
   const { client } = useApi();
   return useInfiniteQuery({
@@ -22,7 +22,7 @@ export function useToolChanges(id: string) {
   });
 }
 
-/** Puts what the third party offers in force, as it was shown. What is offered is read again, whether that worked or not. */
+/** Accepts the proposed definitions as shown, then reloads them, also after an error. */
 export function useAcceptChanges(id: string) {
   const { client } = useApi();
   const queries = useQueryClient();

@@ -1,7 +1,10 @@
-/** What a reader would not see and a model would: controls and formatting characters, line breaks and tabs apart. */
+/**
+ * Characters that a person does not see but a model reads: control and formatting characters except line breaks and
+ * tabs.
+ */
 const UNSEEN = /[^\P{C}\n\t]/gu;
 
-/** A text with what cannot be seen in it spelled out, so that nothing is accepted unread. */
+/** Spells out invisible characters, so that nothing is accepted unseen. */
 export function visible(text: string): string {
   return text.replaceAll(UNSEEN, (character) => {
     const code = character.codePointAt(0) ?? 0;
