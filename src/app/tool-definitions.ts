@@ -4,9 +4,9 @@ import type { ConnectionStore } from "../connections/connection-store.ts";
 import type { ConnectionTools } from "../connections/connection-tools.ts";
 import { createCurrentTools, type CurrentTools } from "../connections/definitions/current-tools.ts";
 import { refreshConnections } from "../connections/definitions/refresh-connections.ts";
-import { connectionsPinnedTo } from "../storage/stores/integrations/document-connections.ts";
-import { createPinStore } from "../storage/stores/tools/accepted-definitions.ts";
-import { purgePins } from "../storage/stores/tools/definition-purge.ts";
+import { connectionsWithAcceptedDefinitions } from "../storage/stores/integrations/document-connections.ts";
+import { createDefinitionStore } from "../storage/stores/tools/accepted-definitions.ts";
+import { purgeDefinitions } from "../storage/stores/tools/definition-purge.ts";
 
 const PURGE_MS = 3_600_000;
 
@@ -26,13 +26,13 @@ export function composeToolDefinitions(deps: { orm: Orm; connections: Connection
   const { orm, connections, log } = deps;
   let nextPurgeMs = Date.now() + PURGE_MS * Math.random();
   return {
-    currentTools: createCurrentTools({ connections, store: createPinStore(orm), log }),
+    currentTools: createCurrentTools({ connections, store: createDefinitionStore(orm), log }),
     refreshAffectedConnections: async (tools, url) =>
-      refreshConnections(await connectionsPinnedTo(orm, url), { connections, tools, log }),
+      refreshConnections(await connectionsWithAcceptedDefinitions(orm, url), { connections, tools, log }),
     async purge() {
       if (Date.now() < nextPurgeMs) return;
       nextPurgeMs = Date.now() + PURGE_MS;
-      await purgePins(orm);
+      await purgeDefinitions(orm);
     },
   };
 }

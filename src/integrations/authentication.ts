@@ -1,6 +1,6 @@
 import type { Integration } from "./integration.ts";
 
-/** A way to authenticate to a third party. */
+/** A way to authenticate to an upstream. */
 export type AuthMethod = "none" | "api_key" | "oauth2";
 
 /** Whether an integration cannot work without its credential. */

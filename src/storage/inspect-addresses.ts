@@ -19,13 +19,13 @@ export async function inspectAddresses(
   }
   if (!server.keepsStatements) {
     log.warn(
-      "the pooler at DATABASE_URL loses prepared statements, so none are used, which is slower:" +
+      "the pooler at DATABASE_URL loses prepared statements, so none are used, which is slower: " +
         "use PgBouncer 1.21 or later with max_prepared_statements = 500",
     );
   }
   if (!server.takesSettings) {
     log.warn(
-      "the pooler at DATABASE_URL rejects settings, so the server does not cancel slow statements:" +
+      "the pooler at DATABASE_URL rejects settings, so the server does not cancel slow statements: " +
         "alter role … set statement_timeout = '9s', idle_in_transaction_session_timeout = '10s'",
     );
   }

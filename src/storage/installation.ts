@@ -57,7 +57,7 @@ export function admitFingerprint(
     const count = sealedUnder.get(Number(version)) ?? 0;
     const secrets = `${count} ${count === 1 ? "secret" : "secrets"}`;
     throw new Error(
-      `this database is encrypted with master key version ${version}, which PATCHBAY_KEYS (or DATA_DIR) does not contain:` +
+      `this database is encrypted with master key version ${version}, which PATCHBAY_KEYS (or DATA_DIR) does not contain: ` +
         `without it ${secrets} would be lost`,
     );
   }

@@ -116,7 +116,7 @@ test.each([
   ["offset=-1", /offset/],
   ["offset=2147483648", /offset/],
   ["offset=%00", /offset/],
-  ["colour=red", /colour/],
+  ["color=red", /color/],
   ["__proto__=1", /__proto__/],
   ["Limit=1", /Limit/],
   ["limit[]=1", /limit\[\]/],

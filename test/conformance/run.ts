@@ -55,7 +55,7 @@ for (const run of RUNS) {
   if (only !== undefined && only !== `${run.requirements}/${run.upstream}`) continue;
   outcomes.push(await runSuite(run.requirements, run.upstream));
 }
-const report = summarise(outcomes);
+const report = summarize(outcomes);
 process.stdout.write(report);
 if (only === undefined && !process.argv.includes("--check")) await writeFile(join(FOLDER, "summary.md"), report);
 for (const { title, code, output, missing } of outcomes) {
@@ -127,7 +127,7 @@ async function requiredScenarios(requirements: string): Promise<readonly string[
   return (parse(await readFile(file, "utf8")) as { server: string[] }).server;
 }
 
-function summarise(all: readonly Outcome[]): string {
+function summarize(all: readonly Outcome[]): string {
   const version = (
     createRequire(import.meta.url)("@modelcontextprotocol/conformance/package.json") as { version: string }
   ).version;

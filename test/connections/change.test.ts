@@ -198,7 +198,7 @@ describe("a change of a connection", () => {
   });
 
   it.each<[string, ConnectionChange, string]>([
-    ["an unknown configuration key", { configuration: { colour: "red" } }, "config"],
+    ["an unknown configuration key", { configuration: { color: "red" } }, "config"],
     ["a configuration value of the wrong form", { configuration: { company_domain: "a/b", api_token: "x" } }, "config"],
     ["two keys that differ", { apiKey: "a", configuration: { api_token: "b" } }, "api_key"],
     ["an empty key", { apiKey: "" }, "api_key"],

@@ -4,7 +4,7 @@ import type { Connection } from "../../src/connections/connection.ts";
 import type { ConnectionStore } from "../../src/connections/connection-store.ts";
 import type { ConnectionTools } from "../../src/connections/connection-tools.ts";
 import { createCurrentTools } from "../../src/connections/definitions/current-tools.ts";
-import { createPinStore } from "../../src/storage/stores/tools/accepted-definitions.ts";
+import { createDefinitionStore } from "../../src/storage/stores/tools/accepted-definitions.ts";
 import { createToolLists } from "../../src/connections/tools/tool-lists.ts";
 import { createCachedView } from "../../src/connections/cached-view.ts";
 import type { ChangeFeed } from "../../src/connections/change-feed.ts";
@@ -45,7 +45,7 @@ beforeAll(async () => {
     names: createToolNames(pool),
     feed: quiet,
     currentTools: createCurrentTools({
-      store: createPinStore(orm),
+      store: createDefinitionStore(orm),
       connections: store,
       log: { warn: () => undefined },
     }),

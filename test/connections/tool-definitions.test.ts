@@ -9,7 +9,7 @@ import { createToolChangeReview, type ToolChangeReview } from "../../src/connect
 import { mergeAccepted } from "../../src/connections/definitions/accepted-definitions.ts";
 import { createSchemaValidator } from "../../src/integrations/schema-checks/json-schema.ts";
 import type { ToolDefinition } from "../../src/integrations/tool.ts";
-import { purgePins } from "../../src/storage/stores/tools/definition-purge.ts";
+import { purgeDefinitions } from "../../src/storage/stores/tools/definition-purge.ts";
 import { createWorld, eventually, principal, toolNamed, type World } from "../runtime/world.ts";
 
 let world: World;
@@ -313,11 +313,11 @@ describe("in the database", () => {
     await world.store.delete(one.who.accountId, one.id, OPERATOR);
     await world.pool.query("update tool_pin_set set used_at = now() - interval '2 days'");
     await world.pool.query("update tool_definition set used_at = now() - interval '2 days'");
-    await purgePins(world.orm);
+    await purgeDefinitions(world.orm);
     expect((await two.tool("p_a"))?.definition.name).toBe("p_a");
     const held = await counts();
     await world.store.delete(two.who.accountId, two.id, OPERATOR);
-    await purgePins(world.orm);
+    await purgeDefinitions(world.orm);
     expect(await counts()).toEqual({ sets: held.sets - 1, definitions: held.definitions - 2 });
   });
 

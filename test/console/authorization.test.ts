@@ -29,7 +29,7 @@ test("connects a remote MCP server by login, and again after the authorization w
     await page.goto(back);
     await page.getByRole("link", { name: "Go to the connection" }).click();
     await page.getByRole("heading", { name: "Handbook", level: 1 }).waitFor();
-    await page.getByText("Authorised", { exact: true }).waitFor({ timeout: 20_000 });
+    await page.getByText("Authorized", { exact: true }).waitFor({ timeout: 20_000 });
     expect(await page.getByRole("button", { name: "Log in there", exact: true }).count()).toBe(0);
   }
 
@@ -50,7 +50,7 @@ test("connects a remote MCP server by login, and again after the authorization w
 
   await page.getByRole("link", { name: "To the connection" }).click();
   await page.getByText("Needs authorization").waitFor();
-  await page.getByText("Not authorised yet").waitFor();
+  await page.getByText("Not authorized yet").waitFor();
   await logInThere();
   await page.getByText("whoami").waitFor({ timeout: 20_000 });
 

@@ -228,16 +228,16 @@ describe.each(["the mock", "the service"])("a consumer of %s", (name) => {
         status: response.status,
         detail: error?.detail,
       }));
-    expect(await post({ server_type: "mcp", colour: "red" })).toEqual({
+    expect(await post({ server_type: "mcp", color: "red" })).toEqual({
       status: 400,
-      detail: "colour is not a known field.",
+      detail: "color is not a known field.",
     });
     expect(await post({ server_type: 7 })).toEqual({ status: 400, detail: expect.any(String) });
     expect(await post({})).toEqual({ status: 400, detail: expect.any(String) });
     const access = { access_type: "all" as "read" };
     const update = await api.PUT("/api/v1/mcp-servers/{server_id}", { params: { path }, body: access });
     expect([update.response.status, update.error?.detail]).toEqual([400, "Invalid access type specified"]);
-    const query = { colour: "red" } as { limit?: number };
+    const query = { color: "red" } as { limit?: number };
     const unknown = await api.GET("/api/v1/mcp-servers", { params: { query } });
     expect(unknown.response.status).toBe(400);
     const nobody = { server_id: "2147483647" };

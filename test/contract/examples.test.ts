@@ -50,7 +50,7 @@ describe("worked examples", () => {
   test("an invalid example is detected", () => {
     expect(check({ $ref: "#/components/schemas/GetConnectionResult" }, { success: true })).not.toEqual([]);
     expect(
-      check({ $ref: "#/components/schemas/CreateConnectionRequest" }, { server_type: "mcp", colour: 1 }),
+      check({ $ref: "#/components/schemas/CreateConnectionRequest" }, { server_type: "mcp", color: 1 }),
     ).not.toEqual([]);
   });
 });

@@ -39,7 +39,7 @@ const mutations: Mutation[] = [
     /PATCH .*: not in proto/,
   ],
   ["a missing field", property("Connection", "agent_enabled"), undefined, /fields is .*"agent_enabled".* in proto/],
-  ["an additional field", property("Connection", "colour"), { type: "string" }, /fields is .*"colour".* in OpenAPI/],
+  ["an additional field", property("Connection", "color"), { type: "string" }, /fields is .*"color".* in OpenAPI/],
   [
     "a different type",
     [...property("ConnectionDetails", "connection_id"), "type"],

@@ -159,7 +159,7 @@ test.each(["rest", "grpc"] as const)("sends secrets through every input over %s"
     server_id: id,
     config: { headers: { "x-a": `${put("a header with a line break")}\r\n` } },
   });
-  await call(api, "UpdateConnection", { server_id: id, config: { colour: put("an unknown configuration key") } });
+  await call(api, "UpdateConnection", { server_id: id, config: { color: put("an unknown configuration key") } });
   await call(api, "UpdateConnection", {
     server_id: id,
     config: { api_token: put("a key beside a wrong destination"), url: "http://10.0.0.1/" },

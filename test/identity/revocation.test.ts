@@ -48,7 +48,7 @@ function listenerThatIs(isHealthy: () => boolean): RevocationListener {
 const REFUSED = "Invalid or expired token.";
 
 /** Every replica has cached the token, so that a cached principal must be rejected. */
-async function everyReplicaHonours(token: string): Promise<void> {
+async function everyReplicaAccepts(token: string): Promise<void> {
   for (const { verifier } of replicas) expect(await outcome(verifier, token)).toBe("accepted");
 }
 
@@ -78,10 +78,10 @@ describe("every replica soon rejects", () => {
       await installation.clients.create(account, "mgmt.read"),
     ];
     const [token, otherToken] = [await installation.token(client), await installation.token(other)];
-    await everyReplicaHonours(token);
+    await everyReplicaAccepts(token);
     await installation.clients.revoke(client.clientId);
     await everyReplicaRefuses(token);
-    await everyReplicaHonours(otherToken);
+    await everyReplicaAccepts(otherToken);
   });
 
   test("a revoked personal access token only", async () => {
@@ -90,10 +90,10 @@ describe("every replica soon rejects", () => {
       await installation.personalAccessTokens.create(account, request),
       await installation.personalAccessTokens.create(account, request),
     ];
-    await everyReplicaHonours(first.token);
+    await everyReplicaAccepts(first.token);
     await installation.personalAccessTokens.revoke(first.id);
     await everyReplicaRefuses(first.token);
-    await everyReplicaHonours(second.token);
+    await everyReplicaAccepts(second.token);
     await expect(installation.personalAccessTokens.revoke(first.id)).rejects.toMatchObject({ kind: "not_found" });
   });
 
@@ -106,8 +106,8 @@ describe("every replica soon rejects", () => {
       expiresInDays: undefined,
     });
     const token = await installation.token(own);
-    await everyReplicaHonours(token);
-    await everyReplicaHonours(personal.token);
+    await everyReplicaAccepts(token);
+    await everyReplicaAccepts(personal.token);
     await transaction(installation.database.pool, async (client) => {
       await client.query("delete from connection where id = $1", [own.id]);
       await revoke(client, { accountId: account.id, kind: "connection", subject: String(own.id) });
@@ -126,8 +126,8 @@ describe("every replica soon rejects", () => {
       expiresInDays: undefined,
     });
     const token = await installation.token(client);
-    await everyReplicaHonours(token);
-    await everyReplicaHonours(personal.token);
+    await everyReplicaAccepts(token);
+    await everyReplicaAccepts(personal.token);
     await installation.accounts.disable(leaving.email);
     await everyReplicaRefuses(token);
     await everyReplicaRefuses(personal.token);
@@ -144,14 +144,14 @@ describe("every replica soon rejects", () => {
       throw new Error("changed my mind");
     }).catch(() => undefined);
     await sleep(50);
-    await everyReplicaHonours(token);
+    await everyReplicaAccepts(token);
   });
 });
 
 test("a replica rejects what it revoked itself at once, before any notification", async () => {
   const client = await installation.clients.create(account, "mgmt.read");
   const token = await installation.token(client);
-  await everyReplicaHonours(token);
+  await everyReplicaAccepts(token);
   replicas[0].revocations.add({ kind: "client", subject: client.clientId, before: undefined });
   expect(await outcome(replicas[0].verifier, token)).toBe(REFUSED);
 });
@@ -169,11 +169,11 @@ describe("narrowing a connection's client", () => {
     for (let round = 0; round < 5; round++) {
       const own = await ownClient(["mcp.read", "mcp.write"]);
       const before = await installation.token(own);
-      await everyReplicaHonours(before);
+      await everyReplicaAccepts(before);
       await narrow(own.clientId);
       const after = await installation.token(own);
       await everyReplicaRefuses(before);
-      await everyReplicaHonours(after);
+      await everyReplicaAccepts(after);
     }
   });
 
@@ -191,11 +191,11 @@ describe("narrowing a connection's client", () => {
     const own = await ownClient(["mcp.read", "mcp.write"]);
     await narrow(own.clientId);
     const between = await installation.token(own);
-    await everyReplicaHonours(between);
+    await everyReplicaAccepts(between);
     await narrow(own.clientId);
     const newest = await installation.token(own);
     await everyReplicaRefuses(between);
-    await everyReplicaHonours(newest);
+    await everyReplicaAccepts(newest);
   });
 
   test("never restores tokens that were revoked permanently", async () => {
@@ -224,14 +224,14 @@ describe("a replica whose listener is lost", () => {
   test("rejects tokens revoked meanwhile, at once and after it reconnects", async () => {
     const client = await installation.clients.create(account, "mgmt.read");
     const token = await installation.token(client);
-    await everyReplicaHonours(token);
+    await everyReplicaAccepts(token);
     const { pool } = installation.database;
     // Stored without a notification, as while nobody listens.
     await pool.query("insert into revocation (account_id, kind, subject) values ($1, 'client', $2)", [
       account.id,
       client.clientId,
     ]);
-    await everyReplicaHonours(token);
+    await everyReplicaAccepts(token);
     const { rowCount: lost } = await pool.query(listenerConnections);
     await everyReplicaRefuses(token);
     await until(async () => (await pool.query(listening)).rowCount === lost, { what: "every replica listens again" });

@@ -146,7 +146,7 @@ test.each(TAMPERINGS)("a start with a pepper that is %s is rejected", async (_, 
 test.each(TAMPERINGS)("a signing key that is %s is not used", async (_, expression) => {
   const store = createSigningKeyStore(installation.database.orm, installation.sealer);
   await withSealed("signing_key", "sealed_private_jwk", expression("sealed_private_jwk"), async () => {
-    await expect(store.list()).rejects.toThrow(/sealed value in signing_key\.sealed_private_jwk/);
+    await expect(store.list()).rejects.toThrow(/encrypted value in signing_key\.sealed_private_jwk/);
   });
 });
 

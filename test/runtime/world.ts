@@ -42,7 +42,7 @@ import { createChangeFeed } from "../../src/storage/stores/connections/connectio
 import { createConnectionStore } from "../../src/storage/stores/connections/connection.ts";
 import { createSessionStore } from "../../src/storage/stores/sessions/session.ts";
 import { createToolListStore } from "../../src/storage/stores/tools/tool-list.ts";
-import { createPinStore } from "../../src/storage/stores/tools/accepted-definitions.ts";
+import { createDefinitionStore } from "../../src/storage/stores/tools/accepted-definitions.ts";
 import { createToolNames } from "../../src/storage/stores/tools/tool-name.ts";
 import { createTestDatabase } from "../support/database.ts";
 
@@ -184,7 +184,7 @@ export async function createWorld(
     const listener = createListener({ url: testDatabase.url, log });
     const feed = await createChangeFeed(listener);
     const view = createCachedView({ store, feed });
-    const currentTools = createCurrentTools({ store: createPinStore(orm), connections: store, log });
+    const currentTools = createCurrentTools({ store: createDefinitionStore(orm), connections: store, log });
     const tools = createToolLists({
       catalog,
       view,

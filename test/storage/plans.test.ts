@@ -4,7 +4,7 @@ import { openOrm } from "../../src/storage/orm.ts";
 import { createPersonalAccessTokenStore } from "../../src/storage/stores/identity/personal-access-token.ts";
 import { createRevocationStore } from "../../src/storage/stores/identity/revocation.ts";
 import { readInstallationStatus } from "../../src/storage/stores/identity/system-status.ts";
-import { connectionsPinnedTo } from "../../src/storage/stores/integrations/document-connections.ts";
+import { connectionsWithAcceptedDefinitions } from "../../src/storage/stores/integrations/document-connections.ts";
 import { createDocumentStore } from "../../src/storage/stores/integrations/openapi-document.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { explain, indexesIn, scannedIn } from "../support/explain.ts";
@@ -57,7 +57,9 @@ afterAll(async () => {
 
 describe("with large tables", () => {
   test("the connections of a document's address are found by an index", async () => {
-    const plans = await explain(database.pool, (pool) => connectionsPinnedTo(openOrm(pool), "https://example.com/42"));
+    const plans = await explain(database.pool, (pool) =>
+      connectionsWithAcceptedDefinitions(openOrm(pool), "https://example.com/42"),
+    );
     expect(indexesIn(plans)).toContain("connection_spec_url");
     expect(scannedIn(plans)).not.toContain("connection");
   });

@@ -70,11 +70,11 @@ export async function openAccounts(env: Readonly<Record<string, string>>): Promi
       const key = foundation.keys.current("access_token");
       const issuer = readConfig(env).publicUrl;
       const now = Math.floor(Date.now() / 1000);
-      const honoured = {
+      const accepted = {
         ...{ iss: issuer, aud: issuer, sub: account.id, client_id: "client_of_a_test", jti: randomUUID() },
         ...{ token_use: "access", token_type: "oauth", scopes: EVERYDAY_SCOPES.split(" "), iat: now, exp: now + 600 },
       };
-      return new SignJWT({ ...honoured, ...claims })
+      return new SignJWT({ ...accepted, ...claims })
         .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: key.id, ...header })
         .sign(await importJWK(key.privateJwk, "ES256"));
     },

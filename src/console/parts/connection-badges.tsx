@@ -33,8 +33,8 @@ export function StatusBadge({ status }: { readonly status: keyof typeof STATUS }
 }
 
 const LOGIN = {
-  verified: { color: "teal", label: "Authorised" },
-  pending: { color: "yellow", label: "Not authorised yet" },
+  verified: { color: "teal", label: "Authorized" },
+  pending: { color: "yellow", label: "Not authorized yet" },
   failed: { color: "red", label: "Authorization lost" },
 } as const;
 

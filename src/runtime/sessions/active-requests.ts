@@ -21,7 +21,7 @@ export interface Cancellation {
 export class RequestCanceled extends Error {
   constructor() {
     super("The client canceled the request.");
-    this.name = "RequestCancelled";
+    this.name = "RequestCanceled";
   }
 }
 

@@ -96,7 +96,7 @@ async function placeFor(home: string, user: OsUser | undefined): Promise<string>
 }
 
 /** Builds the cluster in a temporary folder and renames it, so that an incomplete one is never visible. */
-async function initialise(home: string, binaries: Binaries, user: OsUser | undefined, log: Logger): Promise<void> {
+async function initialize(home: string, binaries: Binaries, user: OsUser | undefined, log: Logger): Promise<void> {
   const lost = await readlink(home).catch(ignoreError);
   if (lost !== undefined)
     throw new Error(`${home} points to ${lost}, which contains no database; remove the link to start with a new one`);
@@ -164,7 +164,7 @@ export async function prepareCluster(dataDir: string, log: Logger): Promise<Clus
   if (!(await exists(dataDir))) await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
   const user = await chooseUser(join(home, "data"));
   const binaries = await findBinaries(user);
-  if (!made) await initialise(home, binaries, user, log);
+  if (!made) await initialize(home, binaries, user, log);
   // The home may be a link out of a folder that the database's user cannot enter.
   const place = await realpath(home);
   const pgdata = join(place, "data");

@@ -89,7 +89,7 @@ type ConnectionUpdate = Connection & {
   readonly version: Date;
   readonly replacesSecrets: boolean;
   readonly sealedSecrets: Buffer | null;
-  readonly forgetsPins: boolean;
+  readonly forgetsAcceptedDefinitions: boolean;
   /** The actor, as `actorParameter` writes it. */
   readonly actor: string;
   readonly fields: readonly string[];
@@ -116,8 +116,8 @@ export const updateConnection = prepare("connection_update", (tables, given: Con
           known_tool_ids: sql`${given.knownToolIds}`,
           sealed_secrets: sql`case when ${given.replacesSecrets} then ${given.sealedSecrets} else sealed_secrets end`,
           accept_tool_changes: given.acceptToolChanges,
-          tool_pins: sql`case when ${given.forgetsPins} then null else tool_pins end`,
-          changed_tools: sql`case when ${given.forgetsPins} then 0 else changed_tools end`,
+          tool_pins: sql`case when ${given.forgetsAcceptedDefinitions} then null else tool_pins end`,
+          changed_tools: sql`case when ${given.forgetsAcceptedDefinitions} then 0 else changed_tools end`,
           auth_method: given.authMethod,
           needs_authorization: given.needsAuthorization,
           wanted_scope: sql`case when ${given.needsAuthorization} then wanted_scope end`,
@@ -213,25 +213,28 @@ export const adoptTools = prepare(
 );
 
 /** What holding a set of accepted definitions writes, and what it was decided on. */
-interface PinsHeld extends VersionedKey {
+interface AcceptedDefinitionsUpdate extends VersionedKey {
   readonly digest: string;
   readonly changedTools: number;
   readonly before: string | undefined;
 }
 
 /** Has a connection hold a set of definitions, unless somebody else came in between. Replicas are told, watchers are not. */
-export const holdPins = prepare("connection_hold_pins", (tables, given: PinsHeld) =>
-  holding(tables, given).returning([...SHOWN, announcing("pins")]),
+export const storeAcceptedDefinitions = prepare(
+  "connection_store_accepted_definitions",
+  (tables, given: AcceptedDefinitionsUpdate) => holding(tables, given).returning([...SHOWN, announcing("pins")]),
 );
 
 /** The same where what watchers see changes. */
-export const holdChangedPins = prepare("connection_hold_changed_pins", (tables, given: PinsHeld) =>
-  holding(tables, given)
-    .set({ updated_at: nextUpdatedAt })
-    .returning([...SHOWN, announcing("updated")]),
+export const storeChangedDefinitions = prepare(
+  "connection_store_changed_definitions",
+  (tables, given: AcceptedDefinitionsUpdate) =>
+    holding(tables, given)
+      .set({ updated_at: nextUpdatedAt })
+      .returning([...SHOWN, announcing("updated")]),
 );
 
-function holding(tables: Kysely<Tables>, given: PinsHeld) {
+function holding(tables: Kysely<Tables>, given: AcceptedDefinitionsUpdate) {
   return tables
     .updateTable("connection")
     .set({ tool_pins: given.digest, changed_tools: given.changedTools })

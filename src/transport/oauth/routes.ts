@@ -31,7 +31,7 @@ import {
 } from "./metadata.ts";
 import { createFailAsOAuth, NO_STORE } from "./oauth-error.ts";
 import type { PayloadStore } from "../../identity/oauth/payload-store.ts";
-import { createRecogniseToken } from "./tokens/presented-token.ts";
+import { createRecognizeToken } from "./tokens/presented-token.ts";
 import type { AuthorizationProvider } from "./provider/provider.ts";
 import type { RedirectRule } from "../../identity/clients/client-redirect-uri.ts";
 import { createRegisterClient } from "./clients/register.ts";
@@ -90,7 +90,7 @@ export function createOAuthRoutes(deps: OAuthServerDeps): readonly Route[] {
   const authentication = createClientAuthentication({ ...deps, directory, provider, attempts });
   const read = createReadClientRequest({ issuer, authentication, trustProxy });
   const issue = createIssueTokens({ issuer, provider, grants, recordIssue: deps.recordIssue, log });
-  const recognise = createRecogniseToken(deps);
+  const recognize = createRecognizeToken(deps);
   const consent = createConsent({ issuer, grants, connections, directory });
   const rule = deps.registration;
   const register = rule && createRegisterClient({ directory, rule, trustProxy });
@@ -116,10 +116,10 @@ export function createOAuthRoutes(deps: OAuthServerDeps): readonly Route[] {
   return [
     endpoint(TOKEN_PATH, async (exchange) => ({ body: await issue(await read(exchange)) })),
     endpoint(INTROSPECT_PATH, async (exchange) => ({
-      body: await introspect({ issuer, recognise }, await read(exchange)),
+      body: await introspect({ issuer, recognize }, await read(exchange)),
     })),
     endpoint(REVOKE_PATH, async (exchange) => {
-      await revokeToken({ ...deps, recognise }, await read(exchange));
+      await revokeToken({ ...deps, recognize }, await read(exchange));
       return { body: {} };
     }),
     ...(register === undefined

@@ -282,11 +282,11 @@ describe("a token for the session", () => {
   test.each<[string, Record<string, string>, number]>([
     ["without an Origin", JSON_BODY, 403],
     ["from another site", { ...JSON_BODY, origin: "https://evil.example" }, 403],
-    ["from a neighbouring host", { ...JSON_BODY, "sec-fetch-site": "same-site" }, 403],
+    ["from a neighboring host", { ...JSON_BODY, "sec-fetch-site": "same-site" }, 403],
     ["as a form, which needs no permission to be sent", { "content-type": "text/plain" }, 415],
   ])("is refused %s", async (what, headers, status) => {
     const { browser } = await site.loggedIn();
-    const origin = what.startsWith("as") || what.includes("neighbour") ? fromOwnPage(site.url) : {};
+    const origin = what.startsWith("as") || what.includes("neighbor") ? fromOwnPage(site.url) : {};
     const answer = await browser.send("POST", "/session/token", { ...origin, ...headers }, "{}");
     expect(answer.status).toBe(status);
   });

@@ -20,12 +20,12 @@ export const LIMITS: ExchangeLimits = { maxBytes: 100_000, timeoutMs: 20_000 };
 export const IMPATIENT: ExchangeLimits = { ...LIMITS, timeoutMs: 300 };
 
 /** What an upstream does with a request; `count` numbers the requests from one. */
-export type Behaviour = (response: ServerResponse, request: IncomingMessage, count: number) => void;
+export type Behavior = (response: ServerResponse, request: IncomingMessage, count: number) => void;
 
 /** Upstreams that misbehave as they are told, and the integration that calls them. */
 export interface Upstreams {
   readonly start: (
-    behave: Behaviour,
+    behave: Behavior,
     limits?: ExchangeLimits,
     contract?: string,
     configuration?: JsonObject,

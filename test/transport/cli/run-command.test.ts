@@ -113,7 +113,7 @@ describe("client create", () => {
 });
 
 describe("pat create", () => {
-  test("prints id and a token that is honoured until pat revoke", async () => {
+  test("prints id and a token that is accepted until pat revoke", async () => {
     const { email, account_id } = await newAccount();
     const created = await answer("pat", "create", "--account", email, "--scope", "mgmt.read", "--name", "laptop");
     expect(Object.keys(created)).toEqual(["id", "token"]);
@@ -131,7 +131,7 @@ describe("pat create", () => {
     await expect
       .poll(async () =>
         verify().then(
-          () => "honoured",
+          () => "accepted",
           (error: unknown) => String(error),
         ),
       )

@@ -199,7 +199,7 @@ describe("a grant", () => {
 });
 
 describe("an account", () => {
-  test("that is disabled and enabled honours its personal access tokens again, and no access token from before", async () => {
+  test("that is disabled and enabled accepts its personal access tokens again, and no access token from before", async () => {
     const { token: admin } = await administrator();
     const account = await accounts.create();
     const client = await account.client("mgmt.read");
@@ -210,7 +210,7 @@ describe("an account", () => {
     await Promise.all([isRefused(access), isRefused(personal)]);
     expect((await getToken(client.clientId, client.clientSecret)).status).toBe(401);
     await call(here, "EnableAccount", admin, { account_id: account.id });
-    await until(async () => (await statusOf(personal)) === 200, { what: "the token is honoured again" });
+    await until(async () => (await statusOf(personal)) === 200, { what: "the token is accepted again" });
     expect(await statusOf(access)).toBe(401);
     const { token: fresh } = await getToken(client.clientId, client.clientSecret);
     expect(await statusOf(fresh)).toBe(200);

@@ -97,7 +97,7 @@ describe("what strangers may not register", () => {
     ],
     ["http to a named host", { ...base, redirect_uris: ["http://app.example.com/"] }, 400, "invalid_redirect_uri"],
     [
-      "a named host's neighbour",
+      "a named host's neighbor",
       { ...base, redirect_uris: ["https://app.example.com.evil.example/"] },
       400,
       "invalid_redirect_uri",

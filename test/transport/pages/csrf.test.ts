@@ -31,7 +31,7 @@ const FOREIGN: [what: string, headers: Record<string, string>][] = [
   ["our host under another scheme", { origin: "https://127.0.0.1" }],
   ["an origin that may call the API", { origin: "https://app.example.com" }],
   ["no Origin and Sec-Fetch-Site cross-site", { "sec-fetch-site": "cross-site" }],
-  ["Sec-Fetch-Site same-site: a neighbouring host", { "sec-fetch-site": "same-site" }],
+  ["Sec-Fetch-Site same-site: a neighboring host", { "sec-fetch-site": "same-site" }],
 ];
 
 describe.each(FORMS)("%s", (_name, open, path, more) => {

@@ -184,7 +184,7 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
     ["POST", "/healthz", 405, "METHOD_NOT_ALLOWED"],
     ["PUT", "/patchbay.v1.ConnectionService/ListConnections", 405, "METHOD_NOT_ALLOWED"],
     ["GET", "/api/v1/mcp-servers?%ff", 400, "MALFORMED_REQUEST"],
-    ["GET", "/api/v1/mcp-servers?colour=1", 400, "INVALID_ARGUMENT"],
+    ["GET", "/api/v1/mcp-servers?color=1", 400, "INVALID_ARGUMENT"],
   ])("%s %s is %i %s", async (method, path, status, code) => {
     const answer = await fetch(running.url + path, { method, headers: { authorization } });
     expect([answer.status, await answer.json()]).toEqual([status, { detail: expect.any(String), code }]);

@@ -3,5 +3,5 @@ export const OUTCOMES = {
   tool_error: { color: "orange", label: "Tool failed" },
   upstream_error: { color: "red", label: "Third party failed" },
   refused: { color: "gray", label: "Refused" },
-  cancelled: { color: "gray", label: "Cancelled" },
+  cancelled: { color: "gray", label: "Canceled" },
 } as const;

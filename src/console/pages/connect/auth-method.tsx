@@ -9,7 +9,7 @@ export type ConsoleAuthMethod = Integration["auth_methods"][number];
 const METHODS: Readonly<Record<ConsoleAuthMethod, { readonly label: string; readonly description: string }>> = {
   none: { label: "Not at all", description: "For a server that asks nobody who they are." },
   api_key: { label: "With a key", description: "You paste a key or a token that it gave you." },
-  oauth2: { label: "I log in there", description: "You log in at the third party and allow it. No key to copy." },
+  oauth2: { label: "Log in", description: "You log in at the vendor and grant access. No key to copy." },
 };
 
 /** Asks how calls authenticate, if there is a choice. */

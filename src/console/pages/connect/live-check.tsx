@@ -15,13 +15,13 @@ export function LiveCheck({ id }: { readonly id: string }) {
       {mustLogIn && (
         <Alert color="yellow" title="One step is left: log in there">
           <Stack align="flex-start" gap="sm">
-            <Text size="sm">{data.details.status_reason ?? "The third party asks you to allow the connection."}</Text>
+            <Text size="sm">{data.details.status_reason ?? "The vendor asks you to grant access."}</Text>
             <AuthorizeButton id={id} label="Log in there" />
           </Stack>
         </Alert>
       )}
       {!mustLogIn && (status === undefined || status === "pending") && (
-        <Alert color="blue" title="Asking the third party whether the key works">
+        <Alert color="blue" title="Verifying the key">
           <Group gap="sm">
             <Loader size="xs" aria-hidden />
             <Text size="sm">{data?.details.status_reason ?? "This takes a moment. You need not wait here."}</Text>

@@ -18,7 +18,7 @@ export function Authorization({
   return (
     <Stack maw={620} mb="xl" align="flex-start">
       <Title order={2} size="h4">
-        Login at the third party
+        Login at the vendor
       </Title>
       <Text size="sm">
         {isInUse

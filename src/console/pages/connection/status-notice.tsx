@@ -13,7 +13,7 @@ export function StatusNotice({
 }) {
   const mustLogIn = details.status === "needs_authorization";
   const reason =
-    details.status_reason ?? (mustLogIn ? "You have to log in at the third party and allow it." : undefined);
+    details.status_reason ?? (mustLogIn ? "Log in at the vendor and grant access." : undefined);
   if (reason === undefined) return undefined;
   const isKeyWanted = details.auth_method === "api_key" && listed.api_key_verification_status !== "verified";
   return (

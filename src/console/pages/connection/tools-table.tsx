@@ -44,7 +44,7 @@ export function ToolsTable({ id, disabledTools }: { readonly id: string; readonl
   if (error !== null) return <ErrorNotice error={error} onRetry={() => void refetch()} />;
   if (isPending) return <RowsSkeleton />;
   if (tools.length === 0) {
-    return <Text c="dimmed">No tool is known yet. They come as soon as the third party has answered.</Text>;
+    return <Text c="dimmed">No tools yet. They appear as soon as the vendor has responded.</Text>;
   }
   const disabled = new Set(disabledTools);
   const shown = found.slice((page - 1) * PAGE, page * PAGE);

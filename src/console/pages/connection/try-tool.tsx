@@ -18,7 +18,7 @@ function Trial({ connectionId, tool }: { readonly connectionId: string; readonly
       </Text>
       {!tool.read_only && (
         <Alert color="yellow" title="This is no rehearsal">
-          The tool may change things at the third party.
+          The tool may change data at the vendor.
         </Alert>
       )}
       <LazySchemaForm

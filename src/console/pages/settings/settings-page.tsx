@@ -50,7 +50,7 @@ export function SettingsPage() {
             Appearance
           </Title>
           <Radio.Group
-            label="Colours"
+            label="Colors"
             value={colorScheme}
             onChange={(word) => {
               setColorScheme(SCHEMES.find(({ value }) => value === word)?.value ?? "auto");

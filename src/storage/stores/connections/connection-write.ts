@@ -88,7 +88,7 @@ export function createConnectionWrites(
       version: before.updatedAt,
       replacesSecrets: secrets !== undefined,
       sealedSecrets: secrets === undefined ? null : sealSecrets(deps.sealer, accountId, id, secrets),
-      forgetsPins: effects.forgetTools === true || effects.forgetAcceptedDefinitions === true,
+      forgetsAcceptedDefinitions: effects.forgetTools === true || effects.forgetAcceptedDefinitions === true,
       actor: actorParameter(actor),
       fields,
     });

@@ -17,7 +17,7 @@ import { runnerOf } from "../run-statement.ts";
 import { accountEvent } from "./account.ts";
 import { recordEvent } from "./audit-event.ts";
 import { endLoginSessions } from "./login-session.ts";
-import { honourAgain, revoke } from "./revocation.ts";
+import { restoreTokens, revoke } from "./revocation.ts";
 
 type AccountRow = InferEntity<typeof AccountEntity>;
 
@@ -89,7 +89,7 @@ export function createAdministrationStore(
         if (account === null) return false;
         account.disabledAt = null;
         recordEvent(em, accountEvent(account, "account.enable", actor));
-        await honourAgain(runnerOf(em), id);
+        await restoreTokens(runnerOf(em), id);
         return true;
       }),
     endSessions: (id, actor) =>

@@ -13,7 +13,7 @@ export interface RevocationRequest {
   readonly subject: string;
   /**
    * Undefined refuses all tokens of the subject, for good. A moment refuses those issued up to the commit of this
-   * transaction, and honours those issued with what the transaction wrote. A date in the past counts as now.
+   * transaction, and accepts those issued with what the transaction wrote. A date in the past counts as now.
    */
   readonly issuedBefore?: Date | undefined;
   /** Tokens of the subject may outlive an access token's hour: keep the row for ever. */
@@ -90,7 +90,7 @@ function broader(column: "issued_before" | "expires_at") {
 }
 
 /**
- * Honours the tokens of an account again that was disabled, within the caller's transaction: of personal access tokens all
+ * Accepts the tokens of an account again that was disabled, within the caller's transaction: of personal access tokens all
  * that are in use, of access tokens those issued from now on.
  */
 export async function honourAgain(client: StatementRunner, accountId: string): Promise<void> {

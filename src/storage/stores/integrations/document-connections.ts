@@ -2,7 +2,7 @@ import { ConnectionEntity } from "../../entities/connections/connection.ts";
 import { type Orm, withEntities } from "../../orm.ts";
 
 /** Lists the connections of all accounts that have definitions from the document at a URL, for its refresh. */
-export async function connectionsPinnedTo(
+export async function connectionsWithAcceptedDefinitions(
   orm: Orm,
   url: string,
 ): Promise<readonly { readonly accountId: string; readonly id: number }[]> {

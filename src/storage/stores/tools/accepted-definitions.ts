@@ -11,7 +11,7 @@ import type {
 import { ToolDefinitionEntity } from "../../entities/tools/tool-definition.ts";
 import { ToolPinSetEntity } from "../../entities/tools/tool-pin-set.ts";
 import { inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
-import { holdChangedPins, holdPins } from "../../statements/connection.ts";
+import { storeChangedDefinitions, storeAcceptedDefinitions } from "../../statements/connection.ts";
 import { toConnection } from "../connections/connection-row.ts";
 import { connectionEvent } from "../connections/connection-write.ts";
 import { recordEvent } from "../identity/audit-event.ts";
@@ -23,7 +23,7 @@ const WRITTEN_MS = 3_600_000;
 const MAX_WRITTEN = 20_000;
 
 /** Pins in PostgreSQL. A connection costs no row: its own names the pins that it shares with all that hold the same. */
-export function createPinStore(orm: Orm): DefinitionStore {
+export function createDefinitionStore(orm: Orm): DefinitionStore {
   const written = new LRUCache<string, true>({ ...atMost(MAX_WRITTEN), ttl: WRITTEN_MS });
 
   async function hold(
@@ -34,7 +34,7 @@ export function createPinStore(orm: Orm): DefinitionStore {
     const { accountId, id, acceptedDefinitions, keyVersion } = connection;
     const held = { accountId, id, keyVersion, digest, changedTools, before: acceptedDefinitions };
     // The first acceptance of definitions is announced to replicas, not to watchers.
-    const update = notifiesWatchers || acceptance !== undefined ? holdChangedPins : holdPins;
+    const update = notifiesWatchers || acceptance !== undefined ? storeChangedDefinitions : storeAcceptedDefinitions;
     const [row] = (await update(runnerOf(em), held)).rows;
     if (row === undefined) return undefined;
     if (acceptance !== undefined) {

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import { type Orm, tablesOf, withEntities } from "../../orm.ts";
 
-/** Longer than anybody remembers to have written a row (`createPinStore`), so that none is dropped while it is about to be held. */
+/** Longer than anybody remembers to have written a row (`createDefinitionStore`), so that none is dropped while it is about to be held. */
 const LONG_UNUSED = sql<Date>`now() - interval '1 day'`;
 
 /** Deletes definitions and pins that no connection holds any more. Safe on several replicas at once. */
-export async function purgePins(orm: Orm): Promise<void> {
+export async function purgeDefinitions(orm: Orm): Promise<void> {
   await withEntities(orm, async (em) => {
     const tables = tablesOf(em);
     await tables

@@ -1,7 +1,7 @@
 import type { AuthenticatedClient } from "../clients/client-authentication.ts";
 import type { ClientRequest } from "../clients/client-request.ts";
 import { invalidClient, invalidRequest } from "../oauth-error.ts";
-import type { PresentedToken, RecogniseToken } from "./presented-token.ts";
+import type { PresentedToken, RecognizeToken } from "./presented-token.ts";
 
 /** The response of the introspection endpoint (RFC 7662 §2.2). */
 export type Introspection = Readonly<Record<string, unknown>>;
@@ -42,12 +42,12 @@ function describe(issuer: string, token: PresentedToken): Introspection {
  * client of its access token what stands in it" needs.
  */
 export async function introspect(
-  { issuer, recognise }: { readonly issuer: string; readonly recognise: RecogniseToken },
+  { issuer, recognize }: { readonly issuer: string; readonly recognize: RecognizeToken },
   { client, parameters }: ClientRequest,
 ): Promise<Introspection> {
   if (client.isPublic) throw invalidClient(issuer, "Introspection requires client authentication.");
   const text = parameters.get("token");
   if (text === undefined) throw invalidRequest("The parameter token is missing.");
-  const token = await recognise(text);
+  const token = await recognize(text);
   return token !== undefined && maySee(client, token) ? describe(issuer, token) : INACTIVE;
 }

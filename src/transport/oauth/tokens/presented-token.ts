@@ -19,7 +19,7 @@ export type PresentedToken =
     };
 
 /** Recognizes a token. Returns undefined for one that is foreign, expired, revoked or already used. */
-export type RecogniseToken = (token: string) => Promise<PresentedToken | undefined>;
+export type RecognizeToken = (token: string) => Promise<PresentedToken | undefined>;
 
 const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 const MAX_LENGTH = 8_192;
@@ -36,13 +36,13 @@ function audienceOf(token: string): string | undefined {
 /**
  * Recognizes access tokens and personal access tokens with the verifier, and refresh tokens by their stored payload.
  */
-export function createRecogniseToken(deps: {
+export function createRecognizeToken(deps: {
   readonly verifier: TokenVerifier;
   readonly payloads: PayloadStore;
   readonly grants: Pick<OAuthGrantStore, "findForToken">;
   readonly pepper: Uint8Array;
-}): RecogniseToken {
-  async function recogniseAccess(token: string): Promise<PresentedToken | undefined> {
+}): RecognizeToken {
+  async function recognizeAccess(token: string): Promise<PresentedToken | undefined> {
     const audience = audienceOf(token);
     if (audience === undefined) return undefined;
     try {
@@ -56,7 +56,7 @@ export function createRecogniseToken(deps: {
 
   return async (token) => {
     if (token.length > MAX_LENGTH) return undefined;
-    if (JWT.test(token)) return recogniseAccess(token);
+    if (JWT.test(token)) return recognizeAccess(token);
     const stored = await deps.payloads.find("RefreshToken", payloadId(deps.pepper, "RefreshToken", token));
     if (stored?.grantId === undefined || stored.isConsumed) return undefined;
     const grant = await deps.grants.findForToken(stored.grantId);

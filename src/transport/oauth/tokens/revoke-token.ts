@@ -1,10 +1,10 @@
 import type { OAuthGrantStore } from "../../../identity/grants/grants.ts";
 import type { ClientRequest } from "../clients/client-request.ts";
 import { invalidRequest, OAuthError } from "../oauth-error.ts";
-import type { RecogniseToken } from "./presented-token.ts";
+import type { RecognizeToken } from "./presented-token.ts";
 
 export interface RevokeTokenDeps {
-  readonly recognise: RecogniseToken;
+  readonly recognize: RecognizeToken;
   readonly grants: Pick<OAuthGrantStore, "revoke">;
   /** Revokes one access token on every replica. */
   readonly revokeAccessToken: (accountId: string, tokenId: string) => Promise<void>;
@@ -18,7 +18,7 @@ export interface RevokeTokenDeps {
 export async function revokeToken(deps: RevokeTokenDeps, { client, parameters, origin }: ClientRequest): Promise<void> {
   const text = parameters.get("token");
   if (text === undefined) throw invalidRequest("The parameter token is missing.");
-  const token = await deps.recognise(text);
+  const token = await deps.recognize(text);
   if (token === undefined) return;
   const { accountId, clientId } = token.kind === "access" ? token.principal : token.grant;
   if (clientId !== client.clientId) {

@@ -8,7 +8,7 @@ export interface AuthorizationPage {
   readonly action: string;
   readonly connectionName: string;
   /** The name of the vendor, or a host. */
-  readonly thirdParty: string;
+  readonly upstreamName: string;
   /** The logged-in account. */
   readonly email: string;
   readonly error?: string;
@@ -16,13 +16,13 @@ export interface AuthorizationPage {
 
 /** The page that starts the authorization of a connection. It names the upstream and the account. */
 export function authorizationPage(page: AuthorizationPage): string {
-  const { csrfField, action, connectionName, thirdParty, email, error } = page;
+  const { csrfField, action, connectionName, upstreamName, email, error } = page;
   return renderPage({
     title: error === undefined ? `Connect ${connectionName}` : `Error: connect ${connectionName}`,
-    body: html`<h1>Connect “${connectionName}” to ${thirdParty}?</h1>
+    body: html`<h1>Connect “${connectionName}” to ${upstreamName}?</h1>
       ${errorSummary(error)}
       <p>
-        <strong>${thirdParty}</strong> says where you log in next. There you allow Patchbay to use it for you; your
+        <strong>${upstreamName}</strong> says where you log in next. There you allow Patchbay to use it for you; your
         password stays there.
       </p>
       <form method="post" action="${action}">

@@ -48,7 +48,7 @@ export function createAuthorizationRoutes(deps: AuthorizationPagesDeps): readonl
       csrfField: csrf.field(session),
       action: path,
       connectionName: connection.name,
-      thirdParty: upstreamName,
+      upstreamName,
       email: session.email,
       ...(failure !== undefined && { error: failure.message }),
     });

@@ -11,7 +11,7 @@ export function AcceptingSetting({ id, current }: { readonly id: string; readonl
   return (
     <Stack gap="xs" maw={620}>
       <Radio.Group
-        label="When the third party changes a tool"
+        label="When the vendor changes a tool"
         value={current}
         onChange={(word) => {
           update.mutate({ accept_tool_changes: word === "automatic" ? "automatic" : "manual" });
@@ -26,7 +26,7 @@ export function AcceptingSetting({ id, current }: { readonly id: string; readonl
           <Radio
             value="automatic"
             label="Take it over at once"
-            description="For third parties that you trust with what your agents read."
+            description="For vendors that you trust with what your agents read."
           />
         </Stack>
       </Radio.Group>

@@ -35,7 +35,7 @@ export function ChangesPanel({
       <Stack>
         {isStale(accept.error) && (
           <Alert color="yellow" role="alert" title="It changed once more">
-            Nothing was accepted. Below is what the third party offers now.
+            Nothing was accepted. The current proposals are below.
           </Alert>
         )}
         {accept.error !== null && !isStale(accept.error) && <ErrorNotice error={accept.error} />}
@@ -46,7 +46,7 @@ export function ChangesPanel({
         )}
         {count === 0 && (
           <EmptyState title="No change waits">
-            Tools are as you know them. What a third party says otherwise of one stands here until you accept it.
+            No changes. A changed tool is listed here until you accept it.
           </EmptyState>
         )}
         {count > 0 && (
