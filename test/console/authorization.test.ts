@@ -40,7 +40,7 @@ test("connects a remote MCP server by login, and again after the authorization w
   await page.getByLabel("API token").waitFor({ state: "detached" });
   await page.getByLabel("With a key").check();
   await page.getByLabel("API token").waitFor();
-  await page.getByLabel("I log in there").check();
+  await page.getByLabel("Log in").check();
   await page.getByLabel("API token").waitFor({ state: "detached" });
   await page.getByLabel("OAuth client secret").waitFor();
   expect(await findAccessibilityFaults(page)).toEqual([]);

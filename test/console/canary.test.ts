@@ -68,7 +68,7 @@ test("a secret typed into any form appears later in no page, address, storage or
 
   await page.goto(`${stage.site.url}/connections/new?type=mcp`);
   await page.getByLabel("URL").fill(stage.upstream.url);
-  await page.getByLabel("I log in there").check();
+  await page.getByLabel("Log in").check();
   await page.getByLabel("OAuth client id").fill("by-hand");
   await page.getByLabel("OAuth client secret").fill(CANARIES.client);
   await page.getByRole("button", { name: "Connect", exact: true }).click();

@@ -104,9 +104,9 @@ describe("master keys", () => {
   });
 
   test.each([
-    ["", /master key 1 is not of the form/],
-    ["abc", /master key 1 is not of the form/],
-    [`0:${randomBytes(32).toString("base64")}`, /not of the form/],
+    ["", /master key 1 does not have the form/],
+    ["abc", /master key 1 does not have the form/],
+    [`0:${randomBytes(32).toString("base64")}`, /not have the form/],
     [`1:${randomBytes(31).toString("base64")}`, /31 bytes instead of 32/],
     [`1:${randomBytes(32).toString("base64")},1:${randomBytes(32).toString("base64")}`, /same version/],
   ])("that are malformed are refused (%#)", (text, message) => {
