@@ -12,8 +12,7 @@ export function StatusNotice({
   readonly shown: ShownConnection;
 }) {
   const mustLogIn = details.status === "needs_authorization";
-  const reason =
-    details.status_reason ?? (mustLogIn ? "Log in at the vendor and grant access." : undefined);
+  const reason = details.status_reason ?? (mustLogIn ? "Log in at the vendor and grant access." : undefined);
   if (reason === undefined) return undefined;
   const isKeyWanted = details.auth_method === "api_key" && listed.api_key_verification_status !== "verified";
   return (
