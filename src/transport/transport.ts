@@ -56,7 +56,7 @@ export interface TransportLimits {
   readonly upstreamCalls: ConcurrencyLimits;
   readonly failures: FailureLimits;
   readonly rates: RateLimits;
-  /** Time limit of a request, in milliseconds. Streams are exempt. */
+  /** Time limit of a request, in milliseconds. Streams and tool calls are exempt. */
   readonly requestTimeMs: number;
   /** How often a call that takes long gets a heartbeat, in milliseconds. */
   readonly heartbeatMs: number;

@@ -49,7 +49,10 @@ export async function serveAdmitted(
   }
 }
 
-/** Runs work in a slot of the account. `checkWanted` throws if the request was canceled while it waited. */
+/**
+ * Runs work in a slot of the account. `checkWanted` throws if the request was canceled while it waited. Work that starts
+ * to wait for an upstream may release the slot early.
+ */
 export async function inSlot<Result>(
   limiter: ConcurrencyLimiter | undefined,
   account: string,
