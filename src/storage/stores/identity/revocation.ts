@@ -93,11 +93,11 @@ function broader(column: "issued_before" | "expires_at") {
  * Accepts the tokens of an account again that was disabled, within the caller's transaction: of personal access tokens all
  * that are in use, of access tokens those issued from now on.
  */
-export async function honourAgain(client: StatementRunner, accountId: string): Promise<void> {
+export async function restoreTokens(client: StatementRunner, accountId: string): Promise<void> {
   await narrowRevocation(client, { accountId });
 }
 
-const narrowRevocation = prepare("revocation_honour_again", (tables, given: { readonly accountId: string }) =>
+const narrowRevocation = prepare("revocation_restore_tokens", (tables, given: { readonly accountId: string }) =>
   tables
     .updateTable("revocation")
     .set({ issued_before: sql`clock_timestamp()`, revoked_at: sql`clock_timestamp()`, expires_at: endOfRow })
