@@ -18,8 +18,7 @@ function inForce(tables: Kysely<Tables>, given: OfConnection) {
   return tables
     .selectFrom("connection_grant")
     .select(named("id", "keyVersion", "sealedGrant", "version", "lostReason"))
-    .where("account_id", "=", given.accountId)
-    .where("connection_id", "=", given.connectionId)
+    .where(({ and }) => and({ account_id: given.accountId, connection_id: given.connectionId }))
     .where("ended_at", "is", null);
 }
 
@@ -27,8 +26,7 @@ function nextVersion(tables: Kysely<Tables>, given: GrantVersion) {
   return tables
     .updateTable("connection_grant")
     .set(({ eb }) => ({ version: eb("version", "+", sql.lit(1)) }))
-    .where("account_id", "=", given.accountId)
-    .where("id", "=", given.id)
+    .where(({ and }) => and({ account_id: given.accountId, id: given.id }))
     .where("version", "=", given.version);
 }
 

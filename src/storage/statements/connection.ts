@@ -79,8 +79,7 @@ export const findSealedSecrets = prepare("connection_secrets", (tables, given: V
   tables
     .selectFrom("connection")
     .select(named("sealedSecrets"))
-    .where("account_id", "=", given.accountId)
-    .where("id", "=", given.id)
+    .where(({ and }) => and({ account_id: given.accountId, id: given.id }))
     .where("key_version", "=", given.keyVersion),
 );
 
@@ -130,9 +129,7 @@ export const updateConnection = prepare("connection_update", (tables, given: Con
           call_max_seconds: given.callMaxSeconds,
           updated_at: nextUpdatedAt,
         })
-        .where("account_id", "=", given.accountId)
-        .where("id", "=", given.id)
-        .where("updated_at", "=", given.version)
+        .where(({ and }) => and({ account_id: given.accountId, id: given.id, updated_at: given.version }))
         .returning(["account_id", ...SHOWN, announcing("updated")]),
     )
     .with("audited", (audited) =>
@@ -154,10 +151,14 @@ export const recordVerification = prepare(
     tables
       .updateTable("connection")
       .set({ verification_status: given.status, status_reason: sql`${given.reason}`, updated_at: nextUpdatedAt })
-      .where("account_id", "=", given.accountId)
-      .where("id", "=", given.id)
-      .where("key_version", "=", given.keyVersion)
-      .where("needs_authorization", "=", sql.lit(false))
+      .where(({ and }) =>
+        and({
+          account_id: given.accountId,
+          id: given.id,
+          key_version: given.keyVersion,
+          needs_authorization: sql.lit(false),
+        }),
+      )
       .where(
         sql<boolean>`(verification_status, status_reason) is distinct from (${given.status}::text, ${given.reason}::text)`,
       )
@@ -181,9 +182,7 @@ export const requireAuthorization = prepare(
         status_reason: given.reason,
         updated_at: nextUpdatedAt,
       })
-      .where("account_id", "=", given.accountId)
-      .where("id", "=", given.id)
-      .where("key_version", "=", given.keyVersion)
+      .where(({ and }) => and({ account_id: given.accountId, id: given.id, key_version: given.keyVersion }))
       .where(
         sql<boolean>`not (needs_authorization and status_reason is not distinct from ${given.reason}::text
           and case when ${given.wantedScope}::text is null then verification_status <> 'verified'
@@ -205,9 +204,9 @@ export const adoptTools = prepare(
         select distinct unnest(coalesce(known_tool_ids, '{}') || ${given.toolIds}::integer[]) order by 1)`,
         updated_at: nextUpdatedAt,
       })
-      .where("account_id", "=", given.accountId)
-      .where("id", "=", given.id)
-      .where("access_type", "=", sql.lit("individual"))
+      .where(({ and }) =>
+        and({ account_id: given.accountId, id: given.id, access_type: sql.lit<"individual">("individual") }),
+      )
       .where(sql<boolean>`not coalesce(known_tool_ids, '{}') @> ${given.toolIds}::integer[]`)
       .returning(announcing("updated")),
 );
@@ -238,8 +237,7 @@ function holding(tables: Kysely<Tables>, given: AcceptedDefinitionsUpdate) {
   return tables
     .updateTable("connection")
     .set({ tool_pins: given.digest, changed_tools: given.changedTools })
-    .where("account_id", "=", given.accountId)
-    .where("id", "=", given.id)
+    .where(({ and }) => and({ account_id: given.accountId, id: given.id }))
     .where(sql<boolean>`tool_pins is not distinct from ${given.before}::text`)
     .where("key_version", "=", given.keyVersion)
     .where("accept_tool_changes", "=", sql.lit("manual"));

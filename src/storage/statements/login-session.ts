@@ -19,8 +19,7 @@ export const findLoginSession = prepare(
         "session.expires_at as expiresAt",
         sql<number>`extract(epoch from now() - session.last_used_at)::float8 * 1000`.as("idleMs"),
       ])
-      .where("session.account_id", "=", given.accountId)
-      .where("session.secret_hash", "=", given.secretHash)
+      .where(({ and }) => and({ "session.account_id": given.accountId, "session.secret_hash": given.secretHash }))
       .where("account.disabled_at", "is", null)
       .where("session.expires_at", ">", sql<Date>`now()`)
       .where("session.last_used_at", ">", sql<Date>`now() - make_interval(secs => ${given.idleSeconds})`),
@@ -47,7 +46,6 @@ export const loginSessionMoment = prepare(
       .select(
         momentAfterRevocations(sql.ref("session.account_id"), sql`('client', ${sql.ref("session.id")})`).as("moment"),
       )
-      .where("session.account_id", "=", given.accountId)
-      .where("session.id", "=", given.id)
+      .where(({ and }) => and({ "session.account_id": given.accountId, "session.id": given.id }))
       .where("account.disabled_at", "is", null),
 );

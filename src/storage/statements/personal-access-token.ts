@@ -9,9 +9,9 @@ export const findTokenUse = prepare(
       .selectFrom("personal_access_token as token")
       .innerJoin("account", "account.id", "token.account_id")
       .select("token.expires_at as expiresAt")
-      .where("token.account_id", "=", given.accountId)
-      .where("token.id", "=", given.id)
-      .where("token.client_id", "=", given.clientId)
+      .where(({ and }) =>
+        and({ "token.account_id": given.accountId, "token.id": given.id, "token.client_id": given.clientId }),
+      )
       .where("token.revoked_at", "is", null)
       .where("account.disabled_at", "is", null)
       .where(({ eb, or }) => or([eb("token.expires_at", "is", null), eb("token.expires_at", ">", sql<Date>`now()`)])),

@@ -37,8 +37,7 @@ export const findSessionVersion = prepare(
     tables
       .selectFrom("session")
       .select([VERSION, sql<number>`extract(epoch from now() - last_used_at)::float8 * 1000`.as("idleMs")])
-      .where("account_id", "=", given.accountId)
-      .where("id", "=", given.id)
+      .where(({ and }) => and({ account_id: given.accountId, id: given.id }))
       .where("last_used_at", ">", sql<Date>`now() - make_interval(secs => ${given.idleSeconds})`),
 );
 
@@ -132,8 +131,7 @@ export const endSurplusSessions = prepare(
       .where("id", "in", ({ selectFrom }) =>
         selectFrom("session")
           .select("id")
-          .where("account_id", "=", given.accountId)
-          .where("client_id", "=", given.clientId)
+          .where(({ and }) => and({ account_id: given.accountId, client_id: given.clientId }))
           .orderBy("last_used_at", "desc")
           .orderBy("created_at", "desc")
           .orderBy("id")

@@ -38,7 +38,6 @@ export const findGrantReach = prepare("grant_reach", (tables, given: { accountId
   tables
     .selectFrom("oauth_grant")
     .select(named("connectionIds"))
-    .where("account_id", "=", given.accountId)
-    .where("id", "=", given.id)
+    .where(({ and }) => and({ account_id: given.accountId, id: given.id }))
     .where("revoked_at", "is", null),
 );

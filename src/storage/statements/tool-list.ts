@@ -47,9 +47,9 @@ export const saveToolList = prepare("tool_list_save", (tables, given: ToolListTo
               sql<string>`${given.digest}::text`.as("digest"),
               sql<Date>`${given.fetchedAt}::timestamptz`.as("fetched_at"),
             ])
-            .where("account_id", "=", given.accountId)
-            .where("id", "=", given.connectionId)
-            .where("key_version", "=", given.keyVersion)
+            .where(({ and }) =>
+              and({ account_id: given.accountId, id: given.connectionId, key_version: given.keyVersion }),
+            )
             .forShare(),
         )
         .onConflict((conflict) =>

@@ -105,9 +105,13 @@ export function createCallContentsReader(orm: Orm, sealer: Sealer): CallContents
               .onRef("connection.id", "=", "call_contents.connection_id"),
           )
           .select(["call_contents.sealed", "call_contents.kept_until as keptUntil"])
-          .where("call_contents.account_id", "=", accountId)
-          .where("call_contents.connection_id", "=", connectionId)
-          .where("call_contents.call_id", "=", callId)
+          .where(({ and }) =>
+            and({
+              "call_contents.account_id": accountId,
+              "call_contents.connection_id": connectionId,
+              "call_contents.call_id": callId,
+            }),
+          )
           .where(isReadable)
           .executeTakeFirst();
         if (row === undefined) return undefined;

@@ -123,8 +123,7 @@ export function createEndedGrants({ orm, sealer }: Pick<ConnectionGrantsDeps, "o
         await tablesOf(em)
           .updateTable("connection_grant as unused")
           .set({ ended_at: sql`now()` })
-          .where("account_id", "=", accountId)
-          .where("connection_id", "=", connectionId)
+          .where(({ and }) => and({ account_id: accountId, connection_id: connectionId }))
           .where("ended_at", "is", null)
           .where(({ not, exists, selectFrom }) => {
             const using = selectFrom("connection").select("id").where("account_id", "=", accountId);

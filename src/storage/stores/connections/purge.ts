@@ -29,8 +29,7 @@ const markPurged = prepare("purge_done", (tables, given: OfConnection) =>
   tables
     .updateTable("connection_tombstone")
     .set({ purged_at: sql`now()` })
-    .where("account_id", "=", given.accountId)
-    .where("connection_id", "=", given.connectionId)
+    .where(({ and }) => and({ account_id: given.accountId, connection_id: given.connectionId }))
     .where("purged_at", "is", null),
 );
 

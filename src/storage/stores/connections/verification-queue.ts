@@ -1,4 +1,4 @@
-import { type EntityManager, raw } from "@mikro-orm/postgresql";
+import { type EntityManager, LockMode, raw } from "@mikro-orm/postgresql";
 import { type ExpressionBuilder, sql } from "kysely";
 import type { Connection } from "../../../connections/connection.ts";
 import {
@@ -8,7 +8,7 @@ import {
   type VerificationQueue,
 } from "../../../connections/verification/verification-queue.ts";
 import { VerificationEntity } from "../../entities/connections/verification.ts";
-import { now, type Orm, type Tables, tablesOf, withEntities } from "../../orm.ts";
+import { inTransaction, now, type Orm, type Tables, tablesOf, withEntities } from "../../orm.ts";
 
 const { fresh, retry, recheck } = VERIFICATION_PRIORITIES;
 
@@ -18,7 +18,7 @@ const PER_ACCOUNT = 8;
 /** When a key that was verified now is due again: in 24 hours, give or take a tenth, so that bursts disperse. */
 const NEXT_DAY = "now() + interval '24 hours' * (0.9 + random() * 0.2)";
 const NOW = sql<Date>`now()`;
-const CLAIMED_UNTIL = sql<Date>`now() + ${sql.lit(`${CLAIM_SECONDS} seconds`)}::interval`;
+const claimedUntil = () => raw("now() + make_interval(secs => ?)", [CLAIM_SECONDS]);
 
 /** The row in the place of an earlier one. */
 function replaced({
@@ -51,10 +51,16 @@ export async function enqueueVerification(
 /** Has a verified key verified again, once however many replicas ask. */
 export async function hastenVerification(orm: Orm, { accountId, id, keyVersion }: KeyOfConnection): Promise<void> {
   // One that runs or is about to tells the same.
-  const dueAt = { $gt: raw("now() + make_interval(secs => ?)", [CLAIM_SECONDS]) };
-  const isWaiting = { accountId, connectionId: id, keyVersion, priority: recheck, dueAt };
+  const isWaiting = { accountId, connectionId: id, keyVersion, priority: recheck, dueAt: { $gt: claimedUntil() } };
   const change = { dueAt: now(), attempt: 0, priority: retry };
   await withEntities(orm, (em) => em.nativeUpdate(VerificationEntity, isWaiting, change));
+}
+
+/** Orders what is due by turns of its accounts, and leaves out what would be too much of one account. */
+function takeTurns<Due extends DueVerification>(due: readonly Due[]): readonly Due[] {
+  const byAccount = Object.values(Object.groupBy(due, ({ accountId }) => accountId));
+  const turns = Array.from({ length: PER_ACCOUNT }, (_, turn) => byAccount.flatMap((own) => own?.[turn] ?? []));
+  return turns.flat();
 }
 
 /** The queue of verifications in PostgreSQL, a row a connection. */
@@ -63,47 +69,18 @@ export function createVerificationQueue(orm: Orm): VerificationQueue {
   const keyOf = ({ accountId, connectionId, keyVersion }: DueVerification) => ({ accountId, connectionId, keyVersion });
   return {
     claim: (priority, limit, busy) =>
-      withEntities(orm, (em) =>
-        tablesOf(em)
-          .with("candidate", (candidates) =>
-            candidates
-              .selectFrom("verification")
-              .select(["account_id", "connection_id", "due_at"])
-              .where("priority", "=", priority)
-              .where("due_at", "<=", NOW)
-              .where("account_id", "!=", sql<string>`all (${[...busy]}::text[])`)
-              .orderBy("due_at")
-              .limit(limit * 2)
-              .forUpdate()
-              .skipLocked(),
-          )
-          .with("placed", (placed) =>
-            placed
-              .selectFrom("candidate")
-              .select(["account_id", "connection_id"])
-              .select(({ fn }) =>
-                fn
-                  .agg<number>("row_number")
-                  .over((row) => row.partitionBy("account_id").orderBy("due_at"))
-                  .as("place"),
-              ),
-          )
-          .with("chosen", (chosen) =>
-            chosen.selectFrom("placed").selectAll().where("place", "<=", PER_ACCOUNT).orderBy("place").limit(limit),
-          )
-          .updateTable("verification")
-          .from("chosen")
-          .set({ due_at: CLAIMED_UNTIL })
-          .whereRef("verification.account_id", "=", "chosen.account_id")
-          .whereRef("verification.connection_id", "=", "chosen.connection_id")
-          .returning([
-            "verification.account_id as accountId",
-            "verification.connection_id as connectionId",
-            "verification.key_version as keyVersion",
-            "verification.attempt",
-          ])
-          .execute(),
-      ),
+      inTransaction(orm, async (em) => {
+        const isDue = { priority, dueAt: { $lte: now() }, accountId: { $nin: [...busy] } };
+        const some = {
+          orderBy: { dueAt: "asc" },
+          limit: limit * 2,
+          lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE,
+        } as const;
+        const chosen = takeTurns(await em.find(VerificationEntity, isDue, some)).slice(0, limit);
+        if (chosen.length === 0) return [];
+        await em.nativeUpdate(VerificationEntity, { $or: chosen.map(keyOf) }, { dueAt: claimedUntil() });
+        return chosen.map((each) => ({ ...keyOf(each), attempt: each.attempt }));
+      }),
     async addMissing() {
       await withEntities(orm, (em) =>
         tablesOf(em)
@@ -136,18 +113,9 @@ export function createVerificationQueue(orm: Orm): VerificationQueue {
       );
     },
     async renew(claimed) {
-      const keys = claimed.map(({ accountId, connectionId, keyVersion }) => [accountId, connectionId, keyVersion]);
-      await withEntities(orm, (em) =>
-        tablesOf(em)
-          .updateTable("verification")
-          .set({ due_at: CLAIMED_UNTIL })
-          .where(
-            sql<boolean>`(account_id, connection_id, key_version) in (${sql.join(keys.map((key) => sql`(${sql.join(key)})`))})`,
-          )
-          // What has ended meanwhile is due later than a claim lasts, and stays so.
-          .where("due_at", "<=", CLAIMED_UNTIL)
-          .execute(),
-      );
+      // What has ended meanwhile is due later than a claim lasts, and stays so.
+      const isRunning = { $or: claimed.map(keyOf), dueAt: { $lte: claimedUntil() } };
+      await withEntities(orm, (em) => em.nativeUpdate(VerificationEntity, isRunning, { dueAt: claimedUntil() }));
     },
     async complete(verification) {
       const change = { dueAt: raw(NEXT_DAY), priority: recheck, attempt: 0 };

@@ -101,9 +101,9 @@ const narrowRevocation = prepare("revocation_restore_tokens", (tables, given: { 
   tables
     .updateTable("revocation")
     .set({ issued_before: sql`clock_timestamp()`, revoked_at: sql`clock_timestamp()`, expires_at: endOfRow })
-    .where("account_id", "=", given.accountId)
-    .where("kind", "=", sql.lit("account"))
-    .where("subject", "=", given.accountId)
+    .where(({ and }) =>
+      and({ account_id: given.accountId, kind: sql.lit<"account">("account"), subject: given.accountId }),
+    )
     .returning(announced({ isNarrowing: true })),
 );
 

@@ -38,9 +38,7 @@ export function createRelayStore(orm: Orm, sealer: Sealer): RelayStore {
       withEntities(orm, async (em) => {
         const taken = await tablesOf(em)
           .deleteFrom("relay_message")
-          .where("account_id", "=", accountId)
-          .where("address", "=", address)
-          .where("id", "=", id)
+          .where(({ and }) => and({ account_id: accountId, address, id }))
           .where("expires_at", ">", sql<Date>`now()`)
           .returning(["sealed_text", announced(".taken")])
           .executeTakeFirst();

@@ -41,8 +41,7 @@ export function createSessionStore({ orm, pool }: Pick<Database, "orm" | "pool">
       tablesOf(em)
         .updateTable("session")
         .set({ ...data, last_used_at: NOW })
-        .where("account_id", "=", accountId)
-        .where("id", "=", id)
+        .where(({ and }) => and({ account_id: accountId, id }))
         // The lock makes a deletion wait for this claim, and then end the session, or this claim see the deletion.
         .where(({ and, exists, selectFrom }) => {
           const called = selectFrom("connection").select("id").where("account_id", "=", accountId);
