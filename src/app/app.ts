@@ -11,6 +11,7 @@ import { composeConnectionAuthorization } from "./connection-authorization.ts";
 import { composeConnectionStore } from "./connection-store.ts";
 import { composeDocumentation } from "./documentation.ts";
 import { composeHistory } from "./history.ts";
+import { composeRelay } from "./relay.ts";
 import { composeLogin } from "./login.ts";
 import { composeGrantedTokens, composeRevocation } from "./granted-tokens.ts";
 import { composeIntegrations } from "./integrations.ts";
@@ -37,14 +38,12 @@ import { createActiveRequests } from "../runtime/sessions/active-requests.ts";
 import { createToolSearchMode } from "../runtime/tools/tool-search-mode.ts";
 import { createOpenStreams } from "../runtime/sessions/open-streams.ts";
 import { createRuntime } from "../runtime/runtime.ts";
-import { createRequestStates } from "../runtime/relay/request-state.ts";
 import { createSessions } from "../runtime/sessions/sessions.ts";
 import { createToolChanges } from "../runtime/tools/tool-changes.ts";
 import { createToolUse } from "../runtime/calls/tool-use.ts";
 import { createToolViews } from "../runtime/tools/tools-in-view.ts";
 import { createUpstreamFeatures } from "../runtime/upstream/upstream-features-in-view.ts";
 import { workOnBackfills } from "../storage/backfills/work-on-backfills.ts";
-import { createStateSealer } from "../storage/state-sealer.ts";
 import { createJobs } from "../storage/jobs.ts";
 import { createListener } from "../storage/listener.ts";
 import { createCancellationFeed } from "../storage/stores/sessions/cancellation.ts";
@@ -223,7 +222,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       openStreams: createOpenStreams({ sessions, connections: view, slots: streamSlots, isTokenValid, log }),
       toolChanges,
       features,
-      requestStates: createRequestStates(createStateSealer(foundation.sealer)),
+      ...(await composeRelay(foundation, listener, log)),
       serverInfo,
     },
     verifier,

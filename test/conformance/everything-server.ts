@@ -106,7 +106,7 @@ function createEverything(
   }));
   server.setRequestHandler("prompts/get", async ({ params }, context) => {
     if (params.name === INPUT_PROMPT) {
-      const step = await ask(promptInput, context);
+      const step = await ask(promptInput, {}, context);
       if (typeof step !== "string") return step;
       return { messages: [{ role: "user", content: { type: "text", text: step } }] };
     }
@@ -129,7 +129,7 @@ function createEverything(
     const { mcpReq } = context;
     const input = INPUT_TOOLS.get(name);
     if (input !== undefined) {
-      const step = await ask(input, context);
+      const step = await ask(input, args, context);
       return typeof step === "string" ? text(step) : (step as never);
     }
     switch (name) {
@@ -168,19 +168,8 @@ function createEverything(
         changed()?.notify.promptsChanged();
         await server.sendPromptListChanged().catch(() => undefined);
         return text("Changed.");
-      case "test_sampling": {
-        const messages = [{ role: "user", content: { type: "text", text: String(args["prompt"]) } }] as const;
-        // The SDK's own helper sends on the session's stream, which a client without one never receives.
-        const params = { messages: [...messages], maxTokens: 100 };
-        const answer = await mcpReq.send({ method: "sampling/createMessage", params });
-        return text(`LLM response: ${JSON.stringify(answer.content)}`);
-      }
-      case "test_elicitation":
-      case "test_elicitation_sep1034_defaults":
-      case "test_elicitation_sep1330_enums":
-      case "test_streaming_elicitation":
-        return elicit(name, String(args["message"] ?? "What is your name?"), context);
       default:
+        if (/^added_\d+$/.test(name)) return text("Came later.");
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
     }
   }
@@ -188,17 +177,18 @@ function createEverything(
   /** Returns the text of the result, or in 2026-07-28 what is needed first. With sessions it asks the client itself. */
   async function ask(
     step: (context: InputContext) => InputStep,
+    args: Record<string, unknown>,
     { mcpReq }: ServerContext,
   ): Promise<string | InputRequiredResult> {
     const declares = (name: string): boolean => clientCapabilities(mcpReq.envelope)[name] !== undefined;
     if (mcpReq.envelope !== undefined) {
       const { inputResponses: responses } = mcpReq;
-      const next = step({ responses, state: mcpReq.requestState(), declares });
+      const next = step({ args, responses, state: mcpReq.requestState(), declares });
       if (typeof next === "string") return next;
       const { requests: inputRequests, state } = next;
       return inputRequired({ inputRequests, ...(state !== undefined && { requestState: state }) });
     }
-    const context = { declares: (name: string) => Object.hasOwn(server.getClientCapabilities() ?? {}, name) };
+    const context = { args, declares: (name: string) => Object.hasOwn(server.getClientCapabilities() ?? {}, name) };
     let next = step({ ...context, responses: undefined, state: undefined });
     while (typeof next !== "string") {
       const { requests, state } = next;
@@ -208,20 +198,6 @@ function createEverything(
       next = step({ ...context, responses: Object.fromEntries(answers) as Record<string, unknown>, state });
     }
     return next;
-  }
-
-  async function elicit(name: string, message: string, { mcpReq }: ServerContext): Promise<CallToolResult> {
-    const requestedSchema = {
-      type: "object" as const,
-      properties: { username: { type: "string" as const, default: "John Doe" } },
-      required: ["username"],
-    };
-    if (mcpReq.envelope === undefined) {
-      const { action, content } = await mcpReq.elicitInput({ mode: "form", message, requestedSchema });
-      return text(`User response: ${action} ${JSON.stringify(content)}`);
-    }
-    if (name !== "test_streaming_elicitation") await sleep(10);
-    return inputRequired({ inputRequests: { username: inputRequired.elicit({ message, requestedSchema }) } }) as never;
   }
 
   return server;

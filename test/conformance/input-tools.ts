@@ -6,6 +6,7 @@ export interface InputContext {
   readonly responses: Record<string, unknown> | undefined;
   /** The state of the last round. */
   readonly state: string | undefined;
+  readonly args: Record<string, unknown>;
   /** Whether the client declared a capability. */
   readonly declares: (capability: string) => boolean;
 }
@@ -44,8 +45,55 @@ const once =
     return { requests, ...(state !== undefined && { state }) };
   };
 
+const elicit = (message: string, properties: object): InputRequests[string] =>
+  ({
+    method: "elicitation/create",
+    params: { mode: "form", message, requestedSchema: { type: "object", properties } },
+  }) as InputRequests[string];
+const NAMED = { username: { type: "string", default: "John Doe" } };
+const titled = (values: readonly string[]) => values.map((value) => ({ const: value, title: `Title of ${value}` }));
+const OPTIONS = ["option1", "option2", "option3"];
+const VALUES = ["value1", "value2", "value3"];
+
+/** The tools that earlier revisions of the suite call, which the same code serves in all of them. */
+const SESSION_TOOLS: ReadonlyMap<string, (context: InputContext) => InputStep> = new Map([
+  ["test_sampling", (context) => once({ sample: sample(String(context.args["prompt"])) })(context)],
+  ["test_elicitation", (context) => once({ person: elicit(String(context.args["message"]), NAMED) })(context)],
+  ["test_streaming_elicitation", once({ person: elicit("What is your name?", NAMED) })],
+  [
+    "test_elicitation_sep1034_defaults",
+    once({
+      person: elicit("Check the defaults.", {
+        name: { type: "string", default: "John Doe" },
+        age: { type: "integer", default: 30 },
+        score: { type: "number", default: 95.5 },
+        status: { type: "string", enum: ["active", "inactive", "pending"], default: "active" },
+        verified: { type: "boolean", default: true },
+      }),
+    }),
+  ],
+  [
+    "test_elicitation_sep1330_enums",
+    once({
+      person: elicit("Choose.", {
+        untitledSingle: { type: "string", enum: OPTIONS },
+        titledSingle: { type: "string", oneOf: titled(VALUES) },
+        legacyEnum: { type: "string", enum: ["opt1", "opt2", "opt3"], enumNames: ["One", "Two", "Three"] },
+        untitledMulti: { type: "array", items: { type: "string", enum: OPTIONS } },
+        titledMulti: { type: "array", items: { anyOf: titled(VALUES) } },
+      }),
+    }),
+  ],
+]);
+
+const URL_ELICITATION: InputRequests[string] = {
+  method: "elicitation/create",
+  params: { mode: "url", message: "Log in there.", url: "https://login.example.com/start", elicitationId: "e1" },
+};
+
 /** The tools that ask their client for input, by the suite's names. */
 export const INPUT_TOOLS: ReadonlyMap<string, (context: InputContext) => InputStep> = new Map([
+  ...SESSION_TOOLS,
   ["test_input_required_result_elicitation", once({ user_name: form("What is your name?", "name") })],
   ["test_input_required_result_sampling", once({ capital_question: sample("What is the capital of France?") })],
   ["test_input_required_result_list_roots", once({ client_roots: ROOTS })],
@@ -62,6 +110,7 @@ export const INPUT_TOOLS: ReadonlyMap<string, (context: InputContext) => InputSt
       "waits for three answers",
     ),
   ],
+  ["test_url_elicitation", once({ login: URL_ELICITATION })],
   [
     "test_input_required_result_multi_round",
     ({ responses, state }) => {
@@ -87,8 +136,10 @@ export const INPUT_PROMPT = "test_input_required_result_prompt";
 
 export const promptInput = once({ user_context: form("What context should the prompt use?", "context") });
 
-export const INPUT_TOOL_LIST: readonly Tool[] = [...INPUT_TOOLS.keys()].map((name) => ({
-  name,
-  description: "Asks its client for input.",
-  inputSchema: { type: "object", properties: {} },
-}));
+export const INPUT_TOOL_LIST: readonly Tool[] = [...INPUT_TOOLS.keys()]
+  .filter((name) => !SESSION_TOOLS.has(name))
+  .map((name) => ({
+    name,
+    description: "Asks its client for input.",
+    inputSchema: { type: "object", properties: {} },
+  }));

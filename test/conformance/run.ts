@@ -58,7 +58,9 @@ for (const run of RUNS) {
 const report = summarize(outcomes);
 process.stdout.write(report);
 if (only === undefined && !process.argv.includes("--check")) await writeFile(join(FOLDER, "summary.md"), report);
-for (const { title, code, output, missing } of outcomes) {
+for (const { title, code, output, results, missing } of outcomes) {
+  for (const { scenario, errors } of results)
+    for (const error of errors) process.stderr.write(`${title}, ${scenario}, ${error}\n`);
   if (code === 0 && missing.length === 0) continue;
   process.exitCode = 1;
   process.stderr.write(`\n${title} failed; missing: ${missing.join(", ")}\n${output}\n`);

@@ -9,11 +9,14 @@ export interface ScenarioResult {
   readonly failed: readonly string[];
   /** The ids of the checks with warnings. */
   readonly warned: readonly string[];
+  /** What the suite says about the failed checks. */
+  readonly errors: readonly string[];
 }
 
 interface Check {
   readonly id: string;
   readonly status: string;
+  readonly errorMessage?: string;
 }
 
 /** Reads the results that the suite wrote: `server-<scenario>-<time>/checks.json`. */
@@ -30,6 +33,9 @@ export async function readScenarioResults(folder: string): Promise<readonly Scen
         passed: checks.filter(({ status }) => status === "SUCCESS").length,
         failed: idsOf("FAILURE"),
         warned: idsOf("WARNING"),
+        errors: checks.flatMap(({ id, status, errorMessage = "" }) =>
+          status === "FAILURE" ? [`${id}: ${errorMessage}`] : [],
+        ),
       };
     }),
   );

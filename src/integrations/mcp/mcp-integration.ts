@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { DomainError } from "../../domain-error.ts";
 import type { UpstreamNotification } from "../features.ts";
+import { canBeAsked } from "../relayed-client.ts";
 import { RpcError } from "../rpc-error.ts";
 import type { Integration } from "../integration.ts";
 import type { Target } from "../target.ts";
@@ -17,12 +18,13 @@ import {
 } from "../upstream-rate-limiter.ts";
 import { errorResult, type UpstreamFault } from "../tool.ts";
 import { readCallResult } from "./call-result.ts";
-import { inputParams, readInputRequired } from "./input-required.ts";
+import { InputUnanswered, requestWithInput } from "./input-required.ts";
 import { checkMcpConfiguration, MCP_CONFIGURATION_SCHEMA } from "./configuration.ts";
 import { endpointFor, endpointOf, MCP_SECRET_PROPERTIES } from "./http/endpoint.ts";
 import { createFeatures } from "./lists/features.ts";
 import { listUpstreamTools, tryTools } from "./lists/list-tools.ts";
 import { restoreTool } from "./lists/read-tool.ts";
+import { createClientStreams } from "./sessions/client-streams.ts";
 import { createListStreams } from "./sessions/list-streams.ts";
 import { createLogLevels } from "./sessions/log-level.ts";
 import { openSession } from "./sessions/open-session.ts";
@@ -75,6 +77,7 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     idleMs: sessionIdleMs,
     isInUse: (connectionId) => sessions.isInUse(connectionId),
   });
+  const clientStreams = createClientStreams(requester);
   const levels = createLogLevels({ requester, log: deps.log });
 
   async function supportsLogin(target: Target, signal: AbortSignal): Promise<boolean> {
@@ -114,33 +117,37 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     callTool: async (target, tool, args, options) => {
       const { signal, client } = options;
       const { connectionId } = target;
-      const input = inputParams(client, connectionId);
       const waitMs = rateLimiter.reserve(target, NO_RATE_LIMITS, args);
       if (waitMs > MAX_WAIT_MS)
         return rateLimitedResult(`The MCP server at ${endpointOf(target.configuration).label}`, waitMs);
       if (waitMs > 0) await sleep(waitMs, undefined, { signal });
       try {
-        return await sessions.use(target, { repeatable: tool.readOnly, signal }, async (session) => {
+        return await sessions.use(target, { repeatable: tool.readOnly, client, signal }, async (session) => {
           if (options.logLevel !== undefined) await levels.ensure(session, options);
           // Only servers with sessions may send requests outside the call's own stream.
-          const opening = hasOwnStream(session) ? listStreams.keepOpen(target) : undefined;
-          if (opening !== undefined) await opening;
-          const reply = await requester.request(session, {
-            method: "tools/call",
-            params: { name: tool.name, arguments: args, ...input },
-            name: tool.name,
-            ...(session.revision === "modern" && { headers: argumentHeaders(tool.inputSchema, args) }),
-            relay: options,
-            onNotification: (notification) => onNotification(target.connectionId, notification),
-            deadlineMs: undefined,
-            signal,
-          });
-          const inputRequired = readInputRequired(reply.result, connectionId);
-          if (inputRequired === undefined) return readCallResult(reply);
-          if (client?.input === undefined) return errorResult(CANNOT_ANSWER);
-          return { content: [], isError: false, bytes: reply.bytes, inputRequired };
+          const onNotice = (notification: UpstreamNotification): void => onNotification(connectionId, notification);
+          if (hasOwnStream(session)) {
+            const isShared = client === undefined || !canBeAsked(client);
+            const opening = isShared ? listStreams.keepOpen(target) : clientStreams.open(session, onNotice);
+            if (opening !== undefined) await opening;
+          }
+          const { reply, required } = await requestWithInput(options, connectionId, (input) =>
+            requester.request(session, {
+              method: "tools/call",
+              params: { name: tool.name, arguments: args, ...(session.revision === "modern" && input) },
+              name: tool.name,
+              ...(session.revision === "modern" && { headers: argumentHeaders(tool.inputSchema, args) }),
+              relay: options,
+              onNotification: onNotice,
+              deadlineMs: undefined,
+              signal,
+            }),
+          );
+          if (required === undefined) return readCallResult(reply);
+          return { content: [], isError: false, bytes: reply.bytes, inputRequired: required };
         });
       } catch (error) {
+        if (error instanceof InputUnanswered) return errorResult(error.message);
         if (!(error instanceof UpstreamFailure)) throw error;
         if (error.kind === "busy") rateLimiter.pause(target, error.retryAfterMs ?? DEFAULT_WAIT_MS);
         if (error.answer !== undefined) throw new RpcError(error.answer, error.message);
@@ -198,9 +205,6 @@ export function createMcpIntegration(deps: McpIntegrationDeps): Integration & { 
     },
   };
 }
-
-const CANNOT_ANSWER =
-  "The tool asks its client for input, and the client that made this call cannot answer such requests.";
 
 /** Whether an upstream may send messages to the session outside the call's answer. */
 function hasOwnStream({ revision, id, notifiesListChanges }: UpstreamSession): boolean {

@@ -17,7 +17,8 @@ import { type CallTimes, callTimesOf, timeoutText } from "./call-times.ts";
 import type { CircuitBreakers, CallEnding } from "./circuit-breakers.ts";
 import { connectionRefusal } from "./connection-refusal.ts";
 import { jsonSize } from "./json-size.ts";
-import type { DeadlineOutcome, RunningCalls } from "./running-calls.ts";
+import type { DeadlineOutcome, PauseLimits, RunningCalls } from "./running-calls.ts";
+import { pauseWhileAsked } from "./pausing-client.ts";
 import type { CallableTool } from "../tools/tools-in-view.ts";
 
 /** A call of a resolved tool. */
@@ -97,6 +98,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
     call: ToolCall,
     signal: AbortSignal,
     noteProgress: () => void,
+    pause: PauseLimits,
   ): Promise<CallResult> {
     const { callable, args, relay } = call;
     // Progress extends a call even if its caller does not receive it.
@@ -104,8 +106,9 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
       noteProgress();
       return relay?.onProgress?.(progress);
     };
+    const client = pauseWhileAsked(relay?.client, pause);
     const sendTo = (target: Target): Promise<CallResult> =>
-      integration.callTool(target, callable.tool.definition, args, { ...relay, onProgress, signal });
+      integration.callTool(target, callable.tool.definition, args, { ...relay, onProgress, client, signal });
     const target = deps.connections.target(callable.connection);
     return target instanceof Promise ? target.then(sendTo) : sendTo(target);
   }
@@ -176,7 +179,7 @@ export function createToolCaller(deps: ToolCallerDeps): ToolCaller {
           call.controller,
           connection.id,
           callTimesOf(connection, deps.times),
-          (signal, noteProgress) => send(integration, call, signal, noteProgress),
+          (signal, noteProgress, pause) => send(integration, call, signal, noteProgress, pause),
         );
         callEnding = callEndingOf(outcome);
         return conclude(call, startedAt, outcome);

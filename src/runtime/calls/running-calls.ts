@@ -26,17 +26,21 @@ class ConnectionDeleted extends DomainError {
   }
 }
 
+/** Stops the limits of a call until the returned function is called. */
+export type PauseLimits = () => () => void;
+
 /** The calls of upstreams that this replica waits for. */
 export interface RunningCalls {
   /**
    * Runs work until a limit passes or the controller is aborted. Never rejects. The outcome does not depend on whether
-   * the work observes the signal. `onProgress` starts the idle time again.
+   * the work observes the signal. `onProgress` starts the idle time again; `pause` stops both limits until the function
+   * that it returns is called once.
    */
   run<Result>(
     controller: AbortController,
     connectionId: number,
     times: CallTimes,
-    work: (signal: AbortSignal, onProgress: () => void) => Promise<Result>,
+    work: (signal: AbortSignal, onProgress: () => void, pause: PauseLimits) => Promise<Result>,
   ): Promise<DeadlineOutcome<Result>>;
   /** Ends the calls of a deleted connection with `not_found`. */
   endConnection(connectionId: number): void;
@@ -64,7 +68,7 @@ export function createRunningCalls(): RunningCalls {
       controller: AbortController,
       connectionId: number,
       times: CallTimes,
-      work: (signal: AbortSignal, onProgress: () => void) => Promise<Result>,
+      work: (signal: AbortSignal, onProgress: () => void, pause: PauseLimits) => Promise<Result>,
     ): Promise<DeadlineOutcome<Result>> {
       const { signal } = controller;
       return new Promise((resolve) => {
@@ -73,9 +77,25 @@ export function createRunningCalls(): RunningCalls {
           resolve({ kind: "cancelled", reason: signal.reason });
           return;
         }
-        const startedMs = performance.now();
+        let startedMs = performance.now();
         let progressMs = startedMs;
+        let pauses = 0;
+        let pausedMs = 0;
+        const pause: PauseLimits = () => {
+          if (pauses === 0) pausedMs = performance.now();
+          pauses += 1;
+          return () => {
+            pauses -= 1;
+            if (pauses > 0) return;
+            progressMs = performance.now();
+            startedMs += progressMs - pausedMs;
+          };
+        };
         const check = (): void => {
+          if (pauses > 0) {
+            timer = setTimeout(check, times.idleMs).unref();
+            return;
+          }
           const now = performance.now();
           const idleEndMs = progressMs + times.idleMs;
           const endMs = startedMs + times.maxMs;
@@ -102,7 +122,7 @@ export function createRunningCalls(): RunningCalls {
         );
         let result: Promise<Result>;
         try {
-          result = work(signal, () => (progressMs = performance.now()));
+          result = work(signal, () => (progressMs = performance.now()), pause);
         } catch (error) {
           settle({ kind: "failed", error });
           return;

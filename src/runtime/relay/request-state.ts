@@ -24,11 +24,15 @@ export interface StatefulRequest {
 }
 
 /** What the service keeps in the client's `requestState`. */
-export interface RequestState {
-  readonly connectionId: number;
-  /** The upstream's own state. */
-  readonly state: string | undefined;
-}
+export type RequestState =
+  | {
+      readonly kind: "upstream";
+      readonly connectionId: number;
+      /** The upstream's own state. */
+      readonly state: string | undefined;
+    }
+  /** A call that waits for its client. */
+  | { readonly kind: "parked"; readonly address: string };
 
 /**
  * The `requestState` of 2026-07-28: the upstream's state and its connection, encrypted for one client and one request.
@@ -42,10 +46,9 @@ export interface RequestStates {
 
 export function createRequestStates(sealer: StateSealer, now: () => number = Date.now): RequestStates {
   return {
-    seal(request, { connectionId, state }) {
+    seal(request, state) {
       const expiresAt = Math.floor(now() / 1_000) + LIFETIME_SECONDS;
-      const text = JSON.stringify({ connectionId, expiresAt, ...(state !== undefined && { state }) });
-      return sealer.seal(text, request.principal.accountId, bindingOf(request));
+      return sealer.seal(JSON.stringify({ ...state, expiresAt }), request.principal.accountId, bindingOf(request));
     },
     open(request, sealed) {
       const text = sealer.open(sealed, request.principal.accountId, bindingOf(request));
@@ -62,9 +65,12 @@ export function createRequestStates(sealer: StateSealer, now: () => number = Dat
   };
 }
 
-function readState({ connectionId, state, expiresAt }: JsonObject, nowMs: number): RequestState | undefined {
-  if (typeof connectionId !== "number" || typeof expiresAt !== "number" || expiresAt * 1_000 < nowMs) return undefined;
-  return { connectionId, state: typeof state === "string" ? state : undefined };
+function readState(opened: JsonObject, nowMs: number): RequestState | undefined {
+  const { kind, connectionId, state, address, expiresAt } = opened;
+  if (typeof expiresAt !== "number" || expiresAt * 1_000 < nowMs) return undefined;
+  if (kind === "parked") return typeof address === "string" ? { kind, address } : undefined;
+  if (typeof connectionId !== "number") return undefined;
+  return { kind: "upstream", connectionId, state: typeof state === "string" ? state : undefined };
 }
 
 /** The request by its content, since a client gives the repeated request another id. */

@@ -3,7 +3,7 @@ import type { McpSession } from "./session.ts";
 
 export type NewSession = Pick<
   McpSession,
-  "accountId" | "id" | "clientId" | "connectionId" | "grantId" | "protocolVersion" | "clientInfo"
+  "accountId" | "id" | "clientId" | "connectionId" | "grantId" | "protocolVersion" | "clientInfo" | "clientCapabilities"
 >;
 
 export interface StoredSession {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Principal } from "../../identity/principal.ts";
 import { DomainError, invalid } from "../../domain-error.ts";
+import type { JsonObject } from "../../json.ts";
 import type { McpLogLevel } from "../../integrations/relay.ts";
 import { isLongerThan } from "../../text-length.ts";
 
@@ -35,6 +36,8 @@ export interface McpSession {
   /** The MCP revision. */
   readonly protocolVersion: string;
   readonly clientInfo: Peer;
+  /** The capabilities that the client declared, as far as the service passes them on. */
+  readonly clientCapabilities: JsonObject;
   /** Deleting one of these connections ends the session. Calls over REST and RPC add theirs, MCP calls do not. */
   readonly calledConnectionIds: ReadonlySet<number>;
   /** Connection ids by tool id. A bare tool name refers to the same connection for the whole session. */

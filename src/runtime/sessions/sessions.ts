@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { atMost } from "../../at-most.ts";
 import type { Principal } from "../../identity/principal.ts";
+import type { JsonObject } from "../../json.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { WarnLog } from "../../log.ts";
 import {
@@ -30,7 +31,12 @@ const SWEEP_BATCH = 500;
 /** Sessions of all principals, cached for up to a second. */
 export interface Sessions {
   /** Throws `exhausted` when the account is at its limit and all its sessions belong to other clients. */
-  open(principal: Principal, protocolVersion: string, clientInfo: Peer): Promise<McpSession>;
+  open(
+    principal: Principal,
+    protocolVersion: string,
+    clientInfo: Peer,
+    clientCapabilities?: JsonObject,
+  ): Promise<McpSession>;
   /**
    * Returns the principal's session. Throws `invalid` without an id and `not_found` for an unknown, ended or foreign
    * session.
@@ -136,10 +142,19 @@ export function createSessions(deps: { store: SessionStore; idleSeconds: number;
   return {
     require,
 
-    async open(principal, protocolVersion, clientInfo) {
+    async open(principal, protocolVersion, clientInfo, clientCapabilities = {}) {
       const { accountId, clientId, connectionId, grantId } = principal;
       const id = createSessionId();
-      const wanted = { accountId, id, clientId, connectionId, grantId, protocolVersion, clientInfo };
+      const wanted = {
+        accountId,
+        id,
+        clientId,
+        connectionId,
+        grantId,
+        protocolVersion,
+        clientInfo,
+        clientCapabilities,
+      };
       const session = await store.open(wanted, MAX_SESSIONS_PER_ACCOUNT, idleSeconds);
       if (session === "full") {
         throw new DomainError(

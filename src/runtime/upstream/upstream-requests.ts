@@ -5,6 +5,7 @@ import type { Catalog } from "../../integrations/integration.ts";
 import { InputNeeded } from "../relay/input-needed.ts";
 import type { CallSlots } from "../calls/call-slots.ts";
 import { type CallTimes, callTimesOf, timeoutText } from "../calls/call-times.ts";
+import { pauseWhileAsked } from "../calls/pausing-client.ts";
 import { withLinkedController } from "../calls/linked-controller.ts";
 import type { DeadlineOutcome, RunningCalls } from "../calls/running-calls.ts";
 import { RpcError } from "../../integrations/rpc-error.ts";
@@ -47,17 +48,23 @@ export function createUpstreamRequester(deps: UpstreamRequesterDeps): UpstreamRe
       try {
         options.onSent?.();
         const outcome = await withLinkedController(options.signal, (controller) =>
-          running.run(controller, connection.id, callTimesOf(connection, deps.times), async (signal, noteProgress) => {
-            const { onProgress: passOn } = options;
-            const onProgress: RelayOptions["onProgress"] =
-              passOn &&
-              ((progress) => {
-                noteProgress();
-                return passOn(progress);
-              });
-            const target = await deps.connections.target(connection);
-            return features.request(target, question, { ...options, onProgress, signal });
-          }),
+          running.run(
+            controller,
+            connection.id,
+            callTimesOf(connection, deps.times),
+            async (signal, noteProgress, pause) => {
+              const { onProgress: passOn } = options;
+              const onProgress: RelayOptions["onProgress"] =
+                passOn &&
+                ((progress) => {
+                  noteProgress();
+                  return passOn(progress);
+                });
+              const client = pauseWhileAsked(options.client, pause);
+              const target = await deps.connections.target(connection);
+              return features.request(target, question, { ...options, onProgress, client, signal });
+            },
+          ),
         );
         return conclude(outcome, connection);
       } finally {

@@ -22,6 +22,7 @@ export const SESSION_COLUMNS = [
     "grantId",
     "protocolVersion",
     "clientInfo",
+    "clientCapabilities",
     "calledConnectionIds",
     "bareNames",
     "logLevel",
@@ -145,7 +146,7 @@ export const insertSession = prepare("session_insert", (tables, given: NewSessio
     .values({
       ...{ account_id: given.accountId, id: given.id, client_id: given.clientId, client_info: given.clientInfo },
       ...{ connection_id: sql`${given.connectionId}`, grant_id: sql`${given.grantId}` },
-      protocol_version: given.protocolVersion,
+      ...{ protocol_version: given.protocolVersion, client_capabilities: given.clientCapabilities },
     })
     .returning(SESSION_COLUMNS),
 );

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { isJsonObject } from "../../json.ts";
+import { relayedCapabilities } from "../../integrations/relayed-client.ts";
 import { RequestCanceled } from "../../runtime/sessions/active-requests.ts";
 import {
   negotiateProtocolVersion,
@@ -10,6 +11,7 @@ import {
 } from "../../runtime/sessions/session.ts";
 import { errorText, idOf, isId, readMessage, resultText, type RpcMessage, type RpcRequest } from "./message.ts";
 import { invalidParams, methodNotFound, requiredText } from "./methods.ts";
+import { createSessionClient } from "./session-client.ts";
 import { createRelay, readLogLevel } from "./relay.ts";
 import { Reply } from "./reply.ts";
 import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
@@ -23,6 +25,8 @@ const MAX_BATCH = 100;
 /** Limits for the subscribed URIs of a session. */
 const MAX_URI_LENGTH = 2_048;
 const MAX_URIS = 1_000;
+/** In characters of JSON. */
+const MAX_CAPABILITIES_LENGTH = 16_384;
 
 /** Handles the revisions with sessions, up to 2025-11-25. */
 export interface LegacyHandler {
@@ -50,7 +54,11 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     const peer = isJsonObject(clientInfo) ? clientInfo : {};
     const protocolVersion = negotiateProtocolVersion(requiredText(request.params, "protocolVersion"));
     const info = parseClientInfo({ name: textOr(peer.name), version: textOr(peer.version) });
-    const session = await sessions.open(principal, protocolVersion, info);
+    const { capabilities: declared } = request.params;
+    const clientCapabilities = relayedCapabilities(isJsonObject(declared) ? declared : {});
+    if (JSON.stringify(clientCapabilities).length > MAX_CAPABILITIES_LENGTH)
+      throw invalidParams(`capabilities must have at most ${MAX_CAPABILITIES_LENGTH} characters.`);
+    const session = await sessions.open(principal, protocolVersion, info, clientCapabilities);
     const introduction = await features.introduce(principal);
     const capabilities = { tools: { listChanged: true }, ...introduction.capabilities };
     const { serverInfo = serving.serverInfo, instructions } = introduction;
@@ -131,17 +139,18 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     if (call === undefined) throw methodNotFound(method);
     const flying = activeRequests.start(session.id, id);
     const waiting = createWaitingRequest(serving.heartbeats, reply, admitted.onSent);
+    const relay = createRelay(params, session.logLevel ?? "all", reply);
+    const client = createSessionClient(serving.sessionAnswers, session, reply, flying.controller.signal);
     try {
       const result = await call({
         principal: admitted.principal,
         session,
         params,
         controller: flying.controller,
-        relay: createRelay(params, session.logLevel ?? "all", reply),
         onSent: waiting.onSent,
+        relay: client === undefined ? relay : { ...relay, client },
         inspect: undefined,
-        // The upstream's requests to the client are never passed on, so the capabilities from `initialize` do not
-        // matter.
+        // The code for a missing capability is unknown to these revisions; the result explains it.
         declares: () => true,
       });
       return result.text;
@@ -168,7 +177,8 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     }
   }
 
-  function take(session: McpSession, message: RpcMessage): void {
+  async function take(session: McpSession, message: RpcMessage): Promise<void> {
+    if (message.kind === "response") await serving.sessionAnswers.deliver(session, message.message);
     if (message.kind !== "notification" || message.method !== "notifications/cancelled") return;
     const { requestId } = message.params;
     if (isId(requestId)) activeRequests.cancel(session.id, JSON.stringify(requestId));
@@ -185,7 +195,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
         const message = readMessage(value);
         if (message === undefined) return { text: errorText(idOf(value), notAMessage()), outage: undefined };
         if (message.kind === "request") return settle(admitted, session, message, reply);
-        take(session, message);
+        await take(session, message);
         return undefined;
       }),
     );
@@ -205,7 +215,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
       if (message === undefined) throw notAMessage();
       const { exchange, accepted } = admitted;
       if (message.kind !== "request") {
-        take(await requireSession(admitted), message);
+        await take(await requireSession(admitted), message);
         exchange.respond(202, {}, "");
         return;
       }

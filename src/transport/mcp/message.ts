@@ -14,8 +14,13 @@ export interface RpcNotification {
   readonly params: JsonObject;
 }
 
-/** Responses are ignored, because the service sends no requests to clients. */
-export type RpcMessage = RpcRequest | RpcNotification | { readonly kind: "response" };
+/** A client's answer to a request of an upstream. */
+export interface RpcResponse {
+  readonly kind: "response";
+  readonly message: JsonObject;
+}
+
+export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
 
 const NO_PARAMS: JsonObject = {};
 
@@ -25,7 +30,8 @@ export function readMessage(value: JsonValue): RpcMessage | undefined {
   const { id, method } = value;
   const params = value.params ?? NO_PARAMS;
   if (method === undefined) {
-    return (value.result !== undefined || isJsonObject(value.error)) && isId(id) ? { kind: "response" } : undefined;
+    const isAnswer = value.result !== undefined || isJsonObject(value.error);
+    return isAnswer && isId(id) ? { kind: "response", message: value } : undefined;
   }
   if (typeof method !== "string" || !isJsonObject(params)) return undefined;
   if (id === undefined) return { kind: "notification", method, params };
@@ -55,6 +61,10 @@ export function errorText(
   const { code, message, data } = error;
   const body = JSON.stringify({ code, message, ...(data !== undefined && { data }) });
   return `{"jsonrpc":"2.0",${id === undefined ? "" : `"id":${id},`}"error":${body}}`;
+}
+
+export function requestText(id: string, method: string, params: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, method, params });
 }
 
 export function notificationText(method: string, params: JsonObject): string {

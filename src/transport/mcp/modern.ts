@@ -1,24 +1,18 @@
 import { LIST_TTL_MS } from "../../integrations/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { InputNeeded } from "../../runtime/relay/input-needed.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { NotificationFilter } from "../../runtime/upstream/upstream-features.ts";
-import { type Envelope, MODERN_VERSION, readEnvelope } from "./envelope.ts";
-import { errorText, notificationText, resultText, type RpcNotification, type RpcRequest } from "./message.ts";
-import { invalidParams, methodNotFound, type RpcMethod } from "./methods.ts";
-import { createParamHeaderCheck } from "./param-headers.ts";
-import { readModernClient } from "./request-input.ts";
-import { createRelay, readLogLevel } from "./relay.ts";
+import { MODERN_VERSION, readEnvelope } from "./envelope.ts";
+import { notificationText, resultText, type RpcNotification, type RpcRequest } from "./message.ts";
+import { createModernCalls } from "./modern-call.ts";
+import { invalidParams, methodNotFound } from "./methods.ts";
 import { Reply } from "./reply.ts";
 import { createModernResult, toResult } from "./result.ts";
-import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
+import { CODES, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
-import { createWaitingRequest } from "./waiting.ts";
 
 const SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId";
 const MAX_URIS = 1_000;
-
-const CLIENT_DISCONNECTED = new Error("The client disconnected.");
 
 /** Handles 2026-07-28, which has no sessions. */
 export interface ModernHandler {
@@ -27,7 +21,7 @@ export interface ModernHandler {
 }
 
 export function createModernHandler(serving: Serving): ModernHandler {
-  const { methods, features, requestStates, log } = serving;
+  const { methods, features } = serving;
   const { name, version } = serving.serverInfo;
   const printOwn = createModernResult({ name, version });
   /** By the server info of an upstream, for the address of its connection. */
@@ -40,7 +34,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
     printers.set(info, print);
     return print;
   }
-  const checkParamHeaders = createParamHeaderCheck();
+  const answer = createModernCalls(serving, printerFor);
 
   async function discover({ principal }: Admitted): Promise<string> {
     const introduction = await features.introduce(principal);
@@ -52,57 +46,6 @@ export function createModernHandler(serving: Serving): ModernHandler {
       ...(instructions !== undefined && { instructions }),
     };
     return printerFor(principal)(toResult(result, LIST_TTL_MS));
-  }
-
-  async function answer(
-    admitted: Admitted,
-    request: RpcRequest,
-    envelope: Envelope,
-    call: RpcMethod,
-    reply: Reply,
-  ): Promise<void> {
-    const { exchange, principal } = admitted;
-    const { id, params } = request;
-    const controller = new AbortController();
-    const waiting = createWaitingRequest(serving.heartbeats, reply, admitted.onSent);
-    let isAnswered = false;
-    // In this revision clients cancel by closing the connection.
-    exchange.onClose(() => {
-      if (!isAnswered) controller.abort(CLIENT_DISCONNECTED);
-    });
-    const stateful = { principal, method: request.method, params };
-    try {
-      const client = readModernClient(requestStates, stateful, envelope.capabilities);
-      const result = await call({
-        principal,
-        session: undefined,
-        params,
-        controller,
-        relay: { ...createRelay(params, readLogLevel(envelope.logLevel) ?? "none", reply), client },
-        onSent: waiting.onSent,
-        inspect: ({ tool }) => {
-          const args = params.arguments;
-          checkParamHeaders(exchange, tool.definition, isJsonObject(args) ? args : {});
-        },
-        declares: (wanted) =>
-          Object.keys(wanted).every((capability) => envelope.capabilities[capability] !== undefined),
-      });
-      isAnswered = true;
-      reply.finish(resultText(id, printerFor(principal)(result)));
-    } catch (thrown) {
-      isAnswered = true;
-      if (controller.signal.reason === CLIENT_DISCONNECTED) return;
-      if (thrown instanceof InputNeeded) {
-        const { requests, ...state } = thrown.required;
-        const members = { inputRequests: requests, requestState: requestStates.seal(stateful, state) };
-        reply.finish(resultText(id, printerFor(principal)(toResult(members), "input_required")));
-        return;
-      }
-      const fault = methodFault(thrown, log);
-      reply.finish(errorText(id, fault), fault.httpStatus, fault.headers);
-    } finally {
-      waiting.end();
-    }
   }
 
   async function listen(admitted: Admitted, { id, params }: RpcRequest): Promise<void> {
@@ -182,7 +125,7 @@ export function createModernHandler(serving: Serving): ModernHandler {
       const envelope = readEnvelope(exchange, message);
       const call = methods.get(message.method);
       const reply = new Reply(exchange, accepted);
-      if (call !== undefined) return answer(admitted, message, envelope, call, reply);
+      if (call !== undefined) return answer({ admitted, request: message, envelope, method: call, reply });
       if (message.method === "server/discover") {
         reply.finish(resultText(message.id, await discover(admitted)));
         return;

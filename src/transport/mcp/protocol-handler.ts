@@ -7,6 +7,8 @@ import { type JsonValue, parseJson } from "../../json.ts";
 import type { ActiveRequests } from "../../runtime/sessions/active-requests.ts";
 import type { OpenStreams } from "../../runtime/sessions/open-streams.ts";
 import type { Peer } from "../../runtime/sessions/session.ts";
+import type { ParkedCalls } from "../../runtime/relay/parked-calls.ts";
+import type { SessionAnswers } from "../../runtime/relay/session-answers.ts";
 import type { RequestStates } from "../../runtime/relay/request-state.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { ToolChanges } from "../../runtime/tools/tool-changes.ts";
@@ -47,6 +49,8 @@ export interface McpDomain {
   readonly toolChanges: ToolChanges;
   readonly features: UpstreamFeatures;
   readonly requestStates: RequestStates;
+  readonly parkedCalls: ParkedCalls;
+  readonly sessionAnswers: SessionAnswers;
   readonly serverInfo: Peer;
 }
 

@@ -1,24 +1,50 @@
+import { createHash } from "node:crypto";
+import type { Principal } from "../../identity/principal.ts";
 import { relayedCapabilities, type RelayedClient } from "../../integrations/relayed-client.ts";
-import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { RequestStates, StatefulRequest } from "../../runtime/relay/request-state.ts";
+import { isJsonObject, printInKeyOrder, type JsonObject } from "../../json.ts";
+import type { RequestState, RequestStates, StatefulRequest } from "../../runtime/relay/request-state.ts";
 import { invalidParams } from "./methods.ts";
 
-/** The client of a request of 2026-07-28, with the input that it adds. Throws RpcFault or RpcError for unusable input. */
-export function readModernClient(
-  states: RequestStates,
-  request: StatefulRequest,
-  capabilities: JsonObject,
-): RelayedClient {
+/** What a client of 2026-07-28 adds when it repeats a request. */
+export interface RepeatedInput {
+  readonly responses: JsonObject | undefined;
+  readonly state: RequestState | undefined;
+}
+
+/** Throws RpcFault or RpcError for unusable input. */
+export function readInput(states: RequestStates, request: StatefulRequest): RepeatedInput {
   const { inputResponses: responses, requestState: sealed } = request.params;
   if (responses !== undefined) checkResponses(responses);
   if (sealed !== undefined && typeof sealed !== "string") throw invalidParams("requestState must be a string.");
   return {
-    capabilities: relayedCapabilities(capabilities),
-    input: {
-      responses: isJsonObject(responses) ? responses : undefined,
-      state: sealed === undefined ? undefined : states.open(request, sealed),
-    },
+    responses: isJsonObject(responses) ? responses : undefined,
+    state: sealed === undefined ? undefined : states.open(request, sealed),
   };
+}
+
+/** The client of a request of 2026-07-28. `ask` asks it while its call is parked. */
+export function createModernClient(
+  { principal }: StatefulRequest,
+  declared: JsonObject,
+  { responses, state }: RepeatedInput,
+  ask: RelayedClient["ask"],
+): RelayedClient {
+  const capabilities = relayedCapabilities(declared);
+  return {
+    capabilities,
+    get audience() {
+      return audienceOf(principal, capabilities);
+    },
+    input: { responses, state: state?.kind === "upstream" ? state : undefined },
+    ask,
+    notify: () => undefined,
+  };
+}
+
+/** Without sessions, a client is known by its token's account, client and grant. */
+function audienceOf({ accountId, clientId, grantId, connectionId }: Principal, capabilities: JsonObject): string {
+  const text = printInKeyOrder([accountId, clientId, grantId ?? null, connectionId ?? null, capabilities]);
+  return createHash("sha256").update(text).digest("base64url");
 }
 
 function checkResponses(responses: JsonObject[string]): void {

@@ -1,6 +1,8 @@
 import type { Principal } from "../../identity/principal.ts";
 import type { Peer } from "../../runtime/sessions/session.ts";
 import type { ActiveRequests } from "../../runtime/sessions/active-requests.ts";
+import type { ParkedCalls } from "../../runtime/relay/parked-calls.ts";
+import type { SessionAnswers } from "../../runtime/relay/session-answers.ts";
 import type { RequestStates } from "../../runtime/relay/request-state.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { UpstreamFeatures } from "../../runtime/upstream/upstream-features.ts";
@@ -19,6 +21,8 @@ export interface Serving {
   readonly streams: ChangeStreams;
   readonly features: UpstreamFeatures;
   readonly requestStates: RequestStates;
+  readonly parkedCalls: ParkedCalls;
+  readonly sessionAnswers: SessionAnswers;
   readonly serverInfo: Peer;
   readonly heartbeats: Heartbeats;
   readonly log: Log;

@@ -19,7 +19,7 @@ const principal: Principal = {
   expiresAt: undefined,
 };
 const request = { principal, method: "tools/call", params: { name: "deploy", arguments: { to: "prod", count: 1 } } };
-const STATE = { connectionId: 7, state: "the upstream's" };
+const STATE = { kind: "upstream", connectionId: 7, state: "the upstream's" } as const;
 
 test("opens a state for the same request, whatever the token, the metadata and the order of the arguments", () => {
   const states = createRequestStates(sealer);
@@ -37,10 +37,11 @@ test("opens a state for the same request, whatever the token, the metadata and t
     },
   };
   expect(states.open(repeated, sealed)).toEqual(STATE);
-  expect(states.open(request, states.seal(request, { connectionId: 7, state: undefined }))).toEqual({
-    connectionId: 7,
-    state: undefined,
-  });
+  for (const other of [
+    { ...STATE, state: undefined },
+    { kind: "parked", address: "a" },
+  ] as const)
+    expect(states.open(request, states.seal(request, other))).toEqual(other);
 });
 
 test.each([

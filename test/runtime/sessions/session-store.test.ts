@@ -24,6 +24,7 @@ async function open(): Promise<McpSession> {
       grantId: undefined,
       protocolVersion: "2025-06-18",
       clientInfo: { name: "n", version: "v" },
+      clientCapabilities: {},
     },
     100,
     DAY,

@@ -3,16 +3,14 @@ import { DomainError } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { Features, FeatureRequest, FeatureAnswer, UpstreamNotification } from "../../features.ts";
 import type { CallOptions } from "../../target.ts";
-import { inputParams, readInputRequired } from "../input-required.ts";
+import { InputUnanswered, requestWithInput } from "../input-required.ts";
 import type { ListStreams } from "../sessions/list-streams.ts";
 import type { LogLevels } from "../sessions/log-level.ts";
 import { readFeatureListing } from "./read-feature-listing.ts";
 import type { McpReply, Requester } from "../sessions/request.ts";
 import type { UpstreamSessions } from "../sessions/sessions.ts";
-import { UpstreamFailure } from "../failures/upstream-failure.ts";
+import { type RpcAnswer, UpstreamFailure } from "../failures/upstream-failure.ts";
 import type { UpstreamWatcher } from "../sessions/watch-upstream.ts";
-
-const INTERNAL_ERROR = -32603;
 
 export interface FeaturesDeps {
   readonly sessions: UpstreamSessions;
@@ -45,23 +43,22 @@ export function createFeatures(deps: FeaturesDeps): Features {
     request: async (target, request, options) => {
       const { signal, client } = options;
       const { connectionId } = target;
-      const input = inputParams(client, connectionId);
       try {
-        return await sessions.use(target, { repeatable: true, signal }, async (session) => {
+        return await sessions.use(target, { repeatable: true, client, signal }, async (session) => {
           await levels.ensure(session, options);
-          const reply = await requester.request(session, {
-            ...requestOf(request, input),
-            relay: relayOf(request, options),
-            onNotification: (notification) => deps.onNotification(target.connectionId, notification),
-            deadlineMs: undefined,
-            signal,
-          });
-          const required = readInputRequired(reply.result, connectionId);
-          if (required === undefined) return readAnswer(reply);
-          if (client?.input === undefined) return CANNOT_ANSWER;
-          return { kind: "input_required", required };
+          const { reply, required } = await requestWithInput(options, connectionId, (input) =>
+            requester.request(session, {
+              ...requestOf(request, session.revision === "modern" ? input : {}),
+              relay: relayOf(request, options),
+              onNotification: (notification) => deps.onNotification(connectionId, notification),
+              deadlineMs: undefined,
+              signal,
+            }),
+          );
+          return required === undefined ? readAnswer(reply) : { kind: "input_required", required };
         });
       } catch (error) {
+        if (error instanceof InputUnanswered) return { kind: "error", ...toAnswer(error) };
         if (error instanceof UpstreamFailure && error.answer !== undefined) return { kind: "error", ...error.answer };
         throw asUnavailable(error);
       }
@@ -73,13 +70,6 @@ export function createFeatures(deps: FeaturesDeps): Features {
         : deps.watcher.watchResources(target, uris, listener),
   };
 }
-
-const CANNOT_ANSWER: FeatureAnswer = {
-  kind: "error",
-  code: INTERNAL_ERROR,
-  message: "The server asks its client for input, and the client that made this request cannot answer such requests.",
-  data: undefined,
-};
 
 function requestOf(request: FeatureRequest, input: JsonObject): { method: string; params: JsonObject; name?: string } {
   const { method } = request;
@@ -101,6 +91,10 @@ function relayOf({ method }: FeatureRequest, options: CallOptions): CallOptions 
 
 function readAnswer({ result: { ttlMs }, text }: McpReply): FeatureAnswer {
   return { kind: "result", json: text(), ttlMs: typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : undefined };
+}
+
+function toAnswer({ code, message, data }: InputUnanswered): RpcAnswer {
+  return { code, message, data };
 }
 
 function asUnavailable(error: unknown): unknown {

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../../json.ts";
 import { quote, type Endpoint } from "../http/endpoint.ts";
 import type { Requester } from "./request.ts";
 import {
@@ -26,21 +27,26 @@ export async function openSession(
   endpoint: Endpoint,
   deadlineMs: number,
   signal?: AbortSignal,
+  /** The capabilities of the client that the session is for. */
+  capabilities: JsonObject = {},
 ): Promise<UpstreamSession> {
   const discoverEndMs = Math.min(deadlineMs, performance.now() + DISCOVER_TIMEOUT_MS);
   const modern = await discover(requester, endpoint, discoverEndMs, signal);
-  return modern ?? initialize(requester, endpoint, deadlineMs, signal);
+  return modern ?? initialize(requester, endpoint, deadlineMs, signal, capabilities);
 }
 
 async function initialize(
   requester: Requester,
   endpoint: Endpoint,
   deadlineMs: number,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
+  { roots, ...capabilities }: JsonObject,
 ): Promise<UpstreamSession> {
+  // Changes of the client's roots are not passed on.
+  const declared: JsonObject = { ...CLIENT_CAPABILITIES, ...capabilities, ...(roots !== undefined && { roots: {} }) };
   const { result, sessionId } = await requester.request(createUninitializedSession(endpoint), {
     method: "initialize",
-    params: { protocolVersion: LEGACY_REVISIONS[0], capabilities: CLIENT_CAPABILITIES, clientInfo: CLIENT_INFO },
+    params: { protocolVersion: LEGACY_REVISIONS[0], capabilities: declared, clientInfo: CLIENT_INFO },
     deadlineMs,
     signal,
   });

@@ -8,6 +8,7 @@ import { sendMcpMessage, type McpAnswer, type McpExchangeRequest } from "../http
 import { errorOf, messagesIn, responseAmong, resultTextIn } from "./json-rpc.ts";
 import type { UpstreamNotification } from "../../features.ts";
 import type { Relay } from "../../relay.ts";
+import type { RelayedClient } from "../../relayed-client.ts";
 import type { UpstreamSession } from "./session.ts";
 import { mirrorHeaders, requestMeta } from "./request-metadata.ts";
 import { createStreamListener } from "./stream-listener.ts";
@@ -53,6 +54,8 @@ export interface McpReply {
 export interface ListenRequest {
   readonly uris: readonly string[];
   readonly listener: (notification: UpstreamNotification) => void;
+  /** Returns who can answer requests of the server now. */
+  readonly client?: (() => RelayedClient | undefined) | undefined;
   /** Called once when the stream is open. */
   readonly onStream?: (() => void) | undefined;
   readonly signal: AbortSignal;
@@ -110,6 +113,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
       const reader = createStreamListener(session, id, {
         reply: (message) => void notify(session, message),
         relay,
+        client: () => relay?.client,
         onNotification: (notification) => request.onNotification?.(notification),
       });
       const meta = requestMeta(session.revision, id, relay);
@@ -154,14 +158,17 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
         }
         signal?.throwIfAborted();
         throw failure;
+      } finally {
+        reader.close();
       }
     },
     notify,
-    listen: async (session, { uris, listener, onStream, signal }) => {
+    listen: async (session, { uris, listener, client, onStream, signal }) => {
       const id = session.nextRequestId();
       const reader = createStreamListener(session, id, {
         reply: (message) => void notify(session, message),
         relay: undefined,
+        client: client ?? (() => undefined),
         onNotification: listener,
       });
       const isModern = session.revision === "modern";
@@ -180,9 +187,12 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
       } catch (error) {
         signal.throwIfAborted();
         throw transportFailure(error, session.endpoint);
+      } finally {
+        reader.close();
       }
     },
     close: (session, timeoutMs = NOTIFY_TIMEOUT_MS) => {
+      session.closing.abort();
       if (session.id === undefined) return;
       const { origin, path, bearer } = session.endpoint;
       // Uses the last token, since closing must not trigger a renewal.

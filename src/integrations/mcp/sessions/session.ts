@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../json.ts";
 import type { ServerIntroduction } from "../../features.ts";
+import type { RelayedClient } from "../../relayed-client.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 
 /** An initialized session, or the sessionless 2026-07-28 revision. */
@@ -17,6 +18,10 @@ export interface UpstreamSession {
   /** Alternating names and values that every request carries. */
   readonly headers: readonly string[];
   readonly nextRequestId: () => number;
+  /** The clients of the running calls that can answer requests outside a call's answer, newest last. */
+  readonly clients: Set<RelayedClient>;
+  /** Aborted when the session is closed, for its streams. */
+  readonly closing: AbortController;
 }
 
 /** Newest first. */
@@ -58,6 +63,8 @@ export function createSession(
       ...(agreed.id === undefined ? [] : ["mcp-session-id", agreed.id]),
     ],
     nextRequestId: () => (last += 1),
+    clients: new Set(),
+    closing: new AbortController(),
   };
 }
 

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { JsonObject } from "../../../json.ts";
 import { orAborted } from "../../or-aborted.ts";
+import { canBeAsked, type RelayedClient } from "../../relayed-client.ts";
 import type { Target } from "../../target.ts";
 import { endpointFor, fingerprint } from "../http/endpoint.ts";
 import type { GrantedTokens } from "../../oauth/granted-tokens.ts";
@@ -20,10 +21,12 @@ export interface SessionUse {
   readonly repeatable: boolean;
   /** For a stream without end, which does not keep the session from expiring. */
   readonly isPassive?: boolean;
+  /** A client that can be asked has upstream sessions of its own, as far as the server knows sessions. */
+  readonly client?: RelayedClient | undefined;
   readonly signal: AbortSignal;
 }
 
-/** One upstream session per connection, shared by its calls. */
+/** One upstream session per connection, shared by the calls of clients that cannot be asked; others have their own. */
 export interface UpstreamSessions {
   /**
    * Runs work in the connection's session and opens it when needed; concurrent calls share the opening. When the
@@ -45,6 +48,7 @@ export interface UpstreamSessionOptions {
 }
 
 interface Entry {
+  readonly connectionId: number;
   readonly keyVersion: number;
   readonly fingerprint: string;
   /** The last configuration object; the same object needs no comparison. */
@@ -63,7 +67,7 @@ interface Entry {
 /** Sessions hold secrets in memory until they expire. */
 export function createUpstreamSessions(requester: Requester, options: UpstreamSessionOptions): UpstreamSessions {
   let isClosing = false;
-  const entries = new LRUCache<number, Entry>({
+  const entries = new LRUCache<string, Entry>({
     max: MAX_SESSIONS,
     ttl: options.idleMs,
     updateAgeOnGet: true,
@@ -75,7 +79,7 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
   const sweep = setInterval(
     () => {
       // Calls may take longer than a session may be idle.
-      for (const [connectionId, { uses }] of entries.entries()) if (uses > 0) entries.get(connectionId);
+      for (const [key, { uses }] of entries.entries()) if (uses > 0) entries.get(key);
       entries.purgeStale();
     },
     Math.min(SWEEP_MS, options.idleMs / 2),
@@ -90,14 +94,23 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
     );
   };
 
-  const drop = (connectionId: number, entry: Entry): void => {
+  const drop = (key: string, entry: Entry): void => {
     entry.lost = true;
-    if (entries.peek(connectionId) === entry) entries.delete(connectionId);
+    entry.session?.closing.abort();
+    if (entries.peek(key) === entry) entries.delete(key);
   };
 
-  const acquire = (target: Target): Entry => {
+  const keyFor = ({ connectionId }: Target, client: RelayedClient | undefined): string => {
+    const shared = String(connectionId);
+    if (client === undefined || !canBeAsked(client)) return shared;
+    // Without sessions every request carries its client's capabilities.
+    if (entries.peek(shared)?.session?.revision === "modern") return shared;
+    return `${shared} ${client.audience}`;
+  };
+
+  const acquire = (key: string, target: Target, client: RelayedClient | undefined): Entry => {
     const { connectionId, keyVersion, configuration } = target;
-    const known = entries.get(connectionId);
+    const known = entries.get(key);
     if (known?.configuration === configuration && known.keyVersion === keyVersion) return known;
     const print = fingerprint(configuration);
     if (known?.fingerprint === print && known.keyVersion === keyVersion) {
@@ -105,13 +118,20 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
       return known;
     }
     const open = (): Promise<UpstreamSession> =>
-      openSession(requester, endpointFor(target, options.tokens), performance.now() + options.openTimeoutMs);
+      openSession(
+        requester,
+        endpointFor(target, options.tokens),
+        performance.now() + options.openTimeoutMs,
+        undefined,
+        client?.capabilities,
+      );
     // A kept-alive connection may close just as it is reused; opening twice does no harm.
     const opened = open().catch((error: unknown) => {
       if (isKind(error, "broken")) return open();
       throw error;
     });
     const entry: Entry = {
+      connectionId,
       keyVersion,
       fingerprint: print,
       configuration,
@@ -125,37 +145,44 @@ export function createUpstreamSessions(requester: Requester, options: UpstreamSe
     opened.then(
       (session) => {
         entry.session = session;
+        const shared = String(connectionId);
+        if (session.revision === "modern" && !entries.has(shared)) entries.set(shared, entry);
       },
-      () => drop(connectionId, entry),
+      () => drop(key, entry),
     );
-    entries.set(connectionId, entry);
+    entries.set(key, entry);
     return entry;
   };
 
   return {
-    use: async (target, { repeatable, isPassive = false, signal }, work) => {
+    use: async (target, { repeatable, isPassive = false, client, signal }, work) => {
       for (let isFirst = true; ; isFirst = false) {
-        const entry = acquire(target);
+        const key = keyFor(target, client);
+        const entry = acquire(key, target, client);
         const session = entry.session ?? (await orAborted(entry.opened, signal));
         if (!isPassive) entry.uses += 1;
+        if (client !== undefined) session.clients.add(client);
         try {
           return await work(session);
         } catch (error) {
           const isLost = isKind(error, "session_lost");
-          if (isLost) drop(target.connectionId, entry);
+          if (isLost) drop(key, entry);
           const mayRepeat = isFirst && !entry.forgotten;
           if (!mayRepeat || !(isLost || (repeatable && isKind(error, "broken")))) throw error;
         } finally {
           if (!isPassive) entry.uses -= 1;
           if (!isPassive && entry.uses === 0 && entry.isReplaced && !entry.forgotten) closeSession(entry);
+          if (client !== undefined) session.clients.delete(client);
         }
       }
     },
-    isInUse: (connectionId) => (entries.peek(connectionId)?.uses ?? 0) > 0,
+    isInUse: (connectionId) => (entries.peek(String(connectionId))?.uses ?? 0) > 0,
     forget: (connectionId) => {
-      const entry = entries.peek(connectionId);
-      if (entry !== undefined) entry.forgotten = true;
-      entries.delete(connectionId);
+      for (const [key, entry] of [...entries.entries()]) {
+        if (entry.connectionId !== connectionId) continue;
+        entry.forgotten = true;
+        entries.delete(key);
+      }
     },
     close: () => {
       clearInterval(sweep);

@@ -1,13 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json.ts";
 import type { UpstreamNotification } from "../../features.ts";
 import { LOG_LEVELS, type McpLogLevel, type Relay } from "../../relay.ts";
+import type { RelayedClient } from "../../relayed-client.ts";
+import { createServerRequests, type ServerRequests } from "./server-requests.ts";
 import { isResponse, messagesIn } from "./json-rpc.ts";
 import type { UpstreamSession } from "./session.ts";
-
-/** Requests of a server answered per stream and period; more could make the client send without end. */
-const MAX_SERVER_REQUESTS = 32;
-/** In milliseconds; a notification stream may stay open for days. */
-const SERVER_REQUESTS_MS = 10_000;
 
 export interface StreamListener {
   /** Reads the text of an event; returns true once the response has arrived. A promise while a handler is running. */
@@ -15,37 +12,35 @@ export interface StreamListener {
   response(): JsonObject | undefined;
   /** The text of the event with the response. */
   responseText(): string | undefined;
+  /** Call it when nothing is read any more. */
+  close(): void;
 }
 
 export interface StreamHandlers {
   /** Sends a response to a request of the server. */
   readonly reply: (message: JsonObject) => void;
   readonly relay: Relay | undefined;
+  /** Returns who can answer requests of the server now. */
+  readonly client: () => RelayedClient | undefined;
   readonly onNotification: (notification: UpstreamNotification) => void;
 }
 
 export function createStreamListener(session: UpstreamSession, id: number, handlers: StreamHandlers): StreamListener {
   let response: JsonObject | undefined;
   let responseText: string | undefined;
-  let answered = 0;
-  let answeredSinceMs = 0;
-  const answerRequest = (requestId: JsonValue, method: string): void => {
-    if (performance.now() - answeredSinceMs > SERVER_REQUESTS_MS) {
-      answered = 0;
-      answeredSinceMs = performance.now();
-    }
-    answered += 1;
-    if (answered > MAX_SERVER_REQUESTS) return;
-    if (method === "ping") handlers.reply({ id: requestId, result: {} });
-    else
-      handlers.reply({ id: requestId, error: { code: -32601, message: `${method} is not supported by this client` } });
-  };
+  let requests: ServerRequests | undefined;
   const handle = (message: JsonObject): void | Promise<void> => {
     const { id: messageId, method } = message;
-    if (isResponse(message, id)) response = message;
-    else if (typeof method !== "string") return;
-    else if (messageId === undefined) return forward(method, isJsonObject(message.params) ? message.params : {});
-    else if (session.revision === "legacy") answerRequest(messageId, method);
+    if (isResponse(message, id)) {
+      response = message;
+      return;
+    }
+    if (typeof method !== "string") return;
+    const params = isJsonObject(message.params) ? message.params : {};
+    if (messageId === undefined) return forward(method, params);
+    if (session.revision === "modern") return;
+    requests ??= createServerRequests(handlers.client, handlers.reply);
+    requests.answer(messageId, method, params);
   };
   const forward = (method: string, params: JsonObject): void | Promise<void> => {
     const { relay } = handlers;
@@ -56,7 +51,8 @@ export function createStreamListener(session: UpstreamSession, id: number, handl
       return relay?.onProgress?.(progress);
     } else if (method === "notifications/message" && isSevereEnough(params.level, relay?.logLevel)) {
       return relay?.onMessage?.({ method, params });
-    }
+    } else if (method === "notifications/cancelled") requests?.cancel(params.requestId);
+    else if (method === "notifications/elicitation/complete") handlers.client()?.notify(method, params);
   };
   const handleAll = async (first: Promise<void>, rest: readonly JsonObject[]): Promise<boolean> => {
     await first;
@@ -73,6 +69,7 @@ export function createStreamListener(session: UpstreamSession, id: number, handl
       }
       return response !== undefined;
     },
+    close: () => requests?.close(),
     response: () => response,
     responseText: () => responseText,
   };

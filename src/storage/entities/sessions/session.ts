@@ -1,4 +1,5 @@
 import { defineEntity } from "@mikro-orm/core";
+import type { JsonObject } from "../../../json.ts";
 import type { Peer } from "../../../runtime/sessions/session.ts";
 import { owner } from "../identity/owner.ts";
 import { indexAs } from "../index-as.ts";
@@ -14,6 +15,7 @@ export const SessionEntity = defineEntity({
     grantId: p.text().nullable(),
     protocolVersion: p.text(),
     clientInfo: p.json<Peer>(),
+    clientCapabilities: p.json<JsonObject>().defaultRaw("'{}'"),
     calledConnectionIds: p.array<number>().columnType("integer[]").defaultRaw("'{}'"),
     /** Connection ids by tool id. */
     bareNames: p.json<Record<string, number>>().defaultRaw("'{}'"),
