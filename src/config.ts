@@ -27,6 +27,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly logLevel: ServiceLogLevel;
   readonly workers: number;
+  /** How long a replica still serves after SIGTERM, so that load balancers notice that it is not ready. */
+  readonly shutdownDelaySeconds: number;
   readonly sessionIdleSeconds: number;
   /** How long a call may take without progress, and in all. */
   readonly callIdleSeconds: number;
@@ -112,6 +114,7 @@ export function readConfig(environment: Environment = process.env): Config {
     corsOrigins: corsOrigins(environment),
     logLevel: word(environment, "LOG_LEVEL", LOG_LEVELS, "info"),
     workers: integer(environment, "WORKERS", 1, 1, 64),
+    shutdownDelaySeconds: integer(environment, "SHUTDOWN_DELAY_SECONDS", 5, 0, 300),
     sessionIdleSeconds: integer(environment, "SESSION_IDLE_SECONDS", 86_400, 60, 31_536_000),
     callIdleSeconds: integer(environment, "CALL_IDLE_SECONDS", 300, 1, 86_400),
     callMaxSeconds: integer(environment, "CALL_MAX_SECONDS", 3_600, 1, 86_400),

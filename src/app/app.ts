@@ -29,6 +29,8 @@ import { createTrials } from "../connections/trials.ts";
 import { createVerification } from "../connections/verification/verification.ts";
 import { createStreamSlots } from "../connections/watch/stream-slots.ts";
 import { createWatch } from "../connections/watch/watch.ts";
+import { createReadiness } from "./readiness.ts";
+import { readTls } from "./tls.ts";
 import { openFoundation } from "./foundation.ts";
 import type { Integration } from "../integrations/integration.ts";
 import { createSchemaValidator } from "../integrations/schema-checks/json-schema.ts";
@@ -69,7 +71,7 @@ import { createTransport, transportLimits } from "../transport/transport.ts";
 export interface App {
   /** Resolves once requests are served. `firstAccount` is set on the very first start only. */
   listen(): Promise<{ readonly firstAccount: FirstAccount | undefined }>;
-  /** Waits for running requests, then closes everything. */
+  /** Leaves the load balancers, ends the streams, waits for running requests, then closes everything. */
   close(): Promise<void>;
 }
 
@@ -188,7 +190,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     toolChanges.close();
   });
   const callerOf = createCallerOf(config.trustProxy);
-  let ready = false;
+  const readiness = createReadiness(
+    async () => listener.isHealthy() && (await database.isResponsive()),
+    config.shutdownDelaySeconds * 1_000,
+  );
   const transport = createTransport({
     implementations: {
       connection: createConnectionHandlers({
@@ -238,7 +243,7 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       ...servePublic(composeDocumentation(config.publicUrl), log),
       ...servePublic(createConsoleRoutes(fileURLToPath(new URL("../console/dist", import.meta.url))), log),
     ],
-    isReady: async () => ready && listener.isHealthy() && (await database.isResponsive()),
+    isReady: () => readiness.isReady(),
   });
   const port = createPort({
     host: config.host,
@@ -270,11 +275,12 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       await port.listen();
       // Created last, because its password is printed once and a start that fails must not consume it.
       const firstAccount = await ensureFirstAccount(foundation);
-      ready = true;
+      readiness.enter();
       return { firstAccount };
     },
     async close() {
-      ready = false;
+      port.discourage();
+      await readiness.leave();
       const stopped = stopBackground();
       transport.endStreams();
       await Promise.all([stopped, drain(port, upstreamCalls, config)]);
@@ -282,11 +288,6 @@ export async function createApp(config: Config, log: Logger, additional: readonl
       await built.disposeAsync();
     },
   };
-}
-
-async function readTls({ certFile, keyFile }: NonNullable<Config["tls"]>): Promise<{ cert: Buffer; key: Buffer }> {
-  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
-  return { cert, key };
 }
 
 async function ownVersion(): Promise<string> {

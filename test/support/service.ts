@@ -9,6 +9,8 @@ export interface ServiceOptions {
   readonly databaseUrl?: string;
   /** Shared by all replicas on one database. Default: random. */
   readonly masterKeys?: string;
+  /** Where the source is. Default: this project. */
+  readonly folder?: string;
   /** Further settings. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -63,7 +65,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...options.env,
   };
   const launch = (): Promise<Child> =>
-    startChild({ command: process.execPath, args: entry("start"), env, ready: /^patchbay listening on http\S+$/m });
+    startChild({
+      command: process.execPath,
+      args: entry("start"),
+      env,
+      ready: /^patchbay listening on http\S+$/m,
+      ...(options.folder !== undefined && { folder: options.folder }),
+    });
   let child = await launch();
   let earlier = "";
   const ended = (): void => {

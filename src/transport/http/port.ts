@@ -59,6 +59,8 @@ export interface PortDeps {
 export interface Port {
   /** Resolves with the port number once connections are accepted. */
   listen(): Promise<{ readonly port: number }>;
+  /** Asks HTTP/1.1 clients to use another connection for their next request. Accepts and serves everything. */
+  discourage(): void;
   /** Stops accepting, waits up to the grace period for active requests, then closes the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -72,7 +74,8 @@ export function createPort(deps: PortDeps): Port {
   const sockets = new Set<Socket>();
   const undecided = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
-  let draining = false;
+  let isDiscouraged = false;
+  let isDraining = false;
 
   const h1 = createH1(deps, limits);
   const serveH1 = takeConnectionListener(h1, deps.tls === undefined ? "connection" : "secureConnection");
@@ -80,7 +83,7 @@ export function createPort(deps: PortDeps): Port {
   h2.on("session", (session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
-    if (draining) session.close();
+    if (isDraining) session.close();
   });
 
   const accept = (socket: Socket): void => {
@@ -116,7 +119,7 @@ export function createPort(deps: PortDeps): Port {
   }
   const batching = createWriteBatching();
   const onRequest = (awaitsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
-    if (draining) response.shouldKeepAlive = false;
+    if (isDiscouraged) response.shouldKeepAlive = false;
     deps.handler(new H1Exchange(request, response, awaitsContinue, batching));
   };
   h1.on("request", onRequest(false));
@@ -132,8 +135,12 @@ export function createPort(deps: PortDeps): Port {
           resolve({ port: portOf(h1.address()) });
         });
       }),
+    discourage() {
+      isDiscouraged = true;
+    },
     close: async (graceMs) => {
-      draining = true;
+      isDiscouraged = true;
+      isDraining = true;
       const closed = new Promise<void>((resolve) => {
         h1.close(() => {
           resolve();

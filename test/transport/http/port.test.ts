@@ -274,6 +274,15 @@ describe("closing", () => {
     await goaway;
   });
 
+  test("a discouraged port still serves, and asks HTTP/1.1 clients for another connection", async () => {
+    const { url, listener } = await start();
+    expect((await fetch(`${url}/healthz`)).headers.get("connection")).toBe("keep-alive");
+    listener.discourage();
+    const answer = await fetch(`${url}/healthz`);
+    expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
+    expect((await h2Get(url, "/healthz")).status).toBe(200);
+  });
+
   test("streams end with the server, saying so", async () => {
     const server = await start();
     const answer = await fetch(`${server.url}/api/v1/mcp-servers/7/events`, { headers: { authorization: AUTH } });

@@ -1,0 +1,35 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PROJECT_FOLDER } from "./child-process.ts";
+
+/** The version that replicas are upgraded from. A release sets it to the release before. */
+const PREVIOUS_COMMIT = "a561e6803cfd27b3cc087a4731cbb393bc7d1c51";
+
+/** The source of the previous version, with the dependencies of this one. */
+export interface PreviousVersion {
+  readonly folder: string;
+  remove(): Promise<void>;
+}
+
+/** Why the previous version cannot be had here; undefined if it can. */
+export function previousVersionMissing(): string | undefined {
+  try {
+    execFileSync("git", ["cat-file", "-e", `${PREVIOUS_COMMIT}^{commit}`], { cwd: PROJECT_FOLDER, stdio: "ignore" });
+    return undefined;
+  } catch {
+    return `the Git history does not contain ${PREVIOUS_COMMIT}; fetch it with git fetch --unshallow`;
+  }
+}
+
+export async function checkOutPrevious(): Promise<PreviousVersion> {
+  const folder = await mkdtemp(join(tmpdir(), "patchbay-previous-"));
+  const archive = execFileSync("git", ["archive", PREVIOUS_COMMIT, "src", "gen", "openapi", "proto", "package.json"], {
+    cwd: PROJECT_FOLDER,
+    maxBuffer: 2 ** 28,
+  });
+  execFileSync("tar", ["-x", "-C", folder], { input: archive });
+  await symlink(join(PROJECT_FOLDER, "node_modules"), join(folder, "node_modules"));
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
