@@ -1,5 +1,17 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
+import {
+  ConfigError,
+  type Environment,
+  textSetting,
+  listSetting,
+  integerSetting,
+  flagSetting,
+  wordSetting,
+  webAddressSetting,
+  databaseAddressSetting,
+  parseSettingUrl,
+} from "./settings.ts";
 
 /** The operator's settings (DESIGN §7), validated and frozen. No other module reads the environment. */
 export interface Config {
@@ -80,17 +92,12 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 
 export type ServiceLogLevel = (typeof LOG_LEVELS)[number];
 
-/** An invalid setting; the message is one line for the operator. */
-export class ConfigError extends Error {}
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Reads the configuration. Throws ConfigError with the variable, its value and the rule. */
 export function readConfig(environment: Environment = process.env): Config {
-  const host = text(environment, "HOST") ?? "127.0.0.1";
-  const port = integer(environment, "PORT", 8080, 1, 65_535);
-  const databaseUrl = databaseAddress(environment, "DATABASE_URL");
-  const masterKeys = text(environment, "PATCHBAY_KEYS");
+  const host = textSetting(environment, "HOST") ?? "127.0.0.1";
+  const port = integerSetting(environment, "PORT", 8080, 1, 65_535);
+  const databaseUrl = databaseAddressSetting(environment, "DATABASE_URL");
+  const masterKeys = textSetting(environment, "PATCHBAY_KEYS");
   if (databaseUrl !== undefined && masterKeys === undefined) {
     throw new ConfigError(
       "PATCHBAY_KEYS is required with DATABASE_URL: a version and 32 random bytes, such as 1:$(openssl rand -base64 32).",
@@ -101,99 +108,38 @@ export function readConfig(environment: Environment = process.env): Config {
   return Object.freeze({
     host,
     port,
-    publicUrl: webAddress(environment, "PUBLIC_URL") ?? `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
+    publicUrl:
+      webAddressSetting(environment, "PUBLIC_URL") ?? `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
     databaseUrl,
-    databaseListenUrl: databaseAddress(environment, "DATABASE_LISTEN_URL"),
-    dataDir: resolve(text(environment, "DATA_DIR") ?? ".patchbay"),
+    databaseListenUrl: databaseAddressSetting(environment, "DATABASE_LISTEN_URL"),
+    dataDir: resolve(textSetting(environment, "DATA_DIR") ?? ".patchbay"),
     masterKeys,
     outboundAllow: outboundAllow(environment),
     integrationBaseUrls: integrationBaseUrls(environment),
     integrationOAuthClients: integrationOAuthClients(environment),
     tls,
-    trustProxy: flag(environment, "TRUST_PROXY"),
+    trustProxy: flagSetting(environment, "TRUST_PROXY"),
     corsOrigins: corsOrigins(environment),
-    logLevel: word(environment, "LOG_LEVEL", LOG_LEVELS, "info"),
-    workers: integer(environment, "WORKERS", 1, 1, 64),
-    shutdownDelaySeconds: integer(environment, "SHUTDOWN_DELAY_SECONDS", 5, 0, 300),
-    sessionIdleSeconds: integer(environment, "SESSION_IDLE_SECONDS", 86_400, 60, 31_536_000),
-    callIdleSeconds: integer(environment, "CALL_IDLE_SECONDS", 300, 1, 86_400),
-    callMaxSeconds: integer(environment, "CALL_MAX_SECONDS", 3_600, 1, 86_400),
-    heartbeatSeconds: integer(environment, "HEARTBEAT_SECONDS", 15, 1, 60),
-    drainSeconds: integer(environment, "DRAIN_SECONDS", 10, 0, 3_600),
-    maxConnectionsPerAccount: integer(environment, "MAX_CONNECTIONS_PER_ACCOUNT", 1_000, 1, 1_000_000),
+    logLevel: wordSetting(environment, "LOG_LEVEL", LOG_LEVELS, "info"),
+    workers: integerSetting(environment, "WORKERS", 1, 1, 64),
+    shutdownDelaySeconds: integerSetting(environment, "SHUTDOWN_DELAY_SECONDS", 5, 0, 300),
+    sessionIdleSeconds: integerSetting(environment, "SESSION_IDLE_SECONDS", 86_400, 60, 31_536_000),
+    callIdleSeconds: integerSetting(environment, "CALL_IDLE_SECONDS", 300, 1, 86_400),
+    callMaxSeconds: integerSetting(environment, "CALL_MAX_SECONDS", 3_600, 1, 86_400),
+    heartbeatSeconds: integerSetting(environment, "HEARTBEAT_SECONDS", 15, 1, 60),
+    drainSeconds: integerSetting(environment, "DRAIN_SECONDS", 10, 0, 3_600),
+    maxConnectionsPerAccount: integerSetting(environment, "MAX_CONNECTIONS_PER_ACCOUNT", 1_000, 1, 1_000_000),
     oidc: oidc(environment),
-    historyDays: integer(environment, "HISTORY_DAYS", 30, 1, 3_650),
+    historyDays: integerSetting(environment, "HISTORY_DAYS", 30, 1, 3_650),
     rateLimits: rateLimits(environment),
     dynamicRegistration: registrationRule(environment),
-    signingKeyDays: integer(environment, "SIGNING_KEY_DAYS", 30, 1, 3_650),
+    signingKeyDays: integerSetting(environment, "SIGNING_KEY_DAYS", 30, 1, 3_650),
   });
 }
 
-function text(environment: Environment, name: string): string | undefined {
-  const value = environment[name]?.trim();
-  return value === undefined || value === "" ? undefined : value;
-}
-
-function list(environment: Environment, name: string): string[] {
-  return (text(environment, name) ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
-}
-
-function integer(environment: Environment, name: string, fallback: number, min: number, max: number): number {
-  const value = text(environment, name);
-  if (value === undefined) return fallback;
-  const number = /^\d{1,10}$/.test(value) ? Number(value) : NaN;
-  if (number >= min && number <= max) return number;
-  throw new ConfigError(`${name} is ${JSON.stringify(value)}; it must be a whole number from ${min} to ${max}.`);
-}
-
-function flag(environment: Environment, name: string): boolean {
-  return ["true", "1"].includes(word(environment, name, ["true", "false", "1", "0"], "false"));
-}
-
-function word<Word extends string>(
-  environment: Environment,
-  name: string,
-  words: readonly Word[],
-  fallback: Word,
-): Word {
-  const value = text(environment, name);
-  if (value === undefined) return fallback;
-  const known = words.find((one) => one === value);
-  if (known !== undefined) return known;
-  throw new ConfigError(`${name} is ${JSON.stringify(value)}; it must be one of ${words.join(", ")}.`);
-}
-
-function parsedUrl(name: string, value: string, schemes: readonly string[]): URL {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (url !== undefined && schemes.includes(url.protocol)) return url;
-  // The value is not printed, since a URL may contain a password.
-  throw new ConfigError(
-    `${name} must be an address that starts with ${schemes.map((one) => `${one}//`).join(" or ")}.`,
-  );
-}
-
-function webAddress(environment: Environment, name: string): string | undefined {
-  const value = text(environment, name);
-  if (value === undefined) return undefined;
-  const url = parsedUrl(name, value, ["http:", "https:"]);
-  if (url.search !== "" || url.hash !== "" || url.username !== "" || (url.pathname !== "/" && url.pathname !== "")) {
-    throw new ConfigError(`${name} must be scheme, host and port alone, such as https://patchbay.example.com.`);
-  }
-  return url.origin;
-}
-
-function databaseAddress(environment: Environment, name: string): string | undefined {
-  const value = text(environment, name);
-  if (value !== undefined) parsedUrl(name, value, ["postgres:", "postgresql:"]);
-  return value;
-}
-
 function tlsFiles(environment: Environment): Config["tls"] {
-  const certFile = text(environment, "TLS_CERT_FILE");
-  const keyFile = text(environment, "TLS_KEY_FILE");
+  const certFile = textSetting(environment, "TLS_CERT_FILE");
+  const keyFile = textSetting(environment, "TLS_KEY_FILE");
   if (certFile === undefined && keyFile === undefined) return undefined;
   if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
   throw new ConfigError("TLS_CERT_FILE and TLS_KEY_FILE belong together; set both or neither.");
@@ -201,14 +147,14 @@ function tlsFiles(environment: Environment): Config["tls"] {
 
 function oidc(environment: Environment): OidcConfig | undefined {
   const [issuer, clientId, clientSecret] = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"].map((name) =>
-    text(environment, name),
+    textSetting(environment, name),
   );
-  const createsAccounts = flag(environment, "OIDC_CREATE_ACCOUNTS");
+  const createsAccounts = flagSetting(environment, "OIDC_CREATE_ACCOUNTS");
   if (issuer === undefined && clientId === undefined && clientSecret === undefined) return undefined;
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
     throw new ConfigError("OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET belong together; set all or none.");
   }
-  const { protocol, hostname } = parsedUrl("OIDC_ISSUER", issuer, ["https:", "http:"]);
+  const { protocol, hostname } = parseSettingUrl("OIDC_ISSUER", issuer, ["https:", "http:"]);
   if (protocol === "http:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname)) {
     throw new ConfigError("OIDC_ISSUER must start with https:// unless the provider is on this machine.");
   }
@@ -216,7 +162,7 @@ function oidc(environment: Environment): OidcConfig | undefined {
 }
 
 function outboundAllow(environment: Environment): readonly string[] {
-  const items = list(environment, "OUTBOUND_ALLOW");
+  const items = listSetting(environment, "OUTBOUND_ALLOW");
   const wrong = items.find((item) => !/^(\[[0-9a-fA-F:]+\]|[^:/@\s]+):\d{1,5}$/.test(item));
   if (wrong === undefined) return items;
   throw new ConfigError(`OUTBOUND_ALLOW contains ${JSON.stringify(wrong)}; each item must be host:port.`);
@@ -224,21 +170,21 @@ function outboundAllow(environment: Environment): readonly string[] {
 
 function integrationBaseUrls(environment: Environment): ReadonlyMap<string, string> {
   return new Map(
-    list(environment, "INTEGRATION_BASE_URLS").map((item) => {
+    listSetting(environment, "INTEGRATION_BASE_URLS").map((item) => {
       const [, type, address] = /^([a-z0-9_-]+)=(.+)$/.exec(item) ?? [];
       if (type === undefined || address === undefined) {
         throw new ConfigError(
           `INTEGRATION_BASE_URLS contains ${JSON.stringify(item)}; each item must be type=address.`,
         );
       }
-      return [type, parsedUrl("INTEGRATION_BASE_URLS", address, ["http:", "https:"]).href.replace(/\/$/, "")];
+      return [type, parseSettingUrl("INTEGRATION_BASE_URLS", address, ["http:", "https:"]).href.replace(/\/$/, "")];
     }),
   );
 }
 
 function integrationOAuthClients(environment: Environment): Config["integrationOAuthClients"] {
   return new Map(
-    list(environment, "INTEGRATION_OAUTH_CLIENTS").map((item, index) => {
+    listSetting(environment, "INTEGRATION_OAUTH_CLIENTS").map((item, index) => {
       const [, type, clientId, clientSecret] =
         /^([a-z0-9_-]+)=([\x21-\x39\x3b-\x7e]+):([\x21-\x7e]+)$/.exec(item) ?? [];
       // The item contains a secret, so the message names its position.
@@ -253,7 +199,7 @@ function integrationOAuthClients(environment: Environment): Config["integrationO
 
 function rateLimits(environment: Environment): Config["rateLimits"] {
   const limits: Partial<Record<RateName, number>> = {};
-  for (const item of list(environment, "RATE_LIMITS")) {
+  for (const item of listSetting(environment, "RATE_LIMITS")) {
     const [, word, number] = /^([a-z]+)=(\d{1,9})$/.exec(item) ?? [];
     const named = RATE_NAMES.filter((name) => name === word || item === "off");
     for (const name of named) limits[name] = Number(number ?? 0);
@@ -265,7 +211,7 @@ function rateLimits(environment: Environment): Config["rateLimits"] {
 }
 
 function corsOrigins(environment: Environment): readonly string[] {
-  return list(environment, "CORS_ORIGINS").map((item) => {
+  return listSetting(environment, "CORS_ORIGINS").map((item) => {
     const url = URL.canParse(item) ? new URL(item) : undefined;
     if (url?.origin === item) return item;
     throw new ConfigError(
@@ -278,7 +224,7 @@ function corsOrigins(environment: Environment): readonly string[] {
 const REGISTRATION_WORDS = ["loopback", "known", "open"];
 
 function registrationRule(environment: Environment): RegistrationRule | undefined {
-  const given = list(environment, "DYNAMIC_REGISTRATION").map((item) => item.toLowerCase());
+  const given = listSetting(environment, "DYNAMIC_REGISTRATION").map((item) => item.toLowerCase());
   const items = given.length === 0 ? ["known"] : given;
   if (items.length === 1 && items[0] === "off") return undefined;
   const isScheme = (item: string): boolean => item.endsWith(":");

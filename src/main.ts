@@ -1,4 +1,5 @@
-import { type Config, ConfigError, readConfig } from "./config.ts";
+import { type Config, readConfig } from "./config.ts";
+import { ConfigError } from "./settings.ts";
 import { createLog } from "./log.ts";
 import { describeFirstStart } from "./first-start.ts";
 import { announceWorker, isPrimaryOf, leavePrimary, superviseWorkers } from "./workers.ts";
