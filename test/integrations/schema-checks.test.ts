@@ -41,7 +41,7 @@ test("a worker thread answers with the same sentence as the main thread", async 
   );
 });
 
-test("a check that ran over is refused without running again, for its tenant alone", async () => {
+test("refuses a check that exceeded its limit again without running it, only for its tenant", async () => {
   const pool = createCheckPool({ cpuMs: 100, startsPerMinute: 2 });
   const check = (tenant: string) =>
     pool.check({ tenant, digest: "endless", schema: ENDLESS, text: "{}", valueSize: 1 });

@@ -70,8 +70,8 @@ describe("a rate limit", () => {
   });
 });
 
-describe("a third party that asks to be left alone", () => {
-  it("is left alone by all calls of that connection until its time has come", () => {
+describe("an upstream that asks callers to wait", () => {
+  it("receives no calls of the connection until the time has passed", () => {
     pace.pause(ONE, 30_000);
     pace.pause(ONE, 1_000);
     expect(pace.reserve(ONE, [], {})).toBe(30_000);
@@ -82,7 +82,7 @@ describe("a third party that asks to be left alone", () => {
     expect(pace.reserve(ONE, [], {})).toBe(0);
   });
 
-  it("is believed for an hour at most, and for the key that was sent", () => {
+  it("is obeyed for at most an hour, and only for the key that was sent", () => {
     pace.pause(ONE, 1e12);
     expect(pace.reserve(ONE, [], {})).toBe(3_600_000);
     expect(pace.reserve({ connectionId: 1, keyVersion: 2 }, [], {})).toBe(0);

@@ -86,7 +86,7 @@ afterEach(() => {
   for (const cleanup of cleanups.splice(0)) cleanup();
 });
 
-describe("a failing upstream becomes a result that says what to do", () => {
+describe("a failing upstream returns a result with a remedy", () => {
   it.each(FAILURES)("%s", async (_form, script, said) => {
     const subject = await upstream(
       { "tools/call": script },

@@ -130,7 +130,7 @@ describe("an integration by OAuth 2 client credentials", () => {
   });
 });
 
-describe("a failed token request returns a result that says what to do", () => {
+describe("a failed token request returns a result with a remedy", () => {
   it("for a wrong secret, which also fails the verification", async () => {
     const wrong = subjectWith({}, "wrong-secret-0123456789");
     const result = await wrong.call("list");

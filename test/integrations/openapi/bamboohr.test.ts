@@ -131,7 +131,7 @@ describe("every operation of BambooHR's contract makes a request that the contra
   );
 });
 
-describe("answers become MCP content", () => {
+describe("responses are converted to MCP content", () => {
   it("an object is text and structured content", async () => {
     const result = await call("get_company_information", {});
     expect(result.structuredContent).toMatchObject({ displayName: "Acme", address: { city: "Lindon" } });
@@ -159,23 +159,23 @@ describe("answers become MCP content", () => {
     });
   });
 
-  it("nothing is a sentence", async () => {
+  it("an empty response becomes a sentence", async () => {
     const result = await call("change_time_off_request_status", { requestId: 1, status: "denied" });
     expect(result).toEqual({ content: [{ type: "text", text: "Done (200)." }], isError: false });
   });
 
-  it("a creation says where the new thing is", async () => {
+  it("a creation returns the address of the new object", async () => {
     const result = await call("upload_employee_file", CASES.upload_employee_file?.[0] ?? {});
     expect(result.content[0]?.text).toBe("Done (201). Location: https://acme.bamboohr.com/api/v1/employees/124");
   });
 });
 
-describe("the contract decides what a connection is", () => {
+describe("the contract determines the configuration of a connection", () => {
   it("the key is checked with a real call", async () => {
     expect(await bamboohr.verify(target, { signal: new AbortController().signal })).toEqual({ outcome: "verified" });
   });
 
-  it("reads and writes are told apart", () => {
+  it("reads and writes are distinguished", () => {
     const writes = [...tools.values()].filter(({ readOnly }) => !readOnly).map(({ name }) => name);
     expect(writes).toEqual([
       "create_employee",
@@ -216,7 +216,7 @@ describe("the contract decides what a connection is", () => {
     expect(() => bamboohr.checkConfiguration?.(configuration)).toThrow("company_domain");
   });
 
-  it("an unknown configuration key is refused and a fitting configuration accepted", () => {
+  it("rejects an unknown configuration key and accepts a valid configuration", () => {
     expect(validator.validateOwn(bamboohr.configurationSchema, { ...target.configuration, url: "" })).toContain(
       '"url"',
     );

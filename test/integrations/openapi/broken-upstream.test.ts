@@ -9,7 +9,7 @@ const upstreams = createUpstreams();
 const upstream = upstreams.start;
 afterEach(upstreams.stop);
 
-describe("a read is repeated once after what may pass, a write never", () => {
+describe("retries a read once after a temporary failure, and never a write", () => {
   it.each([502, 503, 504])("%i", async (status) => {
     const { call } = await upstream((response, _request, count) => {
       json(response, count === 1 ? status : 200, { count });
@@ -46,7 +46,7 @@ describe("a read is repeated once after what may pass, a write never", () => {
   });
 });
 
-describe("an answer that cannot be used says why and what to do", () => {
+describe("an unusable response returns its cause and a remedy", () => {
   it("silence", async () => {
     const { call } = await upstream(() => undefined, IMPATIENT);
     const result = await call("list");
@@ -118,7 +118,7 @@ describe("an answer that cannot be used says why and what to do", () => {
     expect(textOf(await call("list"))).toContain("compression that cannot be read");
   });
 
-  it("JSON that is cut short is never taken for JSON", async () => {
+  it("does not parse truncated JSON", async () => {
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json" }).end('{"a": [1, 2');
     });
@@ -128,7 +128,7 @@ describe("an answer that cannot be used says why and what to do", () => {
     expect(textOf(result)).toContain('It begins: {"a": [1, 2');
   });
 
-  it("JSON of fifteen thousand levels is text alone", async () => {
+  it("returns JSON of fifteen thousand levels as text only", async () => {
     const deep = `${'{"a":'.repeat(15_000)}1${"}".repeat(15_000)}`;
     const { call } = await upstream((response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(deep);
@@ -161,7 +161,7 @@ describe("an answer that cannot be used says why and what to do", () => {
     expect(seen).toBe(1);
   });
 
-  it("nobody there", async () => {
+  it("no server at the address", async () => {
     const free = await freePort();
     const subject = createSubject(CONTRACT, `http://127.0.0.1:${free}`, { limits: LIMITS });
     expect(textOf(await subject.call("list"))).toBe(
@@ -171,7 +171,7 @@ describe("an answer that cannot be used says why and what to do", () => {
     await subject.close();
   });
 
-  it("the caller going away ends the call at once, upstream too", async () => {
+  it("a disconnecting caller cancels the call at the upstream", async () => {
     const controller = new AbortController();
     const closed = Promise.withResolvers<string>();
     const { call } = await upstream((response) => {

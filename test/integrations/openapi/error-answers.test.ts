@@ -47,8 +47,8 @@ afterAll(async () => {
   server.close();
 });
 
-describe("an answer that only its content calls a failure", () => {
-  it("is a failed call, in the vendor's word and with what a person can do", async () => {
+describe("a 2xx response whose content reports a failure", () => {
+  it("returns a failed call with the vendor's error code and a remedy", async () => {
     answer = { ok: false, error: "channel_not_found" };
     const result = await subject.call("list");
     expect(result).toMatchObject({ isError: true });
@@ -62,7 +62,7 @@ describe("an answer that only its content calls a failure", () => {
     );
   });
 
-  it("fails the verification when it refuses the key, and only then", async () => {
+  it("fails the verification only if it rejects the key", async () => {
     answer = { ok: false, error: "invalid_auth" };
     const refused = await subject.verify();
     expect(refused).toMatchObject({ outcome: "failed" });
@@ -73,7 +73,7 @@ describe("an answer that only its content calls a failure", () => {
     expect(await subject.verify()).toEqual({ outcome: "verified" });
   });
 
-  it("never repeats the key", async () => {
+  it("never contains the key", async () => {
     answer = { ok: false, error: `bad key ${KEY}` };
     expect(textOf(await subject.call("list"))).not.toContain(KEY);
   });
@@ -83,7 +83,7 @@ describe("an answer that only its content calls a failure", () => {
     expect(await subject.call("list")).toMatchObject({ isError: false });
   });
 
-  it("a bad status stays what it is", async () => {
+  it("does not change an error status", async () => {
     [answer, status] = [{ ok: false, error: "ratelimited" }, 429];
     expect(textOf(await subject.call("list"))).toContain("answered 429. It says: ratelimited.");
     status = 200;
@@ -99,7 +99,7 @@ describe("an answer that only its content calls a failure", () => {
 });
 
 describe("a required parameter with one possible value", () => {
-  it("is sent and is no argument", async () => {
+  it("is sent without being an argument", async () => {
     [answer, version] = [{ ok: true }, undefined];
     await subject.call("list");
     expect(version).toBe("2025-09-03");

@@ -217,7 +217,7 @@ describe("annotations", () => {
   });
 });
 
-describe("a document that is none", () => {
+describe("an invalid document", () => {
   it.each<[string, string]>([
     ["{", "not valid JSON"],
     ["a: [", "not valid YAML"],
@@ -229,7 +229,7 @@ describe("a document that is none", () => {
     expect(() => parseOpenApi(text)).toThrow(message);
   });
 
-  it("YAML that unfolds to gigabytes is refused", () => {
+  it("rejects YAML that expands to gigabytes", () => {
     const lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"];
     for (let at = 1; at < 12; at += 1) lines.push(`a${at}: &a${at} [${`*a${at - 1},`.repeat(9)}]`);
     expect(() => parseOpenApi(lines.join("\n"))).toThrow("not valid YAML");

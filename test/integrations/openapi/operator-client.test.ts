@@ -67,7 +67,7 @@ test("calls at once ask for one token together, and connections never share one"
   expect(new Set(called.map(({ authorization }) => authorization)).size).toBe(2);
 });
 
-test("a refused token is replaced once, and the call made once more", async () => {
+test("replaces a rejected token once and repeats the call", async () => {
   const { vendor, called, call } = await startStage();
   await call();
   vendor.expireTokens();
@@ -79,7 +79,7 @@ test("a refused token is replaced once, and the call made once more", async () =
   expect(vendor.tokenRequests).toHaveLength(before + 1);
 });
 
-test("no answer holds the token that was sent, nor the operator's secret", async () => {
+test("no response contains the token or the operator's secret", async () => {
   const { vendor, call } = await startStage();
   const text = await call();
   expect(text).toContain("[redacted]");
@@ -106,7 +106,7 @@ test("a client that is refused says nothing about the connection, which is tried
   expect(await integration.verify(target(), patient())).toEqual({ outcome: "verified" });
 });
 
-test("its secret is never taken to an address that the caller names", async () => {
+test("never sends its secret to an address from the caller", async () => {
   const anywhere = operatorContract(
     {
       flows: { clientCredentials: { tokenUrl: "{site}/token", scopes: {} } },
@@ -136,7 +136,7 @@ test("a tenant is one part of the address, and is asked for where the address ho
   expect(check({})).toThrow("site is missing");
 });
 
-test("without the operator's client the key alone is left", async () => {
+test("without the operator's client only the key is offered", async () => {
   const dispatcher = createGuardedDispatcher({ allow: [] });
   onTestFinished(() => dispatcher.destroy());
   const integration = await loadOperatorIntegration(operatorContract(), dispatcher, { client: "none" });

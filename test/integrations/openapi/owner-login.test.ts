@@ -146,7 +146,7 @@ describe.each(LOGINS)("%s", (name) => {
     expect(called.at(-1)).toMatchObject({ authorization: `Bearer ${tokens.accessToken}`, ok: true });
   });
 
-  test("a refused token is renewed, and the call made once more", async () => {
+  test("renews a rejected token and repeats the call", async () => {
     const { integration, logIn, called, vendor } = await startStage(name);
     await logIn();
     vendor.expireTokens();
@@ -155,7 +155,7 @@ describe.each(LOGINS)("%s", (name) => {
     expect(vendor.refreshes()).toBe(1);
   });
 
-  test("what was authorized and has ended asks the owner", async () => {
+  test("an expired authorization asks the owner to log in again", async () => {
     const { integration, logIn, vendor } = await startStage(name);
     await logIn();
     vendor.endGrants();

@@ -8,7 +8,7 @@ afterEach(upstreams.stop);
 
 const BASIC = Buffer.from(`${KEY}:x`).toString("base64");
 
-describe("an upstream's refusal carries its status, its words and advice", () => {
+describe("an upstream's rejection returns its status, its message and a remedy", () => {
   it.each<[number, unknown, Record<string, string>, string, string]>([
     [400, { error: { message: "limit is odd" } }, {}, "limit is odd", "Correct the arguments"],
     [401, {}, {}, "answered 401", "replace it with a new api_key"],
@@ -110,7 +110,7 @@ describe("the key never comes back", () => {
     expect(JSON.stringify(results)).not.toContain(Buffer.from(`PK\0\0${KEY}`).toString("base64"));
   });
 
-  it("and nothing is sent when there is none", async () => {
+  it("sends nothing without a key", async () => {
     let seen = 0;
     const { integration } = await upstream((response, _request, count) => {
       seen = count;

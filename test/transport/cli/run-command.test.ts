@@ -78,7 +78,7 @@ describe("account create", () => {
     expect(await verifyPassword("plain", "plain")).toBe(false);
   });
 
-  test("refuses an address that is taken, in whatever letters", async () => {
+  test("rejects an existing address in any letter case", async () => {
     const { email } = await newAccount();
     expect(await run("account", "create", "--email", email.toUpperCase(), "--json")).toBe(1);
     expect(output).toBe("");
@@ -87,7 +87,7 @@ describe("account create", () => {
 });
 
 describe("client create", () => {
-  test("prints client_id and a client_secret that the token endpoint takes", async () => {
+  test("prints client_id and a client_secret that the token endpoint accepts", async () => {
     const { email } = await newAccount();
     const created = await answer("client", "create", "--account", email, "--scope", "mgmt.read mgmt.write");
     expect(Object.keys(created)).toEqual(["client_id", "client_secret"]);
@@ -99,12 +99,12 @@ describe("client create", () => {
     expect(token.split(".")).toHaveLength(3);
   });
 
-  test("takes an account id too", async () => {
+  test("also accepts an account id", async () => {
     const { account_id } = await newAccount();
     await answer("client", "create", "--account", account_id, "--scope", "mcp.read");
   });
 
-  test("gives mgmt.admin to administrators' accounts alone", async () => {
+  test("grants mgmt.admin only to administrators", async () => {
     const [plain, admin] = [await newAccount(), await newAccount("--admin")];
     expect(await run("client", "create", "--account", plain.email, "--scope", "mgmt.admin")).toBe(2);
     expect(errors[0]).toContain("--admin");
@@ -178,7 +178,7 @@ test("account disable and client revoke end access", async () => {
   expect(await run("client", "create", "--account", email, "--scope", "mgmt.read")).toBe(1);
 });
 
-describe("a wrong command line exits with 2 and one line that says what to write", () => {
+describe("a wrong command line exits with 2 and one line with the correct usage", () => {
   const cases: readonly (readonly string[])[] = [
     ["accounts"],
     ["account"],
@@ -214,7 +214,7 @@ describe("a wrong command line exits with 2 and one line that says what to write
   });
 });
 
-test("what is not there exits with 1 and one line", async () => {
+test("an unknown object exits with 1 and one line", async () => {
   for (const args of [
     ["client", "create", "--account", "nobody@example.com", "--scope", "mgmt.read"],
     ["client", "revoke", "nobody"],

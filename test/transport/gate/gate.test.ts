@@ -124,7 +124,7 @@ describe.each([true, false])("the gate, fast path %s", (fastPath) => {
   });
 });
 
-describe("what is open to everyone", () => {
+describe("public routes", () => {
   test("probes answer without a token, and readiness says no when asked too early", async () => {
     const { url } = await start({ isReady: () => false });
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -161,7 +161,7 @@ describe("what is open to everyone", () => {
     expect((await fetch(`${url}/.well-known/jwks.json/x`)).status).toBe(404);
   });
 
-  test("a handler that fails is a 500 that tells nothing", async () => {
+  test("a failing handler returns 500 without details", async () => {
     const failed: unknown[] = [];
     const log = { error: (fields: object) => failed.push(fields), warn: () => undefined };
     const methods = { GET: () => Promise.reject(new Error("hunter2")) };
@@ -214,7 +214,7 @@ describe("CORS", () => {
   );
 });
 
-test("overload is turned away with 503 and Retry-After, and passes", async () => {
+test("overload returns 503 with Retry-After and ends", async () => {
   const calls = { maxInFlight: 1, maxWaiting: 1, maxWaitMs: 30 };
   const { url, seen } = await start({ limits: { calls } });
   const headers = { authorization: "Bearer mgmt.read" };
@@ -229,7 +229,7 @@ test("overload is turned away with 503 and Retry-After, and passes", async () =>
   while ((await fetch(url + LIST, { headers })).status !== 200) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-test("a request that takes too long is ended with 503", async () => {
+test("a request over the time limit returns 503", async () => {
   const { url, seen, logged } = await start({ limits: { requestTimeMs: 200 } });
   const response = await fetch(`${url}${LIST}/600`, { headers: { authorization: "Bearer mgmt.read" } });
   expect([response.status, await response.text()]).toEqual([

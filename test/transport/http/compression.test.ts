@@ -61,7 +61,7 @@ describe("answers over REST", () => {
     expect(answer.field("vary")).toBe(path === LARGE ? "Origin, Accept-Encoding" : "Origin");
   });
 
-  test("a HEAD tells the length of the packed answer", async () => {
+  test("HEAD returns the length of the compressed response", async () => {
     const headers = { "accept-encoding": "gzip" };
     const [head, get] = [await ask(LARGE, headers, "HEAD"), await ask(LARGE, headers)];
     expect([head.bytes, head.field("content-encoding")]).toEqual([0, "gzip"]);
@@ -84,7 +84,7 @@ describe("answers over REST", () => {
     expect(gunzipSync(Buffer.concat(chunks)).toString()).toMatch(/^\{"success":true/);
   });
 
-  test("streams are never packed", async () => {
+  test("streams are never compressed", async () => {
     const headers = { authorization: AUTH, "accept-encoding": "gzip, identity;q=0" };
     const answer = await fetch(`${server.url}/api/v1/mcp-servers/1/events`, { headers });
     expect(answer.headers.get("content-encoding")).toBeNull();
@@ -92,7 +92,7 @@ describe("answers over REST", () => {
   });
 });
 
-test("nothing that hands out a secret is ever packed, on whatever face", () => {
+test("responses with a secret are never compressed, over any protocol", () => {
   const never = [...OPERATIONS.values()].filter(({ output }) => !mayCompress(output)).map(({ name }) => name);
   expect(never.toSorted()).toEqual([
     "AuthorizeConnection",
@@ -124,7 +124,7 @@ test.each<[string | undefined, boolean, boolean]>([
   expect(acceptedCodings(header)).toEqual({ gzip, identity });
 });
 
-describe("a gzip bomb is refused, and memory stays where it was", () => {
+describe("rejects a gzip bomb without using memory", () => {
   /** A gigabyte of blanks in a megabyte: what is packed may come in parts. */
   const bomb = Buffer.concat(Array.from({ length: 900 }, () => gzipSync(Buffer.alloc(1024 * 1024, 0x20))));
   const BOMBS = 12;

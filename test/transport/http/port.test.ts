@@ -136,7 +136,7 @@ describe("limits of a connection", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test("what is not HTTP gets 400 with a detail", async () => {
+  test("malformed HTTP returns 400 with a detail", async () => {
     const { port } = await start();
     expect(await sendRaw(port, "HELLO\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 [^]*"detail"/);
   });
@@ -233,7 +233,7 @@ describe("abnormal clients", () => {
     expect(logged).toEqual([]);
   });
 
-  test("the handler's signal tells that the caller went away", async () => {
+  test("aborts the handler's signal when the caller disconnects", async () => {
     const { url, seen, logged } = await start();
     const caller = new AbortController();
     const answer = fetch(`${url}/api/v1/mcp-servers/600`, { headers: { authorization: AUTH }, signal: caller.signal });
@@ -255,7 +255,7 @@ describe("abnormal clients", () => {
 });
 
 describe("closing", () => {
-  test("what is in flight is answered, and nothing new is taken", async () => {
+  test("answers active requests and accepts no new ones", async () => {
     const { url, seen, listener } = await start({ portLimits: { headerTimeoutMs: 1_000 } });
     const slow = fetch(`${url}/api/v1/mcp-servers/600`, { headers: { authorization: AUTH } });
     await until(() => seen.signals.length === 1);

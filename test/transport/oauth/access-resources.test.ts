@@ -120,7 +120,7 @@ describe("a client's secret", () => {
 });
 
 describe("a personal access token", () => {
-  test("that was replaced holds for its grace time and no longer", async () => {
+  test("that was replaced is valid only for its grace period", async () => {
     const account = await accounts.create();
     const { id, text } = await newToken(account);
     const rotated = await call(here, "RotatePersonalAccessToken", await account.token(), { token_id: id });
@@ -160,7 +160,7 @@ describe("a personal access token", () => {
     expect(await accounts.query("select id from session where account_id = $1", [account.id])).toEqual([]);
   });
 
-  test("says when it was last used, without a write for each use", async () => {
+  test("reports its last use without a write per use", async () => {
     const account = await accounts.create();
     const { id, text } = await newToken(account);
     for (let uses = 0; uses < 5; uses += 1) expect(await statusOf(text)).toBe(200);
@@ -177,7 +177,7 @@ describe("a personal access token", () => {
 });
 
 describe("a grant", () => {
-  test("is listed with what it reaches, and taken back", async () => {
+  test("is listed with its connections and can be revoked", async () => {
     const account = await accounts.create();
     const id = `grant_${randomBytes(16).toString("base64url")}`;
     await accounts.query(

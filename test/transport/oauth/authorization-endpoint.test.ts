@@ -98,7 +98,7 @@ describe("RFC 6749 §4.1.2.1: what else is wrong is told to the client, with the
   });
 });
 
-describe("a person who is not logged in", () => {
+describe("a person without a login", () => {
   test("is sent to our login, and back to the very request", async () => {
     const { path } = attempt(client);
     const { status, location } = await strangeBrowser(installation).get(path);
@@ -108,7 +108,7 @@ describe("a person who is not logged in", () => {
     expect(login.searchParams.get("return_to")).toBe(path);
   });
 
-  test("is not asked anything with prompt=none: the client gets login_required", async () => {
+  test("with prompt=none, the client receives login_required", async () => {
     const answer = await strangeBrowser(installation).get(attempt(client, { prompt: "none" }).path);
     expect(redirectParameters(answer)).toMatchObject({ error: "login_required", iss: installation.issuer });
   });
@@ -141,7 +141,7 @@ describe("the consent page", () => {
     expect(text).toContain(account.email);
   });
 
-  test("escapes what a client calls itself", async () => {
+  test("escapes the client's name", async () => {
     const evil = await insertCodeClient(installation, account, { name: `<script>alert(1)</script>"'&` });
     const { text } = await browser.get(attempt(evil).path);
     expect(text).not.toContain("<script>");
@@ -222,7 +222,7 @@ describe("a decision", () => {
     expect([status, location]).toEqual([403, ""]);
   });
 
-  test("cannot be taken by GET, and the request cannot be posted", async () => {
+  test("requires POST, and the request requires GET", async () => {
     const consent = await browser.get("/oauth2/consent");
     expect([consent.status, consent.headers.get("allow")]).toEqual([405, "POST"]);
     const posted = await browser.post(attempt(client).path, new URLSearchParams());
@@ -260,7 +260,7 @@ describe("a decision", () => {
     expect(redirectParameters(silent)).toMatchObject({ error: "consent_required" });
   });
 
-  test("made again is the same grant; another choice is another", async () => {
+  test("repeated reuses the grant; another choice creates a new one", async () => {
     const owner = await installation.newAccount();
     const id = await insertConnection(installation, owner);
     const own = await logIn(installation, owner);

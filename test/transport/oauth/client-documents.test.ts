@@ -65,7 +65,7 @@ test("a site's redirect that was approved is remembered", async () => {
   expect((await browser.get(attempt(client).path)).location).toMatch(/[?&]code=/);
 });
 
-test("nothing is fetched for a browser in which nobody is logged in", async () => {
+test("fetches no document for a browser without a login", async () => {
   const client = publish();
   for (const changes of [{}, { prompt: "none" }]) await strangeBrowser(installation).get(attempt(client, changes).path);
   expect(host.fetched()).not.toContain(client.clientId);

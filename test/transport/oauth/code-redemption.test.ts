@@ -108,7 +108,7 @@ describe("a code", () => {
     expect([status, body["error"]]).toEqual([400, "invalid_grant"]);
   });
 
-  test("is gone after a minute", async () => {
+  test("expires after a minute", async () => {
     const got = await getCode(browser, client);
     await installation.database.pool.query(
       "update oidc_payload set expires_at = now() where model = 'AuthorizationCode'",
@@ -262,7 +262,7 @@ describe("the audience of a code's tokens (RFC 8707, DESIGN §6)", () => {
   });
 });
 
-describe("what a client may not", () => {
+describe("a client cannot", () => {
   test("use a grant type that it was not given (RFC 6749 §5.2)", async () => {
     const plain = await installation.clients.create(account, "mcp.read");
     const answer = await postAs(installation, { ...plain, redirectUri: "" }, "/oauth2/token", {
@@ -306,7 +306,7 @@ test("neither a code nor a refresh token nor whose they are stands in the databa
   }
 });
 
-test("nothing is stored for a request that nobody has decided on", async () => {
+test("stores nothing for a request without a decision", async () => {
   await installation.database.pool.query("delete from oidc_payload");
   await browser.get(attempt(client, { prompt: "consent" }).path);
   await fetch(installation.issuer + attempt(client).path, { redirect: "manual" });

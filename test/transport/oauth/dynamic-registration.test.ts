@@ -71,7 +71,7 @@ test("one with a secret gets it once, keeps none here in plain, and must use the
   expect(rows[0]?.text).not.toContain(client.clientSecret);
 });
 
-describe("what strangers may not register", () => {
+describe("rejected registrations", () => {
   const base = { redirect_uris: [REDIRECT], token_endpoint_auth_method: "none" };
   const cases: readonly (readonly [title: string, body: unknown, status: number, error: string])[] = [
     ["client credentials", { ...base, grant_types: ["client_credentials"] }, 400, "invalid_client_metadata"],

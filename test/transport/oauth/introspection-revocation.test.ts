@@ -78,7 +78,7 @@ describe("introspection (RFC 7662)", () => {
     expect((await introspect(await installation.token(other))).body).toMatchObject({ client_id: other.clientId });
   });
 
-  test("tells nobody of tokens that are none of their business", async () => {
+  test("reports foreign tokens as inactive", async () => {
     const stranger = await insertCodeClient(installation, await installation.newAccount());
     const { access_token: access, refresh_token: refreshToken } = await tokens();
     expect((await introspect(access, stranger)).body).toEqual(INACTIVE);
@@ -103,7 +103,7 @@ describe("introspection (RFC 7662)", () => {
     },
   );
 
-  test("of a used, revoked or expired token says no more than that it is not active", async () => {
+  test("reports a used, revoked or expired token only as inactive", async () => {
     const { refresh_token: used } = await tokens();
     const { refresh_token: next } = (await refresh(installation, client, used)).body;
     expect((await introspect(used)).body).toEqual(INACTIVE);
@@ -111,7 +111,7 @@ describe("introspection (RFC 7662)", () => {
     expect((await introspect(next)).body).toEqual(INACTIVE);
   });
 
-  test("is not for public clients, nor for nobody; the token is a must", async () => {
+  test("rejects public and anonymous clients, and requires a token", async () => {
     const { access_token: token } = await tokens(publicClient);
     expect((await introspect(token, publicClient)).status).toBe(401);
     expect((await fetch(`${installation.issuer}/oauth2/introspect`, { method: "POST" })).status).toBe(401);

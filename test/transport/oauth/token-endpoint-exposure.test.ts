@@ -66,7 +66,7 @@ test("a token request in clear from another machine is refused, with any credent
   expect((await post(host, port, { "x-forwarded-proto": "https" })).status).toBe(400);
 });
 
-test("a trusted proxy's word for https is taken", async ({ skip }) => {
+test("trusts a trusted proxy that reports https", async ({ skip }) => {
   const host = outward ?? skip(NO_ADDRESS);
   const port = await serve(oauthServer({ trustProxy: true }), host);
   expect((await post(host, port, { "x-forwarded-proto": "https" })).status).toBe(200);
@@ -131,7 +131,7 @@ test("HTTP/2 gets the same tokens and the same refusals", async () => {
   session.close();
 });
 
-test("a caller that leaves in the middle of its form troubles nobody", async () => {
+test("a caller that disconnects during its form affects no other caller", async () => {
   const errors: unknown[] = [];
   const port = await serve(
     createOAuthRoutes({

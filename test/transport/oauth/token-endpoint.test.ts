@@ -176,7 +176,7 @@ describe("a client that does not prove who it is gets 401 invalid_client and a B
   });
 });
 
-test("who guesses at a secret is told to wait, and others are not", async () => {
+test("slows down a client that guesses secrets, and no other", async () => {
   const [victim, other] = [
     await installation.clients.create(account, "mgmt.read"),
     await installation.clients.create(account, "mgmt.read"),

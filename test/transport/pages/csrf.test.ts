@@ -96,7 +96,7 @@ describe("the login form: nobody is logged in to an account that is not theirs",
   });
 });
 
-describe("what forms bring", () => {
+describe("submitted forms", () => {
   test("a body of another type is refused before it is looked at", async () => {
     const { browser } = await site.loggedIn();
     const answer = await browser.send(
@@ -108,7 +108,7 @@ describe("what forms bring", () => {
     expect(answer.status).toBe(415);
   });
 
-  test("a form past 16 KiB is refused, and the connection serves on", async () => {
+  test("rejects a form over 16 KiB and keeps the connection open", async () => {
     const browser = site.browser();
     const fields = { ...(await fieldsOf(browser, "/login", "/login")), email: "a".repeat(20_000), password: "x" };
     expect((await browser.post("/login", fields)).status).toBe(413);

@@ -113,7 +113,7 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
       expect(await answer.json()).toEqual({ detail: expect.any(String), code: reason });
     });
 
-    test("no token, a wrong one and one without the scope are told apart", async () => {
+    test("distinguishes a missing token, an invalid one and one without the scope", async () => {
       const reason = async (headers: Record<string, string>) =>
         (await failureOf(client(headers).getConnection({ serverId: "1" }))).info;
       expect(await reason({})).toEqual(["CREDENTIALS_MISSING", "patchbay.dev", {}]);

@@ -102,7 +102,7 @@ describe("answers", () => {
     },
   );
 
-  test("who has a read's answer already gets a 304 without body, length and type", async () => {
+  test("returns 304 without body, length and type if If-None-Match names the content", async () => {
     const etag = (await send("GET", LIST)).headers.get("etag") ?? "";
     expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
     for (const known of [etag, etag.slice(2), `"a", ${etag}`, "*"]) {
@@ -402,7 +402,7 @@ describe("errors", () => {
     expect((await send("GET", `${LIST}/404`)).headers.get("retry-after")).toBeNull();
   });
 
-  test("what nobody foresaw is logged once and never told", async () => {
+  test("logs an unexpected error once and does not disclose it", async () => {
     server.logged.length = 0;
     expect((await send("GET", `${LIST}/500`)).text).not.toContain("hunter2");
     expect(server.logged).toMatchObject([

@@ -90,7 +90,7 @@ describe("authorizing a connection", () => {
     ]);
   });
 
-  test("says in words that the person refused, and may be begun again", async () => {
+  test("reports that the person denied access, and can be restarted", async () => {
     const { browser, connect, address, look } = await world.owner();
     const { id, path } = await connect();
     const refused = await browser.get(await comeBack(world.upstream, browser, path, false));
@@ -100,7 +100,7 @@ describe("authorizing a connection", () => {
     expect(done.status).toBe(200);
   });
 
-  test("says what is wrong when the third party cannot be asked, and the address stays good", async () => {
+  test("reports an unreachable vendor, and the address stays valid", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
     const { documents } = world.upstream.vendor;
@@ -216,7 +216,7 @@ describe("the address that is given out", () => {
     expect((await setOut(browser, path)).status).toBe(303);
   });
 
-  test("is told to no other site", async () => {
+  test("is not disclosed to other sites", async () => {
     const { browser, connect } = await world.owner();
     const { path } = await connect();
     const page = await browser.get(path);
@@ -233,7 +233,7 @@ describe("the address that is given out", () => {
 });
 
 describe("the way back", () => {
-  test("cannot be gone twice", async () => {
+  test("is valid once", async () => {
     const { browser, connect } = await world.owner();
     const back = await comeBack(world.upstream, browser, (await connect()).path);
     const both = await Promise.all([1, 2].map(() => browser.get(back)));
@@ -315,7 +315,7 @@ describe("the way back", () => {
     expect(await browser.get(back)).toMatchObject(NOWHERE);
   });
 
-  test("changes nothing when the connection leads elsewhere by then", async () => {
+  test("changes nothing if the connection's destination changed meanwhile", async () => {
     const { browser, connect, call, look } = await world.owner();
     const { id, path } = await connect();
     const back = await comeBack(world.upstream, browser, path);
