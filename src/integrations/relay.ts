@@ -24,4 +24,13 @@ export interface Relay {
   readonly logLevel?: McpLogLevel | undefined;
   /** Undefined for a caller that cannot answer upstreams. */
   readonly client?: RelayedClient | undefined;
+  readonly trace?: TraceContext | undefined;
+}
+
+/** The W3C trace context of the caller, passed on as it came. */
+export interface TraceContext {
+  /** Entries of `params._meta` (SEP-414). */
+  readonly meta: JsonObject | undefined;
+  /** Alternating names and values. */
+  readonly headers: readonly string[];
 }

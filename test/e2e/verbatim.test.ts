@@ -307,6 +307,23 @@ test("declares the UI capability to upstreams of both revisions", () => {
   expect((listed?.params._meta as JsonObject)["io.modelcontextprotocol/clientCapabilities"]).toEqual(ui);
 });
 
+test.each(pairs)("passes the trace of a $client client on to a $upstream upstream", async ({ client, index }) => {
+  const meta = {
+    traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    tracestate: "a=b",
+    baggage: "c=d",
+  };
+  const traceHeaders = { traceparent: meta.traceparent.replace("-01", "-00"), tracestate: "e=f", baggage: "secret=1" };
+  const wire = createWire(world.service.url, world.token, `/mcp/${connectedAs(index).id}`);
+  const headers = client === "modern" ? modernHeaders("tools/call", "bare") : await wire.open();
+  const params = { name: "bare", arguments: {}, _meta: client === "modern" ? modernMeta(meta) : meta };
+  resultOf((await wire.call("tools/call", params, { headers: { ...headers, ...traceHeaders } })).text);
+  const sent = upstreams[index]?.received.findLast(({ method }) => method === "tools/call");
+  expect(sent?.params._meta).toMatchObject(meta);
+  expect(sent?.headers).toMatchObject({ traceparent: traceHeaders.traceparent, tracestate: "e=f" });
+  expect(sent?.headers.baggage).toBeUndefined();
+});
+
 test("keeps the bytes of tools over a restart without their upstream", async () => {
   const { id } = connectedAs(1);
   await upstreams[1]?.close();

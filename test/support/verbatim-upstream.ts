@@ -13,7 +13,11 @@ export interface VerbatimUpstream {
   readonly host: string;
   readonly url: string;
   /** Received messages by method, in order. */
-  readonly received: { readonly method: string; readonly params: Readonly<Record<string, unknown>> }[];
+  readonly received: {
+    readonly method: string;
+    readonly params: Readonly<Record<string, unknown>>;
+    readonly headers: IncomingMessage["headers"];
+  }[];
   close(): Promise<void>;
 }
 
@@ -31,7 +35,7 @@ export async function startVerbatimUpstream(
     const { id, method = "", params = {} } = message;
     if (request.method !== "POST") return void response.writeHead(405, { allow: "POST" }).end();
     if (id === undefined) return void response.writeHead(202).end();
-    received.push({ method, params: params as Readonly<Record<string, unknown>> });
+    received.push({ method, params: params as Readonly<Record<string, unknown>>, headers: request.headers });
     const name = `${method} ${String((params as { name?: unknown; uri?: unknown }).name ?? "")}`.trim();
     const foreign = revision === "modern" ? "initialize" : "server/discover";
     const unknown = '{"code":-32601,"message":"Method not found"}';

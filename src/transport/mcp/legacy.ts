@@ -18,6 +18,7 @@ import { CODES, methodFault, RpcFault } from "./rpc-fault.ts";
 import type { Admitted, Serving } from "./serving.ts";
 import { createWaitingRequest } from "./waiting.ts";
 import { singleHeader } from "./single-header.ts";
+import { withTrace } from "./trace-context.ts";
 
 /** The only revision with batches. */
 const BATCH_VERSION = "2025-03-26";
@@ -139,7 +140,7 @@ export function createLegacyHandler(serving: Serving): LegacyHandler {
     if (call === undefined) throw methodNotFound(method);
     const flying = activeRequests.start(session.id, id);
     const waiting = createWaitingRequest(serving.heartbeats, reply, admitted.onSent);
-    const relay = createRelay(params, session.logLevel ?? "all", reply);
+    const relay = withTrace(createRelay(params, session.logLevel ?? "all", reply), admitted.exchange, params);
     const client = createSessionClient(serving.sessionAnswers, session, reply, flying.controller.signal);
     try {
       const result = await call({

@@ -13,6 +13,7 @@ import { createRelay, readLogLevel } from "./relay.ts";
 import type { Reply } from "./reply.ts";
 import { toResult, type RpcResult } from "./result.ts";
 import { methodFault, type RpcFault } from "./rpc-fault.ts";
+import { withTrace } from "./trace-context.ts";
 import { createWaitingRequest } from "./waiting.ts";
 import type { Admitted, Serving } from "./serving.ts";
 
@@ -59,7 +60,7 @@ export function createModernCalls(
         params,
         controller,
         relay: {
-          ...createRelay(params, readLogLevel(envelope.logLevel) ?? "none", reply),
+          ...withTrace(createRelay(params, readLogLevel(envelope.logLevel) ?? "none", reply), exchange, params),
           client: createModernClient(stateful, envelope.capabilities, input, ask),
         },
         onSent,

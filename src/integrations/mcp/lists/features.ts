@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { DomainError } from "../../../domain-error.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { Features, FeatureRequest, FeatureAnswer, UpstreamNotification } from "../../features.ts";
+import type { Relay } from "../../relay.ts";
 import type { CallOptions } from "../../target.ts";
 import { InputUnanswered, requestWithInput } from "../input-required.ts";
 import type { ListStreams } from "../sessions/list-streams.ts";
@@ -85,8 +86,8 @@ function requestOf(request: FeatureRequest, input: JsonObject): { method: string
   }
 }
 
-function relayOf({ method }: FeatureRequest, options: CallOptions): CallOptions | undefined {
-  return method === "completion/complete" ? undefined : options;
+function relayOf({ method }: FeatureRequest, options: CallOptions): Relay {
+  return method === "completion/complete" ? { trace: options.trace } : options;
 }
 
 function readAnswer({ result: { ttlMs }, text }: McpReply): FeatureAnswer {

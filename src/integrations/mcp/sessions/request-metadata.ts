@@ -18,11 +18,13 @@ export function requestMeta(
   relay: Relay | undefined,
 ): JsonObject | undefined {
   const progress = relay?.onProgress === undefined ? undefined : { progressToken: id };
-  if (revision === "legacy") return progress;
+  const trace = relay?.trace?.meta;
+  if (revision === "legacy") return trace === undefined ? progress : { ...trace, ...progress };
   // Without a level a modern server must not send log messages.
   const level = relay?.onMessage === undefined ? undefined : (relay.logLevel ?? "info");
   return {
     ...REQUEST_META,
+    ...trace,
     ...(relay?.client !== undefined && { [CAPABILITIES_KEY]: relay.client.capabilities }),
     ...(level === undefined ? {} : { "io.modelcontextprotocol/logLevel": level }),
     ...progress,

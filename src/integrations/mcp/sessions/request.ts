@@ -130,7 +130,7 @@ export function createRequester({ dispatcher, log }: RequesterDeps): Requester {
           body,
           ...limits(),
           onEvent,
-          extra: [...mirrored, ...(request.headers ?? [])],
+          extra: [...mirrored, ...(request.headers ?? []), ...(relay?.trace?.headers ?? [])],
         });
         const isCutShort =
           reader.response() === undefined && answer.status < 300 && answer.contentType === EVENT_STREAM;
