@@ -60,7 +60,11 @@ export function createModernCalls(
         params,
         controller,
         relay: {
-          ...withTrace(createRelay(params, readLogLevel(envelope.logLevel) ?? "none", reply), exchange, params),
+          ...withTrace(
+            createRelay(params, readLogLevel(envelope.logLevel) ?? "none", reply),
+            admitted.exchange,
+            params,
+          ),
           client: createModernClient(stateful, envelope.capabilities, input, ask),
         },
         onSent,

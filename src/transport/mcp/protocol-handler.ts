@@ -35,6 +35,7 @@ import { createOriginGuard } from "./origin-guard.ts";
 import { readAccept } from "./reply.ts";
 import { answerResourceMetadata, MCP_SCOPES } from "./resource-metadata.ts";
 import { CODES, requestFault, RpcFault } from "./rpc-fault.ts";
+import { CARD_PATH, CATALOG_PATH, createServerCards } from "./server-card.ts";
 import type { Admitted } from "./serving.ts";
 
 /** The largest body of a POST, in bytes (DESIGN §8). */
@@ -182,14 +183,27 @@ export function createMcpRoutes(domain: McpDomain, deps: McpDeps): readonly Rout
     if (thrown instanceof RpcFault) answerFault(exchange, undefined, thrown);
     else failWithDetail(exchange, thrown);
   };
+  const cards = createServerCards(publicUrl, domain.serverInfo.version);
   const one = `${endpointPath(undefined)}/{id}`;
-  return [
+  const routes = [
     { path: endpointPath(undefined), methods: (exchange: HttpExchange) => serve(exchange, accessToAll, undefined) },
     { path: one, methods: serveConnection },
     { path: MCP_METADATA_PATH, methods: metadataOf(() => "") },
     { path: MCP_METADATA_PATH + endpointPath(undefined), methods: metadataOf(() => endpointPath(undefined)) },
     { path: MCP_METADATA_PATH + one, methods: metadataOf((parameters) => endpointPath(idIn(parameters))) },
   ].map((route) => ({ ...route, fail, isCrossOrigin: true }));
+  const publicRoutes = [
+    { path: CATALOG_PATH, methods: (exchange: HttpExchange) => cards.answerCatalog(exchange) },
+    {
+      path: endpointPath(undefined) + CARD_PATH,
+      methods: (exchange: HttpExchange) => cards.answerCard(exchange, undefined),
+    },
+    {
+      path: one + CARD_PATH,
+      methods: ((exchange, { parameters }) => cards.answerCard(exchange, idIn(parameters))) satisfies RouteHandler,
+    },
+  ].map((route) => ({ ...route, fail: failWithDetail }));
+  return [...routes, ...publicRoutes];
 }
 
 /** Throws a 404 for a malformed connection id. */
