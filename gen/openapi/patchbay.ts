@@ -963,6 +963,8 @@ export interface components {
             /** @description A message for the caller. */
             detail: string;
             code: components["schemas"]["ErrorReason"];
+            /** @description The field, parameter or header at fault, such as `access_type` or `changes[0].tool`. Present only with the code INVALID_ARGUMENT, where one is at fault. */
+            field?: string;
         };
         /**
          * @description The machine-readable reason. Reasons never change their meaning. New ones may be added: handle an unknown reason by its status. INVALID_ARGUMENT: a value is missing, unknown or invalid. MALFORMED_REQUEST: the request cannot be parsed. CREDENTIALS_MISSING: the token is missing. CREDENTIALS_INVALID: the token is invalid, expired or revoked. INSUFFICIENT_SCOPE: the token lacks the scope. PERMISSION_DENIED: the token may not do this, regardless of its scopes. NOT_FOUND: the object does not exist, was deleted or belongs to another account. ROUTE_NOT_FOUND: the path does not exist. METHOD_NOT_ALLOWED: the path does not support this method. CONFLICT: the request conflicts with the current state or with a concurrent change. PRECONDITION_FAILED: the object changed since the caller read it. REQUEST_TOO_LARGE: the request body is too large. UNSUPPORTED_MEDIA_TYPE: the body's media type or compression is not supported. HEADERS_TOO_LARGE: the request headers are too large. RATE_LIMITED: too many requests; wait as `Retry-After` says. QUOTA_EXCEEDED: the account reached its limit. INTERNAL: the service failed. UNAVAILABLE: the service or the upstream is temporarily unavailable. OVERLOADED: the service is overloaded; retry soon. DEADLINE_EXCEEDED: the request exceeded its time limit. CANCELLED: the caller canceled the request. IDEMPOTENCY_KEY_REUSED: the key was used for a different request. Over RPC the same word is the `reason` of a google.rpc.ErrorInfo.
@@ -2724,6 +2726,15 @@ export interface components {
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ApiError"];
+            };
+        };
+        /** @description The request headers are too large. */
+        HeadersTooLarge: {
+            headers: {
                 [name: string]: unknown;
             };
             content: {
@@ -6169,6 +6180,7 @@ export interface operations {
                     "application/json": components["schemas"]["JsonWebKeySet"];
                 };
             };
+            429: components["responses"]["TooMany"];
         };
     };
     getAuthorizationServerMetadata: {
@@ -6189,6 +6201,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuthorizationServerMetadata"];
                 };
             };
+            429: components["responses"]["TooMany"];
         };
     };
     getLiveness: {
@@ -6209,6 +6222,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            431: components["responses"]["HeadersTooLarge"];
         };
     };
     getReadiness: {
@@ -6229,6 +6243,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            431: components["responses"]["HeadersTooLarge"];
             /** @description The service is not ready. */
             503: {
                 headers: {

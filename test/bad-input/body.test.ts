@@ -214,6 +214,8 @@ test.each(WRONG_CONNECT)("rejects a creation over Connect with %s", async (_, bo
 test.each([
   ["a wrong type", { agent_enabled: "yes" }],
   ["an id of a tool beyond int32", { disabled_tools: [4294967296] }],
+  ["no field to change", {}],
+  ["an empty list without a field mask", { disabled_tools: [] }],
   ["a field mask with an unknown field", { name: "Renamed", update_mask: "createdAt" }],
   ["a field mask with a field that is not supplied", { update_mask: "name" }],
   ["an unknown access_type", { access_type: "all" }],

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { JsonValue } from "../../src/json.ts";
+import { isJsonObject, type JsonValue } from "../../src/json.ts";
 import { openAccounts, type TestAccount, type TestAccounts } from "../support/accounts.ts";
 import { createProtocolClient } from "../support/clients.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -88,7 +88,9 @@ export async function startTarget(): Promise<Target> {
     ...{ service, accounts, account, token, id, session, send },
     async refuses(request, status, detail = /./) {
       const answer = await refused(request, status);
-      expect(answer.json).toEqual({ detail: expect.stringMatching(detail), code: expect.any(String) });
+      const { field, ...rest } = isJsonObject(answer.json) ? answer.json : {};
+      expect(rest).toEqual({ detail: expect.stringMatching(detail), code: expect.any(String) });
+      if (field !== undefined) expect([rest["code"], typeof field]).toEqual(["INVALID_ARGUMENT", "string"]);
     },
     async refusesConnect(request, status, code) {
       const answer = await refused(request, status);

@@ -9,7 +9,7 @@ import { at, difference, fill, fillObject, stands, type Variables } from "./matc
 
 /**
  * Runs a case over one protocol with a new account. Throws at the first difference. All protocols must return the same
- * reasons.
+ * reasons and fields at fault.
  */
 export async function play(
   played: Case,
@@ -22,12 +22,11 @@ export async function play(
   for (const [index, step] of played.steps.entries()) {
     const where = `step ${String(index + 1)} (${step.call})`;
     const outcome = await perform(step, client, account, variables, where);
-    const reason = reasons.get(step) ?? outcome.reason;
-    if (reason !== outcome.reason)
-      throw new Error(
-        `${where}: reason ${outcome.reason} over ${client.name} differs from ${reason} over another protocol`,
-      );
-    reasons.set(step, reason);
+    const fault = `${outcome.reason} ${outcome.field}`.trim();
+    const elsewhere = reasons.get(step) ?? fault;
+    if (elsewhere !== fault)
+      throw new Error(`${where}: fault ${fault} over ${client.name} differs from ${elsewhere} over another protocol`);
+    reasons.set(step, fault);
     for (const [name, path] of Object.entries(step.save)) {
       const header = /^header (.+)$/.exec(String(path))?.[1];
       const value = header === undefined ? at(outcome.body, String(path)) : outcome.headers.get(header);
@@ -87,7 +86,8 @@ function complaint(step: Step, client: ProtocolClient, outcome: Outcome, variabl
     if (!isReason(outcome.reason)) return `the reason is "${outcome.reason}", which is none`;
     if (step.error.reason !== undefined && step.error.reason !== outcome.reason)
       return `the reason is ${outcome.reason} instead of ${step.error.reason}`;
-    const body: JsonValue = client.isRest ? { detail: outcome.message, code: outcome.reason } : null;
+    const { message: text, reason: word, field } = outcome;
+    const body: JsonValue = client.isRest ? { detail: text, code: word, ...(field !== "" && { field }) } : null;
     return difference(body, outcome.body);
   }
   const wanted = client.isRest ? step.status : "ok";

@@ -63,6 +63,7 @@ export interface Answer {
   description?: string;
   headers?: Record<string, Header>;
   content?: Record<string, MediaType>;
+  links?: Record<string, { operationId: string; parameters: Record<string, string> }>;
 }
 
 /** A parameter, inline or by reference. */

@@ -138,9 +138,12 @@ export function findDifferences(document: Document): string[] {
     const where = `${binding.method} ${binding.path}`;
     const successes = Object.keys(operation.responses).filter((status) => status.startsWith("2"));
     expectSame(where, "success status", [binding.successStatus], successes);
-    for (const scheme of binding.scopes.length === 0 ? [] : ["oauth2", "bearer"]) {
-      const scopes = operation.security.flatMap((alternative) => alternative[scheme] ?? []);
-      expectSame(where, `scope (${scheme})`, binding.scopes.toSorted(), scopes.sort());
+    if (binding.scopes.length > 0) {
+      const scopes = operation.security.flatMap(({ oauth2 }) => oauth2 ?? []);
+      expectSame(where, "scope (oauth2)", binding.scopes.toSorted(), scopes.sort());
+      // Only OAuth schemes have scopes in OpenAPI; a bearer token needs the same ones.
+      const bearer = operation.security.filter((alternative) => "bearer" in alternative);
+      expectSame(where, "scope (bearer)", [{ bearer: [] }], bearer);
     }
     if (binding.scopes.length === 0) expectSame(where, "scope", [], operation.security);
     compareTexts(where, "403", operation, binding.forbiddenText);

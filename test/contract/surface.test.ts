@@ -66,6 +66,16 @@ describe.each(operations.map((each) => [`${each.method} ${each.path}`, each] as 
     }
   });
 
+  test("links to operations with parameters that they have", () => {
+    for (const [, { links = {} }] of answers) {
+      for (const { operationId, parameters } of Object.values(links)) {
+        const linked = operations.find((each) => each.operation.operationId === operationId);
+        const known = linked?.parameters.flatMap((each) => [each.name, `${each.in}.${each.name}`]);
+        expect(known).toEqual(expect.arrayContaining(Object.keys(parameters)));
+      }
+    }
+  });
+
   test("documents 413 and 415 if and only if it has a body", () => {
     const statuses = answers.map(([status]) => status);
     expect(statuses.includes("413")).toBe(operation.requestBody !== undefined);

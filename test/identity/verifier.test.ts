@@ -97,16 +97,13 @@ test("accepts the scheme in any case", async () => {
 });
 
 test("distinguishes missing credentials from invalid ones", async () => {
-  for (const nothing of [undefined, ""])
+  const token = await installation.token(client);
+  for (const nothing of [undefined, "", token, `Basic ${token}`, "Bearer", "Bearer ", `Token ${"x".repeat(9_000)}`])
     expect(await refusal(nothing)).toBe("Authentication credentials were not provided.");
 });
 
 describe("rejects an Authorization header that is not a bearer token", () => {
   const cases: Readonly<Record<string, (token: string) => string>> = {
-    "the token without its scheme": (token) => token,
-    "another scheme": (token) => `Basic ${token}`,
-    "the scheme alone": () => "Bearer",
-    "the scheme and a space": () => "Bearer ",
     "two spaces": (token) => `Bearer  ${token}`,
     "a tab": (token) => `Bearer\t${token}`,
     "a space at the end": (token) => `Bearer ${token} `,

@@ -85,7 +85,8 @@ function inOurWords(response: IncomingMessage, text: string): JsonObject | undef
     String(response.headers["sl-violations"]),
   );
   if (response.statusCode === 400 && unknown !== null) {
-    return { detail: `${unknown[1] ?? ""} is not a known field.`, code: "INVALID_ARGUMENT" };
+    const field = unknown[1] ?? "";
+    return { detail: `${field} is not a known field.`, code: "INVALID_ARGUMENT", field };
   }
   if (response.headers["content-type"]?.includes("problem+json") !== true) return undefined;
   if (response.statusCode === 404) return { detail: "Not found.", code: "ROUTE_NOT_FOUND" };

@@ -10,6 +10,8 @@ export interface Outcome {
   readonly message: string;
   /** The error reason: `code` on REST, otherwise from the ErrorInfo. Empty on success. */
   readonly reason: string;
+  /** The field at fault: `field` on REST, otherwise from the BadRequest. Empty without one. */
+  readonly field: string;
   /** The response headers; for an RPC error its metadata. */
   readonly headers: Headers;
 }

@@ -55,12 +55,13 @@ export async function callRest(url: string, method: DescMethod, input: JsonObjec
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
   const text = isStream ? await firstEvent(response) : await response.text();
   const json = parse(text);
-  const { detail, code } = isJsonObject(json) ? json : {};
+  const { detail, code, field } = isJsonObject(json) ? json : {};
   return {
     status: response.status,
     body: json,
     message: typeof detail === "string" ? detail : "",
     reason: response.status >= 400 && typeof code === "string" ? code : "",
+    field: response.status >= 400 && typeof field === "string" ? field : "",
     headers: response.headers,
   };
 }

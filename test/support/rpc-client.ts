@@ -1,6 +1,6 @@
 import { fromJson, toJson, type DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import { ErrorInfoSchema } from "../../gen/proto/google/rpc/error_details_pb.ts";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/proto/google/rpc/error_details_pb.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -15,7 +15,14 @@ export async function callRpc(
   try {
     if (method.methodKind === "unary") {
       const answer = await transport.unary({ ...method, methodKind: "unary" }, undefined, 20_000, headers, message);
-      return { status: "ok", body: print(method, answer.message), message: "", reason: "", headers: answer.header };
+      return {
+        status: "ok",
+        body: print(method, answer.message),
+        message: "",
+        reason: "",
+        field: "",
+        headers: answer.header,
+      };
     }
     if (method.methodKind !== "server_streaming")
       throw new Error(`${method.name} is neither unary nor server-streaming`);
@@ -29,7 +36,7 @@ export async function callRpc(
     );
     for await (const event of answer.message) {
       controller.abort();
-      return { status: "ok", body: print(method, event), message: "", reason: "", headers: answer.header };
+      return { status: "ok", body: print(method, event), message: "", reason: "", field: "", headers: answer.header };
     }
     throw new Error("the stream ended before its first message");
   } catch (error) {
@@ -39,6 +46,7 @@ export async function callRpc(
       body: null,
       message: error.rawMessage,
       reason: reasonOf(error),
+      field: fieldOf(error),
       headers: error.metadata,
     };
   }
@@ -48,6 +56,12 @@ export async function callRpc(
 export function reasonOf(error: ConnectError): string {
   const [found] = error.findDetails(ErrorInfoSchema);
   return found?.domain === "patchbay.dev" ? found.reason : "";
+}
+
+/** The field in an error's google.rpc.BadRequest; empty without one. */
+function fieldOf(error: ConnectError): string {
+  const [found] = error.findDetails(BadRequestSchema);
+  return found?.fieldViolations[0]?.field ?? "";
 }
 
 /** The Connect name of a code, such as `not_found`. */

@@ -29,6 +29,9 @@ const MAX_HEADER_LENGTH = 7 + 8_192;
 /** A compact JWS only: jose ignores trailing padding, which would allow several spellings of one token. */
 const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i;
 
+/** Any other header brings no bearer token: another scheme, the token alone, or the scheme alone. */
+const HAS_BEARER = /^Bearer +[^ ]/i;
+
 /** The accepted clock difference to the replica that issued the token. */
 const CLOCK_SKEW_SECONDS = 5;
 
@@ -129,7 +132,7 @@ export function createTokenVerifier(deps: {
 
   async function verifyNew(authorization: string, cacheKey: string, audiences: readonly string[]): Promise<Principal> {
     const token = BEARER.exec(authorization)?.[1];
-    if (token === undefined) throw refused();
+    if (token === undefined) throw HAS_BEARER.test(authorization) ? refused() : missing();
     const { principal, purpose } = await readToken(token);
     if (purpose === "personal_access_token") {
       const { accountId, tokenId, clientId } = principal;
@@ -169,7 +172,7 @@ export function createTokenVerifier(deps: {
   return {
     verify(authorization, audiences, connection) {
       if (authorization === undefined || authorization === "") throw missing();
-      if (authorization.length > MAX_HEADER_LENGTH) throw refused();
+      if (authorization.length > MAX_HEADER_LENGTH) throw HAS_BEARER.test(authorization) ? refused() : missing();
       const cacheKey = digest(authorization, connection);
       const known = cache.get(cacheKey);
       return known === undefined ? verifyNew(authorization, cacheKey, audiences) : admit(known, audiences);

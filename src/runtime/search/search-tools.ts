@@ -11,6 +11,9 @@ import { connectionNotFound, reachableId } from "../../identity/server-id.ts";
 
 /** In characters. */
 export const MAX_QUERY_LENGTH = 200;
+
+/** The opposite of the pattern in the contract, which regular expressions of all languages read alike. */
+const BLANK = /^[\s\p{Cc}]*$/u;
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 const MAX_OFFSET = 10_000;
@@ -74,8 +77,8 @@ export function createToolSearch({ connections, tools, ranking }: ToolSearchDeps
 }
 
 function checkQuery(q: string, limit: number, offset: number): void {
-  if (q.trim() === "" || isLongerThan(q, MAX_QUERY_LENGTH))
-    throw invalid("q", `q must be 1 to ${MAX_QUERY_LENGTH} characters.`);
+  if (BLANK.test(q) || isLongerThan(q, MAX_QUERY_LENGTH))
+    throw invalid("q", `q must be 1 to ${MAX_QUERY_LENGTH} characters, not all of them white space.`);
   if (limit < 1 || limit > MAX_LIMIT) throw invalid("limit", `limit must be from 1 to ${MAX_LIMIT}.`);
   if (offset < 0 || offset > MAX_OFFSET) throw invalid("offset", `offset must be from 0 to ${MAX_OFFSET}.`);
 }

@@ -46,7 +46,7 @@ export function createGate(deps: GateDeps): Gate {
   const refuse = (thrown: unknown, access: Access, exchange: HttpExchange): never => {
     if (!(thrown instanceof DomainError) || thrown.kind !== "unauthenticated") throw thrown;
     failureLimit.countFailure(deps.clientAddress(exchange));
-    const hasToken = exchange.headers.authorization !== undefined;
+    const hasToken = thrown.reason !== "CREDENTIALS_MISSING";
     const parameters = {
       ...(hasToken && { error: "invalid_token" }),
       ...(access.challengedScopes !== undefined && { scope: access.challengedScopes.join(" ") }),

@@ -1,6 +1,6 @@
 import type { ErrorReason } from "../../error-reason.ts";
 import type { HeaderFields, HttpExchange } from "./exchange.ts";
-import { httpStatusOf, toFault, type Fault } from "./fault.ts";
+import { httpStatusOf, invalidField, toFault, type Fault } from "./fault.ts";
 import type { Log } from "./log.ts";
 
 /** What every JSON answer carries: it is for this caller alone and is nothing but JSON. */
@@ -27,9 +27,14 @@ export function answerJson(exchange: HttpExchange, status: number, body: unknown
   exchange.respond(status, { ...JSON_HEADERS, ...type, ...headers }, JSON.stringify(body));
 }
 
-/** Writes every `{detail}` error (SPEC «Errors») with its reason as `code`. */
+/** Writes every `{detail}` error (SPEC «Errors») with its reason as `code` and the invalid field as `field`. */
 export function answerFault(exchange: HttpExchange, fault: Fault): void {
-  answerDetail(exchange, httpStatusOf(fault), fault.reason, fault.message, fault.headers);
+  exchange.respond(httpStatusOf(fault), { ...JSON_HEADERS, ...INERT, ...fault.headers }, faultBody(fault));
+}
+
+/** The body of a failure outside `/oauth2/*`. */
+export function faultBody(fault: Fault): string {
+  return errorBody(fault.reason, fault.message, invalidField(fault));
 }
 
 /** Sends `{detail, code}` for an error outside of any RPC, such as an unknown path or method. */
@@ -54,6 +59,6 @@ export function createFailWithDetail(log: Log): (exchange: HttpExchange, thrown:
 }
 
 /** The body of an error outside `/oauth2/*`. */
-export function errorBody(code: ErrorReason, detail: string): string {
-  return JSON.stringify({ detail, code });
+export function errorBody(code: ErrorReason, detail: string, field?: string): string {
+  return JSON.stringify({ detail, code, ...(field !== undefined && { field }) });
 }

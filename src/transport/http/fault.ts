@@ -66,6 +66,11 @@ export function toFault(thrown: unknown): Fault {
   };
 }
 
+/** The field to name in the answer, which every protocol does for the same faults. */
+export function invalidField({ reason, field }: Pick<Fault, "reason" | "field">): string | undefined {
+  return reason === "INVALID_ARGUMENT" ? field : undefined;
+}
+
 export function httpStatusOf(fault: Fault): number {
   return fault.httpStatus ?? ERROR_TABLE[fault.kind].httpStatus;
 }

@@ -1,6 +1,6 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/proto/google/rpc/error_details_pb.ts";
-import type { Fault } from "../http/fault.ts";
+import { invalidField, type Fault } from "../http/fault.ts";
 
 /** An error detail in the form that Connect accepts. */
 export type ErrorDetail = ConstructorParameters<typeof ConnectError>[3] extends readonly (infer Detail)[] | undefined
@@ -15,9 +15,10 @@ export const ERROR_DOMAIN = "patchbay.dev";
  * with the seconds of REST's `Retry-After`.
  */
 export function detailsOf(fault: Omit<Fault, "kind" | "headers">): ErrorDetail[] {
-  const { reason, field, retryAfterSeconds, message, metadata = {} } = fault;
+  const { reason, retryAfterSeconds, message, metadata = {} } = fault;
+  const field = invalidField(fault);
   const details: ErrorDetail[] = [{ desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN, metadata } }];
-  if (field !== undefined && fault.reason === "INVALID_ARGUMENT") {
+  if (field !== undefined) {
     const violation = { field, description: message, reason };
     details.push({ desc: BadRequestSchema, value: { fieldViolations: [violation] } });
   }

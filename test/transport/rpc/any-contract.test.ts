@@ -174,7 +174,7 @@ describe("a contract with bytes, maps, oneofs, well-known types and 64-bit numbe
     const { status, text } = await post("/echo", body);
     expect([status, JSON.parse(text)]).toEqual([
       400,
-      { detail: expect.stringContaining(name) as string, code: "INVALID_ARGUMENT" },
+      { detail: expect.stringContaining(name) as string, code: "INVALID_ARGUMENT", field: name },
     ]);
   });
 

@@ -163,7 +163,9 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
       ),
     );
     if (fastPath) expect(answers[0]).toContain('"reason":"INVALID_ARGUMENT"');
-    expect(answers[1]).toBe('{"detail":"server_type must be a string.","code":"INVALID_ARGUMENT"}');
+    expect(answers[1]).toBe(
+      '{"detail":"server_type must be a string.","code":"INVALID_ARGUMENT","field":"server_type"}',
+    );
   });
 
   test.each([
@@ -184,9 +186,12 @@ describe.each([true, false])("with the short way: %s", (fastPath) => {
     ["POST", "/healthz", 405, "METHOD_NOT_ALLOWED"],
     ["PUT", "/patchbay.v1.ConnectionService/ListConnections", 405, "METHOD_NOT_ALLOWED"],
     ["GET", "/api/v1/mcp-servers?%ff", 400, "MALFORMED_REQUEST"],
-    ["GET", "/api/v1/mcp-servers?color=1", 400, "INVALID_ARGUMENT"],
-  ])("%s %s is %i %s", async (method, path, status, code) => {
+    ["GET", "/api/v1/mcp-servers?color=1", 400, "INVALID_ARGUMENT", "color"],
+  ])("%s %s is %i %s", async (method, path, status, code, field?: string) => {
     const answer = await fetch(running.url + path, { method, headers: { authorization } });
-    expect([answer.status, await answer.json()]).toEqual([status, { detail: expect.any(String), code }]);
+    expect([answer.status, await answer.json()]).toEqual([
+      status,
+      { detail: expect.any(String), code, ...(field !== undefined && { field }) },
+    ]);
   });
 });

@@ -381,7 +381,10 @@ export type UpdateConnectionRequest = Message<"patchbay.v1.UpdateConnectionReque
   disabledTools: number[];
 
   /**
-   * The fields of this message to apply. Default: all fields that are present.
+   * The fields of this message to apply: `connection_id`, `agent_enabled`, `access_type`, `api_key`, `name`, `alias`,
+   * `description`, `oauth2_client_secret`, `config`, `disabled_tools`, `accept_tool_changes`, `keep_contents_days`,
+   * `call_idle_seconds` and `call_max_seconds`, or `*` for all of them, which also applies an empty list. Default: all
+   * fields that are present, of which there must be one.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 11 [json_name = "update_mask"];
    */

@@ -25,7 +25,7 @@ export const file_patchbay_v1_tool_service: GenFile = /*@__PURE__*/
  */
 export type SearchToolsRequest = Message<"patchbay.v1.SearchToolsRequest"> & {
   /**
-   * What the tool should do: 1 to 200 characters. A word may be a prefix. Required.
+   * What the tool should do: 1 to 200 characters, not all of them white space or control characters. A word may be a prefix. Required.
    *
    * @generated from field: string q = 1;
    */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { load } from "js-yaml";
+import { dump, load } from "js-yaml";
 import { acceptedCodings } from "../../http/accept-encoding.ts";
 import { contentTag, isKnown } from "../../http/entity-tag.ts";
 
@@ -42,7 +42,10 @@ export function createDocumentRoutes({ folder, publicUrl }: DocumentsDeps): read
     return text.replace(SERVERS, () => servers);
   };
   return [
-    createDocumentRoute("/openapi.yaml", "application/yaml", readContract),
+    // Without anchors: YAML parsers of other languages reject some of them, or too many.
+    createDocumentRoute("/openapi.yaml", "application/yaml", async () =>
+      dump(load(await readContract()), { noRefs: true, lineWidth: -1 }),
+    ),
     createDocumentRoute("/openapi.json", "application/json", async () => JSON.stringify(load(await readContract()))),
     createDocumentRoute("/openapi-rpc.json", "application/json", () =>
       readFile(new URL("gen/openapi/rpc.json", folder), "utf8"),

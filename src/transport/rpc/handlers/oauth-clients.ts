@@ -12,6 +12,7 @@ import {
 import type { OwnClients } from "../../../identity/clients/own-clients.ts";
 import type { CallerOf } from "../caller.ts";
 import { fromCreateClientRequest, toWireOAuthClient } from "../mappers/oauth-client.ts";
+import { fromUpdateClientRequest } from "../mappers/oauth-client-change.ts";
 import { principalOf } from "../principal.ts";
 
 /** Handlers of OAuthClientService. */
@@ -42,10 +43,8 @@ export function createOAuthClientHandlers(
       return create(GetOAuthClientResponseSchema, { success: true, data: toWireOAuthClient(client) });
     },
 
-    async updateOAuthClient({ clientId, name, redirectUris }, context) {
-      // An empty list counts as not supplied, because a client with redirect addresses needs at least one.
-      const change = { name, redirectUris: redirectUris.length === 0 ? undefined : redirectUris };
-      const client = await clients.update(callerOf(context), clientId, change);
+    async updateOAuthClient(request, context) {
+      const client = await clients.update(callerOf(context), request.clientId, fromUpdateClientRequest(request));
       return create(UpdateOAuthClientResponseSchema, { success: true, data: toWireOAuthClient(client) });
     },
 

@@ -3,7 +3,7 @@ import type { CallContext } from "../call-context.ts";
 import { callStream } from "../calls.ts";
 import type { Fault } from "../../http/fault.ts";
 import type { HttpExchange, Outlet } from "../../http/exchange.ts";
-import { errorBody, EVENT_STREAM_HEADERS } from "../../http/answer.ts";
+import { EVENT_STREAM_HEADERS, faultBody } from "../../http/answer.ts";
 import type { MessageWriter } from "./write-message.ts";
 import type { Binding } from "./binding.ts";
 
@@ -31,8 +31,7 @@ export async function answerEvents(
     outlet ??= exchange.open(200, EVENT_STREAM_HEADERS);
   } catch (thrown) {
     if (outlet === undefined) throw thrown;
-    const { reason, message: sentence } = toFault(thrown);
-    await outlet.write(`event: error\ndata: ${errorBody(reason, sentence)}\n\n`);
+    await outlet.write(`event: error\ndata: ${faultBody(toFault(thrown))}\n\n`);
   } finally {
     context.end();
     // Not awaited: the signal wakes a handler that waits for an event, and it may need time.
