@@ -142,12 +142,14 @@ function summarize(all: readonly Outcome[]): string {
   ];
   for (const { title, code, results, missing } of all) {
     const failing = results.filter(({ failed }) => failed.length > 0);
+    const unchecked = results.filter(({ passed, failed, warned }) => passed + failed.length + warned.length === 0);
+    const passing = results.length - failing.length - unchecked.length;
     lines.push(
       "",
       `## ${title}`,
       "",
-      `Exit code ${code}. ${results.length} scenarios, ${results.length - failing.length} without a failed check, ` +
-        `${failing.length} with; missing: ${missing.length === 0 ? "none" : missing.join(", ")}.`,
+      `Exit code ${code}. ${results.length} scenarios: ${passing} without a failed check, ${failing.length} with, ` +
+        `${unchecked.length} without any check; missing: ${missing.length === 0 ? "none" : missing.join(", ")}.`,
       "",
       "| scenario | checks passed | failed | warned |",
       "|---|---|---|---|",
