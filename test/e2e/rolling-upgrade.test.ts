@@ -12,7 +12,7 @@ import { startUpstream, type Upstream } from "../support/upstream.ts";
 
 /** The balancer's interval, in milliseconds. A replica waits much longer than that before it closes connections. */
 const HEALTH_CHECK_MS = 100;
-const TIME_LIMIT_MS = 240_000;
+const TIME_LIMIT_MS = 600_000;
 /** Calls of each protocol after each step, so that every step happens under load. */
 const CALLS_PER_STEP = 30;
 
@@ -48,7 +48,7 @@ afterEach(async () => {
 
 /** Starts a replica and waits until the balancer sends requests to it. */
 async function startReplica(folder?: string): Promise<Service> {
-  const service = await startService({ ...options, ...(folder !== undefined && { folder }) });
+  const service = await startService({ ...options, readyWithinMs: 180_000, ...(folder !== undefined && { folder }) });
   running.add(service);
   balancer.add(service.url);
   await until(() => Promise.resolve(balancer.healthy().includes(service.url)), {
@@ -86,7 +86,7 @@ async function moreCalls(load: MixedLoad): Promise<void> {
 
 async function expectNothingLost(load: MixedLoad): Promise<void> {
   await load.stop();
-  expect(load.failures).toEqual([]);
+  expect([...new Set(load.failures)].slice(0, 10)).toEqual([]);
   expect(await load.lostWrites()).toEqual([]);
 }
 

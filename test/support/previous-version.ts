@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { PROJECT_FOLDER } from "./child-process.ts";
 
 /** The version that replicas are upgraded from. A release sets it to the release before. */
-const PREVIOUS_COMMIT = "a561e6803cfd27b3cc087a4731cbb393bc7d1c51";
+const PREVIOUS_COMMIT = "3c821f32a125bbe57673367f630fdc6bf07ee7fd";
 
 /** The source of the previous version, with the dependencies of this one. */
 export interface PreviousVersion {

@@ -11,6 +11,8 @@ export interface ServiceOptions {
   readonly masterKeys?: string;
   /** Where the source is. Default: this project. */
   readonly folder?: string;
+  /** How long the start may take. Default: a minute. */
+  readonly readyWithinMs?: number;
   /** Further settings. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -70,6 +72,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       args: entry("start"),
       env,
       ready: /^patchbay listening on http\S+$/m,
+      ...(options.readyWithinMs !== undefined && { readyWithinMs: options.readyWithinMs }),
       ...(options.folder !== undefined && { folder: options.folder }),
     });
   let child = await launch();
