@@ -23,6 +23,8 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   /** The address for LISTEN if `databaseUrl` is a transaction pooler. */
   readonly databaseListenUrl: string | undefined;
+  /** Connections of this replica for requests and jobs; reads, logins at upstreams and maintenance have their own. */
+  readonly databasePoolSize: number;
   /** Absolute path of the embedded database and the generated keys. */
   readonly dataDir: string;
   /** Master keys as `version:base64`, comma separated, newest first. Undefined means generated in `dataDir`. */
@@ -112,6 +114,7 @@ export function readConfig(environment: Environment = process.env): Config {
       webAddressSetting(environment, "PUBLIC_URL") ?? `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
     databaseUrl,
     databaseListenUrl: databaseAddressSetting(environment, "DATABASE_LISTEN_URL"),
+    databasePoolSize: integerSetting(environment, "DATABASE_POOL_SIZE", 20, 2, 1_000),
     dataDir: resolve(textSetting(environment, "DATA_DIR") ?? ".patchbay"),
     masterKeys,
     outboundAllow: outboundAllow(environment),

@@ -75,8 +75,6 @@ export interface App {
   close(): Promise<void>;
 }
 
-const POOL_SIZE = 20;
-
 /**
  * Builds every object of the service in the order of its dependencies. A program that embeds the service can pass
  * `additional` integrations with their own server types.
@@ -84,7 +82,7 @@ const POOL_SIZE = 20;
 export async function createApp(config: Config, log: Logger, additional: readonly Integration[] = []): Promise<App> {
   // If a later step throws, everything opened before is closed, so that the failed start ends.
   await using building = new AsyncDisposableStack();
-  const foundation = await openFoundation(config, log, POOL_SIZE);
+  const foundation = await openFoundation(config, log, config.databasePoolSize);
   building.defer(() => foundation.close());
   const { database } = foundation;
   const { orm, pool } = database;
@@ -233,7 +231,10 @@ export async function createApp(config: Config, log: Logger, additional: readonl
     verifier,
     publicUrl: config.publicUrl,
     corsOrigins: config.corsOrigins,
-    limits: { ...transportLimits(POOL_SIZE, config.rateLimits), heartbeatMs: config.heartbeatSeconds * 1_000 },
+    limits: {
+      ...transportLimits(config.databasePoolSize, config.rateLimits),
+      heartbeatMs: config.heartbeatSeconds * 1_000,
+    },
     trustProxy: config.trustProxy,
     log,
     extraRoutes: [
