@@ -1,11 +1,11 @@
-import type { Introduction } from "./upstream-features.ts";
+import type { UpstreamIntroduction } from "./upstream-features.ts";
 import type { Source, UpstreamView } from "./upstream-view.ts";
 
 /** The longest text for all connections, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024;
 
 /** Returns how the visible upstreams introduce themselves: the only one as it does, several under their connections' names. */
-export function introduce(view: UpstreamView): Introduction {
+export function introduce(view: UpstreamView): UpstreamIntroduction {
   const { capabilities, sources, isQualified } = view;
   const [only] = sources;
   const notes = isQualified ? joined(sources) : truncationNote(only);

@@ -27,7 +27,7 @@ export interface FeatureResult {
 }
 
 /** What MCP servers tell clients first. */
-export interface Introduction {
+export interface UpstreamIntroduction {
   readonly capabilities: UpstreamCapabilities;
   /** The upstream's own `Implementation`, for a principal bound to its connection. */
   readonly serverInfo: JsonObject | undefined;
@@ -61,7 +61,7 @@ export interface NotificationFilter {
 export interface UpstreamFeatures {
   /** Returns what is known, and waits briefly for upstreams that are not listed yet. */
   capabilities(principal: Principal): UpstreamCapabilities | Promise<UpstreamCapabilities>;
-  introduce(principal: Principal): Promise<Introduction>;
+  introduce(principal: Principal): Promise<UpstreamIntroduction>;
   /** Returns the upstream's `Implementation` for a principal bound to its connection, if it is known already. */
   knownServerInfo(principal: Principal): JsonObject | undefined;
   /** Returns the result of a tool with the URIs that the client can request. */
