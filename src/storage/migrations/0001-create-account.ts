@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the owners of everything else. */
+/** Creates the accounts, which own all other objects. */
 export class CreateAccount extends Migration {
   override up(): void {
     this.addSql(`

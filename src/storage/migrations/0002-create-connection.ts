@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings connections, the ids they take and the ids that never come back. */
+/** Creates connections, their ids, and the list of ids that must not be reused. */
 export class CreateConnection extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the tool lists that upstreams answered last, and the numbers of tool names. */
+/** Creates the last tool list of each upstream, and the interned tool names. */
 export class CreateToolList extends Migration {
   override up(): void {
     this.addSql(`

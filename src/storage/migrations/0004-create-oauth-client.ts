@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings OAuth clients, of people and of connections. */
+/** Creates OAuth clients of people and of connections. */
 export class CreateOauthClient extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings personal access tokens, known by id alone. */
+/** Creates personal access tokens. Only their ids are stored. */
 export class CreatePersonalAccessToken extends Migration {
   override up(): void {
     this.addSql(`

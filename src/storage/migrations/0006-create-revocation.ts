@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings what is no longer honoured although its signature still holds. */
+/** Creates revocations: tokens that are rejected although their signature is valid. */
 export class CreateRevocation extends Migration {
   override up(): void {
     this.addSql(`

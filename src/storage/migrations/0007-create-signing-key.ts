@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the keys that sign tokens. */
+/** Creates the keys that sign tokens. */
 export class CreateSigningKey extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the one row that every replica must agree on. */
+/** Creates the single row whose values all replicas share. */
 export class CreateInstallation extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings what the OAuth server remembers between requests; payloads hold no secret in plain. */
+/** Creates the state that the OAuth server keeps between requests. No payload contains a secret in plain text. */
 export class CreateOidcPayload extends Migration {
   override up(): void {
     this.addSql(`

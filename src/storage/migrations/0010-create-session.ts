@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings MCP sessions. */
+/** Creates MCP sessions. */
 export class CreateSession extends Migration {
   override up(): void {
     this.addSql(`

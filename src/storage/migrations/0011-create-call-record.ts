@@ -1,6 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the history of calls, a partition a day. What comes while its day has none waits in `call_record_rest`. */
+/**
+ * Creates the call history with one partition per day. Records of a day without a partition go to `call_record_rest`.
+ */
 export class CreateCallRecord extends Migration {
   override up(): void {
     this.addSql(`

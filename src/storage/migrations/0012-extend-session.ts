@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Sessions remember what MCP clients ask to be told of. */
+/** Stores the notifications that the MCP client of a session subscribed to. */
 export class ExtendSession extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the OpenAPI documents of connections, where they come from and how they changed. */
+/** Creates the OpenAPI documents of connections, their URLs and their changes. */
 export class CreateOpenapiDocument extends Migration {
   override up(): void {
     this.addSql(`

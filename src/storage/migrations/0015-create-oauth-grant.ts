@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings what people allowed clients to do for them. */
+/** Creates the grants that people gave to OAuth clients. */
 export class CreateOauthGrant extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Grants can be revoked, and what was begun with their tokens ends with them. */
+/** Ties tokens and sessions to their grant, so that they end when it is revoked. */
 export class TieTokensToGrants extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the sessions of people who are logged in, and the count of logins that failed. */
+/** Creates login sessions and the count of failed logins. */
 export class CreateLoginSession extends Migration {
   override up(): void {
     this.addSql(`
@@ -20,7 +20,8 @@ export class CreateLoginSession extends Migration {
     this.addSql(`
       create index login_session_expiry on login_session (expires_at)
     `);
-    // The names are those that the counting library writes by. A key is a keyed hash: what somebody typed is not kept.
+    // The rate limit library requires these column names. A key is a keyed hash, so that the text that a person entered
+    // is not stored.
     this.addSql(`
       create table login_failure (
         key text not null primary key,

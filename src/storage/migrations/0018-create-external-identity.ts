@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings who may log in to an account through an external OpenID provider. */
+/** Creates external identities: who may log in to an account through an OpenID provider. */
 export class CreateExternalIdentity extends Migration {
   override up(): void {
     this.addSql(`
@@ -12,7 +12,7 @@ export class CreateExternalIdentity extends Migration {
         primary key (account_id, issuer, subject)
       )
     `);
-    // One person of a provider logs in to one account.
+    // An identity of a provider logs in to one account only.
     this.addSql(`
       create unique index external_identity_subject on external_identity (issuer, subject)
     `);

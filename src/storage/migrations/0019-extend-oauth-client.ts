@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Lets clients use more than client credentials, and lets their secrets be rotated. */
+/** Allows clients to use grants other than client credentials, and to rotate their secrets. */
 export class ExtendOauthClient extends Migration {
   override up(): void {
     this.addSql(`
@@ -16,7 +16,7 @@ export class ExtendOauthClient extends Migration {
         add column previous_secret_until timestamptz,
         add column secret_rotated_at timestamptz
     `);
-    // A token that replaces another acts as the same client, so that its sessions and its history go on.
+    // A replacement token acts as the same client, so that its sessions and history continue.
     this.addSql(`
       alter table personal_access_token add column replaced_by text
     `);

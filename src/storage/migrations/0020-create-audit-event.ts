@@ -1,6 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the audit log: who did what to which object from where. Rows are added, and go with their account. */
+/**
+ * Creates the audit log: actor, action, object and address. Rows are only added, and are deleted with their account.
+ */
 export class CreateAuditEvent extends Migration {
   override up(): void {
     this.addSql(`
@@ -27,7 +29,8 @@ export class CreateAuditEvent extends Migration {
     this.addSql(`
       create index audit_event_time on audit_event (occurred_at, id)
     `);
-    // Nobody changes the log by mistake, not even this service: only a purge, which says so, gets past.
+    // Prevents accidental changes of the log, including by this service. Only a purge that declares itself may delete
+    // rows.
     this.addSql(`
       create function keep_audit_event() returns trigger language plpgsql as $keep$
       begin

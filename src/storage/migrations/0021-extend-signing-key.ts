@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Lets signing keys rotate: says since when each may sign, signs, and no longer does. */
+/** Adds the times at which a signing key is published, signs and is retired. */
 export class ExtendSigningKey extends Migration {
   override up(): void {
     this.addSql(`
@@ -17,7 +17,7 @@ export class ExtendSigningKey extends Migration {
     this.addSql(`
       create unique index signing_key_next on signing_key (purpose) where state = 'next'
     `);
-    // Whether anybody still uses a token that a retired key has signed.
+    // Tells which tokens were signed by a retired key and are still in use.
     this.addSql(`
       create index personal_access_token_in_use on personal_access_token (created_at) where revoked_at is null
     `);

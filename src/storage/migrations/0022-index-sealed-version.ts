@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Lets every start ask, and not only `keys rewrap`, whether a secret is sealed under a master key that is not held. */
+/** Indexes the master key version of secrets, so that every start can check for secrets under a missing master key. */
 export class IndexSealedVersion extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the definitions of tools that are in force, shared by all connections that hold the same. */
+/** Creates the accepted definitions of tools, which connections with equal definitions share. */
 export class CreateToolPin extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** A change of a document also names the tools that are there before and after, and are others. */
+/** Adds to a document change the tools whose definitions changed. */
 export class ExtendOpenapiChange extends Migration {
   override up(): void {
     this.addSql("alter table openapi_change add column changed text[] not null default '{}'");

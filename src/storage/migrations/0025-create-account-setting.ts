@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings what an account's owner decides once for all connections. */
+/** Creates the settings of an account, which apply to all its connections. */
 export class CreateAccountSetting extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings what was created under an `Idempotency-Key`, so that a request that comes again is answered as before. */
+/** Creates idempotency keys with their results, so that a repeated request gets the first response. */
 export class CreateIdempotencyKey extends Migration {
   override up(): void {
     this.addSql(`

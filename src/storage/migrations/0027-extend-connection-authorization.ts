@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Connections may be authorised by their owner at the third party, instead of by what their configuration holds. */
+/** Allows owners to authorize connections at the vendor instead of configuring a key. */
 export class ExtendConnectionAuthorization extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings the authorizations of connections that are under way: from the address that is handed out to the third party's answer. */
+/** Creates pending authorizations of connections, from the authorization URL to the vendor's response. */
 export class CreateAuthorizationRequest extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings what third parties gave connections whose owner logged in there, and who we are at their authorization servers. */
+/** Creates the tokens that vendors issued for owner logins, and the service's clients at authorization servers. */
 export class CreateConnectionGrant extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Brings what was said in calls, for connections whose owner wants it kept for some days. */
+/** Creates the contents of calls, which a connection's owner can have stored for some days. */
 export class CreateCallContents extends Migration {
   override up(): void {
     this.addSql(`
@@ -24,7 +24,7 @@ export class CreateCallContents extends Migration {
         primary key (account_id, call_id)
       )
     `);
-    // What is sealed cannot be compressed.
+    // Encrypted values cannot be compressed.
     this.addSql("alter table call_contents alter column sealed set storage external");
     this.addSql("create index call_contents_connection on call_contents (account_id, connection_id, started_at)");
     this.addSql("create index call_contents_kept_until on call_contents (kept_until)");

@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Takes the account's foreign key from the history: looking the account up for every record cost a third of writing it. A
- * record comes with a lock on its connection, which has the key, and goes with its account by name.
+ * Drops the foreign key from the history to accounts, because its check was a third of the cost of each insert. An
+ * insert locks the connection, which has that key, and the history of an account is deleted by account id.
  */
 export class FreeCallRecord extends Migration {
   override up(): void {

@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Brings the queue of key verifications, a narrow row a connection. `connection.verify_due_at`, which it replaces, loses its
- * index, so that no update of the wide row has to touch one.
+ * Creates the queue of key verifications, one narrow row per connection. It replaces `connection.verify_due_at`, whose
+ * index is dropped so that updates of the wide row need not maintain it.
  */
 export class CreateVerification extends Migration {
   override up(): void {
@@ -27,7 +27,7 @@ export class CreateVerification extends Migration {
     `);
     this.addSql("create index verification_due on verification (priority, due_at)");
     this.addSql("drop index connection_verify_due");
-    // What waited in the earlier queue is in this one now.
+    // Moves the entries of the earlier queue to this one.
     this.addSql(`
       do $$ begin
         if to_regclass('pgboss.job') is not null then

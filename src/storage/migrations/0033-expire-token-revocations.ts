@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Gives the revocations of personal access tokens an end, as all others have: replicas look such a token up once a minute, and
- * then find it revoked. The index covers rows without an end too, so that a reload reads what is in force alone.
+ * Adds an expiry to revocations of personal access tokens. A replica reads such a token from the database once a minute
+ * and then finds it revoked. The index includes rows without an expiry, so that a reload reads only current rows.
  */
 export class ExpireTokenRevocations extends Migration {
   override up(): void {

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Indexes what was searched for in whole tables. */
+/** Adds indexes for lookups that scanned whole tables. */
 export class IndexLookups extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,9 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/**
- * Lets most updates stay on their page and leave the indexes alone (heap-only tuples): pages keep room for them, and the index
- * of idle sessions is on a column that use does not change.
- */
+/** Leaves free space in pages and indexes only columns that rarely change, so that most updates are heap-only. */
 export class LeaveRoomForUpdates extends Migration {
   override up(): void {
     this.addSql("alter table connection set (fillfactor = 85)");

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Adds the messages that one replica leaves for another, sealed, for seconds. */
+/** Creates encrypted messages between replicas, which are kept for seconds. */
 export class CreateRelayMessage extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Creates the progress of backfills. A migration starts one by inserting its name. */
+/** Creates the progress of backfills. A migration starts a backfill by inserting its name. */
 export class CreateBackfill extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Lets a connection change how long its calls may take, in seconds; 0 is the operator's limit. */
+/** Adds a connection's own time limits for calls, in seconds; 0 applies the operator's limit. */
 export class LimitCalls extends Migration {
   override up(): void {
     this.addSql("alter table connection add column call_idle_seconds integer not null default 0");

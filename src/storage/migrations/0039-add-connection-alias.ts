@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Adds the alias of a connection. Rows without one get it computed from their name and id, and stored by their next
- * update, so no existing row changes here.
+ * Adds the alias of a connection. A row without an alias gets one computed from its name and id, which its next update
+ * stores. This migration therefore changes no existing row.
  */
 export class AddConnectionAlias extends Migration {
   override up(): void {

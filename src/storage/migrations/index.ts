@@ -2,7 +2,7 @@ import type { Constructor } from "@mikro-orm/core";
 import { Migration } from "@mikro-orm/migrations";
 import { MIGRATION_NAMES } from "./names.ts";
 
-/** Every migration with its class, in the order of running. */
+/** Every migration with its class, in execution order. */
 export function loadMigrations(): Promise<{ name: string; class: Constructor<Migration> }[]> {
   return Promise.all(
     MIGRATION_NAMES.map(async (name) => {

@@ -1,8 +1,9 @@
 import { readdirSync } from "node:fs";
 
 /**
- * Every migration in the order of running, each named as its file. A name, once released, never changes; nothing is taken out
- * or put between. Names alone, so that a start that finds them all applied loads neither the migrations nor what runs them.
+ * The names of all migrations in execution order, equal to their file names. A released name never changes, and names
+ * are only appended. Separate from the classes, so that a start with nothing to migrate loads neither them nor the
+ * migrator.
  */
 export const MIGRATION_NAMES: readonly string[] = readdirSync(import.meta.dirname)
   .filter((file) => /^\d{4}-.+\.ts$/.test(file))

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Actor } from "../../identity/actor.ts";
 import type { NewAuditEvent } from "../../identity/audit/audit-event.ts";
 
-/** The columns that `auditOfChanged` fills. */
+/** The columns that `auditOfChanged` writes. */
 export const auditColumns = [
   "account_id",
   "action",
@@ -19,8 +19,8 @@ export const auditColumns = [
 ] as const;
 
 /**
- * Selects an event for every row of the common table expression `changed`, so that a hot statement writes the change and its
- * event in one round trip. `actor` is what `actorParameter` gives.
+ * Selects an audit event for every row of the common table expression `changed`, so that a hot statement writes the
+ * change and its event in one round trip. `actor` is the parameter of `actorParameter`.
  */
 export function auditOfChanged(
   { action, objectType }: Pick<NewAuditEvent, "action" | "objectType">,
@@ -33,7 +33,7 @@ export function auditOfChanged(
       kind text, "accountId" text, "clientId" text, "tokenId" text, address text, "userAgent" text)`;
 }
 
-/** The actor as one parameter. */
+/** The actor as a single parameter. */
 export function actorParameter(actor: Actor): string {
   return JSON.stringify(actor);
 }

@@ -3,15 +3,15 @@ import type { Tables } from "../orm.ts";
 import type { StatementRunner } from "../reads.ts";
 import { prepare } from "./prepare.ts";
 
-/** Rows deleted by one statement, so that it holds no lock for long. */
+/** Rows per deletion statement, so that locks are held only briefly. */
 const BATCH = 5_000;
-/** The same of contents of calls: each may have 128 KiB beside it. */
+/** Rows per statement for call contents, which may have up to 128 KiB each. */
 const CONTENTS_BATCH = 500;
 
-/** Deletes batch after batch until none is left; returns false when the moment `until` came before. */
+/** Deletes in batches until no row is left. Returns false if the time `until` is reached before that. */
 export type DeleteInBatches<Given> = (runner: StatementRunner, given: Given, until?: number) => Promise<boolean>;
 
-/** Prepares the deletion of rows by their key, except those that another replica is deleting at the moment. */
+/** Prepares the deletion of rows by key. Skips rows that another replica is deleting. */
 export function deleteInBatches<Table extends keyof Tables, Given extends object>(
   name: string,
   table: Table,

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { CallRecord } from "../../runtime/calls/call-record.ts";
 import { prepare } from "./prepare.ts";
 
-/** What calls may have in common, as a row of the parameter `kinds`. */
+/** The values that calls can share, as one row of the parameter `kinds`. */
 export interface CallKind extends Pick<CallRecord, "outcome"> {
   readonly number: number;
   readonly account_id: string;
@@ -20,12 +20,14 @@ interface CallNumbers {
   readonly place: number;
 }
 
-/** The kinds as JSON, and of each call its kind and its numbers as the text of an array. */
+/** `kinds` is JSON; for each call, its kind and its numbers are the text of an array. */
 type CallBatch = Readonly<
   Record<"kinds" | "numbers" | "startedAt" | "durations" | "requestBytes" | "responseBytes", string>
 >;
 
-/** The locks make a deletion wait for this statement, or this statement see the deletion: no record outlives its connection. */
+/**
+ * The locks order this insert and a concurrent deletion of the connection, so that no record outlives its connection.
+ */
 export const appendCalls = prepare("call_record_append", (tables, given: CallBatch) =>
   tables
     .with("kind", (kinds) =>

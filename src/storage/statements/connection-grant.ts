@@ -30,28 +30,28 @@ function nextVersion(tables: Kysely<Tables>, given: GrantVersion) {
     .where("version", "=", given.version);
 }
 
-/** The grant that a connection uses. */
+/** The current grant of a connection. */
 export const findConnectionGrant = prepare("connection_grant_find", inForce);
 
-/** The same, for the transaction that renews it. */
+/** The current grant, locked for the transaction that renews it. */
 export const lockConnectionGrant = prepare("connection_grant_lock", (tables, given: OfConnection) =>
   inForce(tables, given).forUpdate(),
 );
 
-/** Replaces the tokens of this version of a grant. */
+/** Replaces the tokens of a grant if it still has this version. */
 export const renewConnectionGrant = prepare(
   "connection_grant_renew",
   (tables, given: GrantVersion & { sealedGrant: Buffer }) =>
     nextVersion(tables, given).set({ sealed_grant: given.sealedGrant, renewed_at: sql`now()` }),
 );
 
-/** Remembers why this version of a grant cannot be renewed any more. */
+/** Stores why a grant of this version can no longer be renewed. */
 export const loseConnectionGrant = prepare(
   "connection_grant_lose",
   (tables, given: GrantVersion & { reason: string }) => nextVersion(tables, given).set({ lost_reason: given.reason }),
 );
 
-/** Bounds how long the rest of the transaction may wait for a lock, or be idle. */
+/** Limits lock waits and idle time for the rest of the transaction. */
 export const boundTransaction = prepare("connection_grant_bound", (tables, given: { readonly milliseconds: string }) =>
   tables.selectNoFrom(({ fn, val }) =>
     (["lock_timeout", "idle_in_transaction_session_timeout"] as const).map((name) =>

@@ -6,13 +6,13 @@ import { auditColumns, auditOfChanged } from "./audited.ts";
 import { named } from "./named.ts";
 import { prepare } from "./prepare.ts";
 
-/** `updated_at` is the row's version for optimistic changes, so it never stands still and has no part below a millisecond. */
+/** `updated_at` is the row's version for optimistic changes, so it always increases and has millisecond precision. */
 export const NEXT_UPDATED_AT =
   "greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')";
 
 const nextUpdatedAt = sql<Date>`${sql.raw(NEXT_UPDATED_AT)}`;
 
-/** What a connection consists of, without its sealed secrets and its account, which every question names. */
+/** The columns of a connection, without its encrypted secrets and without its account, which every query names. */
 const SHOWN = named(
   "id",
   "serverType",
@@ -83,18 +83,18 @@ export const findSealedSecrets = prepare("connection_secrets", (tables, given: V
     .where("key_version", "=", given.keyVersion),
 );
 
-/** What an update writes, and the version of the row that it was decided on. */
+/** The values of an update, and the row version that it is based on. */
 type ConnectionUpdate = Connection & {
   readonly version: Date;
   readonly replacesSecrets: boolean;
   readonly sealedSecrets: Buffer | null;
   readonly forgetsAcceptedDefinitions: boolean;
-  /** The actor, as `actorParameter` writes it. */
+  /** The actor in the format of `actorParameter`. */
   readonly actor: string;
   readonly fields: readonly string[];
 };
 
-/** One round trip: changes the row if it is still the one the change was decided on, records that and announces it. */
+/** Updates the row if its version is unchanged, records the event and announces the change, in one round trip. */
 export const updateConnection = prepare("connection_update", (tables, given: ConnectionUpdate) =>
   tables
     .with("changed", (changed) =>
@@ -121,7 +121,7 @@ export const updateConnection = prepare("connection_update", (tables, given: Con
           needs_authorization: given.needsAuthorization,
           wanted_scope: sql`case when ${given.needsAuthorization} then wanted_scope end`,
           keep_contents_days: given.keepContentsDays,
-          // What was kept for longer than it may be now stays out of reach, even when it may be kept for longer again.
+          // Contents that a shorter retention has hidden stay hidden when the retention is extended again.
           keep_contents_since: sql`case when ${given.keepContentsDays}::integer = 0 then null
             when keep_contents_days = 0 then date_trunc('milliseconds', clock_timestamp())
             else greatest(keep_contents_since, now() - make_interval(days => ${given.keepContentsDays}::integer)) end`,
@@ -144,7 +144,7 @@ export const updateConnection = prepare("connection_update", (tables, given: Con
     .selectAll(),
 );
 
-/** Records what came of a verification of this key, if it differs from what was known. */
+/** Stores the result of verifying this key version if it differs from the stored result. */
 export const recordVerification = prepare(
   "connection_verified",
   (tables, given: VersionedKey & { status: VerificationStatus; reason: string | undefined }) =>
@@ -165,7 +165,10 @@ export const recordVerification = prepare(
       .returning(announcing("updated")),
 );
 
-/** Has the owner log in; with `wantedScope` for more than the authorization reaches, which goes on working. */
+/**
+ * Asks the owner to log in. With `wantedScope` the owner is asked for additional scopes, and the current authorization
+ * stays usable.
+ */
 export const requireAuthorization = prepare(
   "connection_require_authorization",
   (tables, given: VersionedKey & { reason: string; wantedScope: string | undefined }) =>
@@ -191,7 +194,7 @@ export const requireAuthorization = prepare(
       .returning(announcing("updated")),
 );
 
-/** Remembers tools of a connection under `individual`, of which those that are new to it start disabled. */
+/** Stores the names of a connection's tools; in mode `individual`, new tools start disabled. */
 export const adoptTools = prepare(
   "connection_adopt_tools",
   (tables, given: ConnectionKey & { toolIds: readonly number[] }) =>
@@ -211,20 +214,23 @@ export const adoptTools = prepare(
       .returning(announcing("updated")),
 );
 
-/** What holding a set of accepted definitions writes, and what it was decided on. */
+/** The values of a change of accepted definitions, and the version that it is based on. */
 interface AcceptedDefinitionsUpdate extends VersionedKey {
   readonly digest: string;
   readonly changedTools: number;
   readonly before: string | undefined;
 }
 
-/** Has a connection hold a set of definitions, unless somebody else came in between. Replicas are told, watchers are not. */
+/**
+ * Sets the accepted definitions of a connection unless they were changed concurrently. Notifies replicas but not
+ * watchers.
+ */
 export const storeAcceptedDefinitions = prepare(
   "connection_store_accepted_definitions",
   (tables, given: AcceptedDefinitionsUpdate) => holding(tables, given).returning([...SHOWN, announcing("pins")]),
 );
 
-/** The same where what watchers see changes. */
+/** The same, for changes that watchers see: notifies watchers too. */
 export const storeChangedDefinitions = prepare(
   "connection_store_changed_definitions",
   (tables, given: AcceptedDefinitionsUpdate) =>

@@ -3,7 +3,7 @@ import type { LoginSession } from "../../identity/login/login-session.ts";
 import { momentAfterRevocations } from "./moment.ts";
 import { prepare } from "./prepare.ts";
 
-/** The session of a cookie with its idle time, unless it has ended or its account is disabled. */
+/** The session of a cookie with its idle time, unless the session has ended or its account is disabled. */
 export const findLoginSession = prepare(
   "login_session_find",
   (tables, given: { accountId: string; secretHash: Uint8Array; idleSeconds: number }) =>
@@ -25,7 +25,7 @@ export const findLoginSession = prepare(
       .where("session.last_used_at", ">", sql<Date>`now() - make_interval(secs => ${given.idleSeconds})`),
 );
 
-/** Notes that a session is in use. */
+/** Records that a session is in use. */
 export const touchLoginSession = prepare(
   "login_session_touch",
   (tables, given: Pick<LoginSession, "accountId" | "id">) =>
@@ -36,7 +36,7 @@ export const touchLoginSession = prepare(
       .where("id", "=", given.id),
 );
 
-/** The moment at which an access token of a session counts as issued. */
+/** The issue instant of a session's access token. */
 export const loginSessionMoment = prepare(
   "login_session_moment",
   (tables, given: Pick<LoginSession, "accountId" | "id">) =>

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
 
 /**
- * The moment, in microseconds, at which a token issued now counts as issued. The statement that selects it is one snapshot of
- * the scopes and of the revocations of the account and of `subjects`, which are pairs of kind and subject. Whoever sees a
- * revocation here sees the scopes written with it, so the token counts as issued one microsecond after its bound; whoever
- * does not see it yet gets the clock's moment, which is before the bound.
+ * The issue instant of a new token, in microseconds. The query selects it in one snapshot with the scopes and with the
+ * revocations of the account and of `subjects`, which are pairs of kind and subject. If the snapshot contains a
+ * revocation, it contains the scopes that were written with it, and the token is issued one microsecond after the
+ * revocation's bound. Otherwise the token gets the current time, which is before the bound.
  */
 export function momentAfterRevocations(accountId: RawBuilder<unknown>, ...subjects: RawBuilder<unknown>[]) {
   return sql<number>`greatest(

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { prepare } from "./prepare.ts";
 
-/** Until when a token may be used; no row when it may not be, or its account is disabled. */
+/** The expiry of a usable token. Returns no row if the token is unusable or its account is disabled. */
 export const findTokenUse = prepare(
   "personal_access_token_use",
   (tables, given: { accountId: string; id: string; clientId: string }) =>
@@ -17,7 +17,7 @@ export const findTokenUse = prepare(
       .where(({ eb, or }) => or([eb("token.expires_at", "is", null), eb("token.expires_at", ">", sql<Date>`now()`)])),
 );
 
-/** Notes the use of tokens, each at most every five minutes. */
+/** Records the use of tokens, at most every five minutes per token. */
 export const touchTokens = prepare(
   "personal_access_token_touch",
   (tables, given: { accountIds: readonly string[]; ids: readonly string[] }) =>

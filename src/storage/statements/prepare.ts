@@ -11,7 +11,7 @@ import type { Tables } from "../orm.ts";
 import type { StatementResult, StatementRunner } from "../reads.ts";
 import { runStatement } from "../stores/run-statement.ts";
 
-/** Builds statements without a database to run them on. */
+/** Builds statements without a database connection. */
 const builder = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -37,8 +37,8 @@ export type Prepared<Arguments, Row extends pg.QueryResultRow> = (
 ) => Promise<StatementResult<Row>>;
 
 /**
- * Builds a statement once, under a name that no other statement has. `build` gets a stand-in for each argument; every use of
- * one becomes a parameter of the statement.
+ * Builds a statement once, under a unique name. `build` receives a placeholder for each argument; every use of a
+ * placeholder becomes a parameter of the statement.
  */
 export function prepare<Arguments extends object, Row extends pg.QueryResultRow>(
   name: string,

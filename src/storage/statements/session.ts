@@ -12,7 +12,7 @@ interface SessionKey {
 /** A row's transaction id, which changes with every update of the row. */
 const VERSION = sql<string>`session.xmin::text`.as("version");
 
-/** What a session consists of. */
+/** The columns of a session. */
 export const SESSION_COLUMNS = [
   ...named(
     "accountId",
@@ -31,7 +31,10 @@ export const SESSION_COLUMNS = [
   VERSION,
 ] as const;
 
-/** The version of a session that was used within `idleSeconds`: what the caller already knows does not travel again. */
+/**
+ * The version of a session that was used within `idleSeconds`. The other columns are omitted, since the caller has
+ * cached them.
+ */
 export const findSessionVersion = prepare(
   "session_find",
   (tables, given: SessionKey & { readonly idleSeconds: number }) =>
@@ -42,7 +45,7 @@ export const findSessionVersion = prepare(
       .where("last_used_at", ">", sql<Date>`now() - make_interval(secs => ${given.idleSeconds})`),
 );
 
-/** Finds sessions by two lists of the same length. */
+/** Finds sessions by two lists of equal length. */
 export const findSessions = prepare(
   "session_among",
   (tables, given: { readonly accountIds: readonly string[]; readonly ids: readonly string[] }) =>
@@ -67,7 +70,7 @@ interface IdleBatch {
   readonly limit: number;
 }
 
-/** Sessions whose indexed moment is over, of which some were used since. */
+/** Sessions whose indexed idle time has passed; some of them may have been used since. */
 function due(tables: Kysely<Tables>, given: IdleBatch, comparison: ">" | "<=") {
   const limit = sql<Date>`now() - make_interval(secs => ${given.idleSeconds})`;
   return tables
@@ -82,7 +85,7 @@ function due(tables: Kysely<Tables>, given: IdleBatch, comparison: ">" | "<=") {
     .$asTuple("account_id", "id");
 }
 
-/** Moves `idle_since` up to the last use. */
+/** Sets `idle_since` to the last use. */
 export const keepUsedSessions = prepare("session_keep_used", (tables, given: IdleBatch) =>
   tables
     .updateTable("session")
@@ -96,7 +99,7 @@ export const endIdleSessions = prepare("session_end_idle", (tables, given: IdleB
     .where(({ eb, refTuple }) => eb(refTuple("account_id", "id"), "in", due(tables, given, "<="))),
 );
 
-/** Locks an account in use, so that it opens one session at a time. */
+/** Locks an enabled account, so that its sessions are opened one after the other. */
 export const lockAccountOfSessions = prepare("session_lock_account", (tables, given: { readonly accountId: string }) =>
   tables
     .selectFrom("account")
@@ -122,7 +125,7 @@ export const countSessionsOfOthers = prepare(
       .where("last_used_at", ">", sql<Date>`now() - make_interval(secs => ${given.idleSeconds})`),
 );
 
-/** Ends all sessions of a client but those `kept` that were used last. */
+/** Ends all sessions of a client except the `kept` most recently used ones. */
 export const endSurplusSessions = prepare(
   "session_end_surplus",
   (tables, given: OfClient & { readonly kept: number }) =>

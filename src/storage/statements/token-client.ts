@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { momentAfterRevocations } from "./moment.ts";
 import { prepare } from "./prepare.ts";
 
-/** What the token endpoint reads of a client in use, with the moment at which its next token counts as issued. */
+/** The columns of an active client that the token endpoint reads, with the issue instant of its next token. */
 export const findTokenClient = prepare("client_for_token", (tables, given: { clientId: string }) =>
   tables
     .selectFrom("oauth_client as client")

@@ -3,7 +3,7 @@ import { momentAfterRevocations } from "./moment.ts";
 import { named } from "./named.ts";
 import { prepare } from "./prepare.ts";
 
-/** A grant in use, with what its next token is made from. */
+/** An active grant with the data that its next token needs. */
 export const findTokenGrant = prepare("grant_for_token", (tables, given: { id: string }) =>
   tables
     .selectFrom("oauth_grant")
@@ -33,7 +33,7 @@ export const findTokenGrant = prepare("grant_for_token", (tables, given: { id: s
     .where("disabled_at", "is", null),
 );
 
-/** The connections that the tokens of a grant in use see. */
+/** The connections that tokens of an active grant may access. */
 export const findGrantReach = prepare("grant_reach", (tables, given: { accountId: string; id: string }) =>
   tables
     .selectFrom("oauth_grant")

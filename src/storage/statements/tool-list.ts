@@ -3,7 +3,7 @@ import { announcing } from "./announcing.ts";
 import { named } from "./named.ts";
 import { prepare } from "./prepare.ts";
 
-/** What an upstream last answered when asked for its tools. */
+/** The last tool list of an upstream. */
 export const findToolList = prepare("tool_list_find", (tables, given: { accountId: string; connectionId: number }) =>
   tables
     .selectFrom("tool_list")
@@ -22,7 +22,7 @@ interface ToolListToSave {
   readonly fetchedAt: Date;
 }
 
-/** A list counts only for the key it was fetched with; replicas are told only when it differs from the one before. */
+/** Saves a list only for the key version that it was fetched with. Notifies replicas only if the list changed. */
 export const saveToolList = prepare("tool_list_save", (tables, given: ToolListToSave) =>
   tables
     .with("before", (before) =>
@@ -77,7 +77,9 @@ export const findToolNames = prepare("tool_name_find", (tables, given: { names: 
     .where("name", "=", sql<string>`any (${given.names}::text[])`),
 );
 
-/** Interns names. In one order everywhere: two that add the same names the other way round would wait for each other. */
+/**
+ * Interns names in a fixed order, because transactions that insert the same names in opposite orders would deadlock.
+ */
 export const addToolNames = prepare("tool_name_add", (tables, given: { names: readonly string[] }) =>
   tables
     .insertInto("tool_name")

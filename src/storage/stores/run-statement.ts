@@ -6,13 +6,13 @@ import { translateDatabaseError } from "../storage-error.ts";
 
 /** A prepared statement: PostgreSQL parses and plans it once per connection under its name. */
 export interface Statement {
-  /** The same name must always carry the same text. */
+  /** The same name must always have the same text. */
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
-/** Runs one prepared statement on the pool, the reads or a client; driver errors come out translated. */
+/** Runs a prepared statement on the pool, the read connections or a client. Translates driver errors. */
 export async function runStatement<Row extends pg.QueryResultRow>(
   runner: StatementRunner,
   { name, text, values }: Statement,
@@ -24,7 +24,7 @@ export async function runStatement<Row extends pg.QueryResultRow>(
   }
 }
 
-/** Runs statements in the entity manager's transaction, after what it has not written yet. */
+/** Runs statements in the entity manager's transaction, after flushing its pending changes. */
 export function runnerOf(em: EntityManager): StatementRunner {
   return {
     async query<Row extends pg.QueryResultRow>({ text, values }: pg.QueryConfig): Promise<StatementResult<Row>> {

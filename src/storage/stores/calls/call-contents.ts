@@ -11,17 +11,20 @@ import { inTransaction, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { isReadable, selectCalls } from "./call-record-reader.ts";
 
-/** Calls written by one statement: each may bring 128 KiB of contents. */
+/** Calls per statement: each may have 128 KiB of contents. */
 const BATCH = 50;
 
 const DAY_MS = 86_400_000;
 
-/** Where the contents of a call are sealed to. */
+/** The location to which encryption binds the contents of a call. */
 export function contentsPlace(accountId: string, callId: number): SealedPlace {
   return { table: "call_contents", column: "sealed", accountId, rowId: callId };
 }
 
-/** Contents of calls in PostgreSQL, sealed; `historyDays` bounds how long, since a call leaves the history after it. */
+/**
+ * Stores the contents of calls in PostgreSQL, encrypted. `historyDays` limits their retention, since the history drops
+ * a call after that time.
+ */
 export function createCallContentsStore(deps: {
   readonly orm: Orm;
   readonly sealer: Sealer;
@@ -30,7 +33,7 @@ export function createCallContentsStore(deps: {
   const { orm, sealer, historyDays } = deps;
 
   async function appendBatch(em: EntityManager, records: readonly CallWithContents[]): Promise<void> {
-    // The locks make a deletion, and a change of how long contents are kept, wait for this, or this see it.
+    // The locks order this insert and a concurrent deletion or change of retention, so that one of them sees the other.
     const connections = await em.find(
       ConnectionEntity,
       { $or: records.map(({ accountId, connectionId }) => ({ accountId, id: connectionId })) },
@@ -58,7 +61,7 @@ export function createCallContentsStore(deps: {
 
   return {
     append: (records) =>
-      // All or nothing, because what fails is tried again as a whole.
+      // One transaction, because a failed batch is retried as a whole.
       inTransaction(orm, async (em) => {
         for (let start = 0; start < records.length; start += BATCH)
           await appendBatch(em, records.slice(start, start + BATCH));
@@ -87,7 +90,7 @@ function toRow({
   };
 }
 
-/** Contents of calls to read; see `CallContentsReader`. */
+/** Reads the contents of calls; see `CallContentsReader`. */
 export function createCallContentsReader(orm: Orm, sealer: Sealer): CallContentsReader {
   return {
     find: (accountId, connectionId, callId) =>

@@ -3,11 +3,11 @@ import { transaction } from "../../transaction.ts";
 import { runStatement } from "../run-statement.ts";
 
 const DAY_MS = 86_400_000;
-/** Days after today that have their partition already: a sweep that fails for so long does no harm. */
+/** Days after today for which partitions are created in advance, so that sweeps may fail for this long. */
 const DAYS_AHEAD = 3;
-/** Keeps replicas from doing the same at once. */
+/** Prevents replicas from maintaining partitions concurrently. */
 const LOCK = 0x63616c6c;
-/** Who writes the history must not wait behind us for longer than this. */
+/** The maximum time for which partition maintenance may block writers of the history. */
 const LOCK_TIMEOUT = "2s";
 
 const LIST = {
@@ -19,19 +19,22 @@ const DELETE_OLD = {
   text: "delete from call_record_rest where started_at < $1",
 };
 
-/** The day partitions of the history. */
+/** The daily partitions of the history. */
 export interface CallPartitions {
-  /** Makes the partitions of the days around now and drops those that are wholly older than what is kept. */
+  /** Creates the partitions for the days around now and drops those that are entirely past retention. */
   renew(now: Date): Promise<void>;
 }
 
-/** Partitions of `call_record`, each named by its day in UTC; `historyDays` is how long a call stays readable at least. */
+/**
+ * The partitions of `call_record`, each named by its UTC day. `historyDays` is the minimum time for which a call stays
+ * readable.
+ */
 export function createCallPartitions(pool: pg.Pool, historyDays: number): CallPartitions {
   async function plan(now: Date): Promise<{ missing: Date[]; old: string[] }> {
     const { rows } = await runStatement<{ name: string }>(pool, { ...LIST, values: [] });
     const names = rows.map(({ name }) => name);
     const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
-    // Yesterday too: what is written just after midnight began before it.
+    // Includes yesterday, since calls that are recorded after midnight may have started before it.
     const days = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => new Date(today + (index - 1) * DAY_MS));
     const oldest = nameOf(new Date(now.getTime() - historyDays * DAY_MS));
     return {
@@ -49,10 +52,10 @@ export function createCallPartitions(pool: pg.Pool, historyDays: number): CallPa
         const lock = await client.query<{ mine: boolean }>("select pg_try_advisory_xact_lock($1) as mine", [LOCK]);
         if (lock.rows[0]?.mine !== true) return;
         await client.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
-        // Writers wait at the door for these milliseconds. One already inside, on its way to the default partition, would find
-        // that its row no longer belongs there.
+        // Blocks new writers for a few milliseconds. A writer that already selected the default partition would
+        // fail, because its row no longer belongs there.
         await client.query("lock table call_record in share row exclusive mode");
-        // Looked at again under the lock: another replica may just have done it.
+        // Checked again under the lock, because another replica may have created the partition.
         const { missing, old } = await plan(now);
         for (const day of missing) await createPartition(client, day);
         for (const name of old) await client.query(`drop table ${name}`);
@@ -65,7 +68,7 @@ function nameOf(day: Date): string {
   return `call_record_${day.toISOString().slice(0, 10).replaceAll("-", "")}`;
 }
 
-/** Made apart and then attached, with the records that came before it was there. */
+/** Created separately and then attached, with the records that the default partition already has for that day. */
 async function createPartition(client: pg.PoolClient, day: Date): Promise<void> {
   const name = nameOf(day);
   const [from, to] = [day.toISOString(), new Date(day.getTime() + DAY_MS).toISOString()];

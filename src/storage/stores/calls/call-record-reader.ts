@@ -10,11 +10,11 @@ import {
 } from "../../../runtime/calls/call-record.ts";
 import { type Orm, type Tables, tablesOf, withEntities } from "../../orm.ts";
 
-/** Whether contents may still be read, beside the `connection` that they belong to. */
+/** Whether the contents may still be read. Requires the alias `connection` for the connection of the call. */
 export const isReadable = sql<boolean>`call_contents.kept_until > now()
   and call_contents.started_at >= connection.keep_contents_since`;
 
-/** Selects calls in the form in which the history shows them. */
+/** Selects calls in the format of the history. */
 export function selectCalls(tables: Kysely<Tables>) {
   return tables.selectFrom("call_record").select([
     "call_record.account_id as accountId",
@@ -45,7 +45,7 @@ export function selectCalls(tables: Kysely<Tables>) {
   ]);
 }
 
-/** What usage is grouped by; null in the place of a key that it is not grouped by. */
+/** The columns that usage is grouped by; null for a key that is not used for grouping. */
 const GROUPED = {
   day: sql<string | null>`to_char(started_at at time zone 'UTC', 'YYYY-MM-DD')`,
   connection: sql<number | null>`connection_id`,
@@ -56,13 +56,13 @@ function countOf(...outcomes: readonly CallOutcome[]) {
   return sql<number>`count(*) filter (where outcome in (${sql.join(outcomes.map((outcome) => sql.lit(outcome)))}))`;
 }
 
-/** The history of calls in PostgreSQL, on the main pool, because counting a month may take its time. */
+/** The history of calls in PostgreSQL, on the main pool, because counting a month can be slow. */
 export function createCallRecordReader(orm: Orm): CallRecordReader {
   function readPage(accountId: string, { filter, before }: Stretch, limit: number): Promise<StoredCall[]> {
     return withEntities(orm, (em) =>
       selectCalls(tablesOf(em))
         .where((eb) => eb.and([...conditions(eb, accountId, filter, before)]))
-        // As a filter: as a join it has PostgreSQL read and sort whole days, since it expects few rows of it.
+        // A filter, because a join makes PostgreSQL underestimate the rows and read and sort whole days.
         .where((eb) => sql<boolean>`(${isOfConnection(eb, accountId)}) is true`)
         .orderBy("call_record.started_at", "desc")
         .orderBy("call_record.id", "desc")
@@ -119,7 +119,7 @@ export function createCallRecordReader(orm: Orm): CallRecordReader {
       return { groups, groupCount: rows[0]?.groupCount ?? 0 };
     },
 
-    /** In most accounts most connections were used lately: only for the others is the history searched. */
+    /** Most accounts used most connections recently, so only the other connections are looked up in the history. */
     async usageOfConnections(accountId, connectionIds, since) {
       const rows = await withEntities(orm, (em) =>
         tablesOf(em)
@@ -163,16 +163,18 @@ export function createCallRecordReader(orm: Orm): CallRecordReader {
 }
 
 const DAY_MS = 86_400_000;
-/** How many whole days back, from the newest one asked for, each stretch of a page's search reaches; the last has no end. */
+/** How many days before the newest requested day each time range of a page's search ends; the last range has no end. */
 const STRETCH_DAYS = [0, 3];
 
-/** A part of the history that is searched by one statement. */
+/** A time range of the history that one statement searches. */
 interface Stretch {
   readonly filter: CallFilter;
   readonly before: CallPosition | undefined;
 }
 
-/** The history from new to old in stretches of whole days, so that a page opens only the partitions that it needs. */
+/**
+ * The history from newest to oldest in ranges of whole days, so that a page reads only the partitions that it needs.
+ */
 function* stretches(filter: CallFilter, before: CallPosition | undefined, now: Date): Generator<Stretch> {
   const newest = Math.min(now.getTime(), filter.to?.getTime() ?? Infinity, before?.startedAt.getTime() ?? Infinity);
   let rest: Stretch = { filter, before };
@@ -187,7 +189,7 @@ function* stretches(filter: CallFilter, before: CallPosition | undefined, now: D
 
 type CallBuilder = ExpressionBuilder<Tables, "call_record">;
 
-/** Of connections that exist: the rows of a deleted one are unreadable at once, and purged later. */
+/** Only existing connections: the rows of a deleted connection are hidden immediately and purged later. */
 function isOfConnection({ eb, selectFrom }: CallBuilder, accountId: string) {
   const existing = selectFrom("connection").select("connection.id").where("connection.account_id", "=", accountId);
   return eb("call_record.connection_id", "in", existing);
@@ -208,7 +210,7 @@ function* conditions(
   if (to !== undefined) yield eb("call_record.started_at", "<", to);
   if (before === undefined) return;
   const { startedAt, id } = before;
-  // The first comparison alone tells PostgreSQL which partitions it need not open.
+  // PostgreSQL needs the first comparison to exclude partitions.
   yield eb("call_record.started_at", "<=", startedAt);
   yield sql<boolean>`(call_record.started_at, call_record.id) < (${startedAt}, ${id})`;
 }

@@ -12,8 +12,8 @@ export function createCallRecordStore(pool: pg.Pool): CallRecordStore {
 }
 
 /**
- * What calls have in common once, and a column for each number in which they differ: a row for each, as JSON, costs PostgreSQL
- * more to read than to keep, and the driver's own arrays cost us more to write than all the rest.
+ * Values that calls share are sent once, and each differing number has its own array. One JSON row per call would cost
+ * PostgreSQL more to parse than to store, and the driver's arrays would be the largest cost in this process.
  */
 function toBatch(records: readonly CallRecord[]) {
   const kinds = new Map<string, CallKind>();

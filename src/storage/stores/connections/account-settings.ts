@@ -6,10 +6,10 @@ import { lockAccount } from "../identity/account-lock.ts";
 import { recordEvent } from "../identity/audit-event.ts";
 import { createNotificationFeed, type EventListener } from "./connection-event.ts";
 
-/** The channel on which every change of settings is announced with its account, inside its transaction. */
+/** The channel that announces every change of settings with its account, on commit. */
 const SETTINGS_CHANNEL = "patchbay_account_setting";
 
-/** Settings in PostgreSQL: a row for each account that ever changed one. */
+/** Settings in PostgreSQL: one row for each account that has changed a setting. */
 export function createAccountSettingsStore(orm: Orm): AccountSettingsStore {
   return {
     async find(accountId) {

@@ -11,15 +11,15 @@ import { inTransaction, now, type Orm, transactionTime, withEntities } from "../
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { fieldsOf, textOf, toTerms } from "./sealed-terms.ts";
 
-/** Tickets of one connection that may wait at once; the oldest gives way. */
+/** Maximum number of pending tickets of one connection; a new ticket replaces the oldest. */
 const MAX_WAITING = 20;
 
-/** Where the terms and the PKCE verifier of an authorization are sealed to. */
+/** The location to which encryption binds the terms and the PKCE verifier of an authorization. */
 export function flowPlace(accountId: string, id: string): SealedPlace {
   return { table: "authorization_request", column: "sealed_flow", accountId, rowId: id };
 }
 
-/** Authorizations under way in PostgreSQL. The sweep deletes those that nobody came back for. */
+/** Pending authorizations in PostgreSQL. The sweep deletes abandoned ones. */
 export function createAuthorizationStore(deps: { readonly orm: Orm; readonly sealer: Sealer }): AuthorizationStore {
   const { orm, sealer } = deps;
 
@@ -61,7 +61,7 @@ export function createAuthorizationStore(deps: { readonly orm: Orm; readonly sea
         return { id, connectionId, wantedScope: wantedScope ?? undefined };
       }),
     async start(accountId, id, begun, lifetimeSeconds) {
-      // Of two at once on one row the second waits for the first and then finds the state set.
+      // Of two concurrent updates of a row, the second waits for the first and then finds the state set.
       const isWaiting = { accountId, id, stateHash: null, ...isOpen() };
       const { sessionId, stateHash, keyVersion } = begun;
       const expiresAt = raw("now() + make_interval(secs => ?)", [lifetimeSeconds]);

@@ -2,29 +2,32 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import type { ChangeFeed, ConnectionEvent } from "../../../connections/change-feed.ts";
 import { notify } from "../../orm.ts";
 
-/** The channel on which every change of a connection is announced inside its transaction. */
+/** The channel that announces every change of a connection, on commit. */
 export const CONNECTION_CHANNEL = "patchbay_connection";
 
-/** Announces a change when the transaction commits. */
+/** Announces a change on commit. */
 export async function announceEvent(em: EntityManager, event: ConnectionEvent): Promise<void> {
   await notify(em, CONNECTION_CHANNEL, JSON.stringify(event));
 }
 
-/** What the feed needs of a database listener. */
+/** The part of a database listener that the feed uses. */
 export interface EventListener {
   listen(channel: string, onPayload: (payload: string) => void): Promise<void> | void;
   onReconnect(callback: () => void): void;
   isHealthy(): boolean;
 }
 
-/** What all feeds over PostgreSQL's notifications have in common. */
+/** The common interface of all feeds over PostgreSQL notifications. */
 export interface NotificationFeed<Event> {
   onChange(callback: (event: Event) => void): () => void;
   onGap(callback: () => void): () => void;
   isHealthy(): boolean;
 }
 
-/** A feed over PostgreSQL's notifications on a channel; a reconnect counts as a gap. Payloads that `parse` rejects are ignored. */
+/**
+ * A feed over PostgreSQL notifications on a channel. A reconnect counts as a gap. Ignores payloads that `parse`
+ * rejects.
+ */
 export async function createNotificationFeed<Event>(
   listener: EventListener,
   channel: string,

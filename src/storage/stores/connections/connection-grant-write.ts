@@ -17,12 +17,12 @@ import { connectionEvent } from "./connection-write.ts";
 import { sealGrant, toGrant } from "./sealed-grant.ts";
 
 /**
- * Puts the revocation of what a connection uses no longer in the queue, within the transaction, which waits for no renewal
- * under way.
+ * Enqueues, within the transaction, the revocation of tokens that a connection no longer uses. Does not wait for a
+ * running renewal.
  */
 export type EnqueueRevocation = (em: EntityManager, accountId: string, connectionId: number) => Promise<void>;
 
-/** What storing grants needs. */
+/** The dependencies for storing grants. */
 export interface ConnectionGrantsDeps {
   readonly orm: Orm;
   readonly sealer: Sealer;
@@ -31,8 +31,8 @@ export interface ConnectionGrantsDeps {
 }
 
 /**
- * Has the tokens of a connection, or of all of an account, revoked at their third parties once this transaction has taken
- * what used them.
+ * Revokes the tokens of a connection, or of all connections of an account, at their vendors after the transaction has
+ * deleted them here.
  */
 export async function revokeGrants(
   em: EntityManager,
@@ -45,13 +45,13 @@ export async function revokeGrants(
   for (const id of Object.keys(counts)) await enqueue(em, accountId, Number(id));
 }
 
-/** What owners' logins brought, in PostgreSQL. */
+/** The tokens of owner logins, in PostgreSQL. */
 export function createConnectionGrants(deps: ConnectionGrantsDeps): ConnectionGrants {
   const { orm, sealer, enqueueRevocation } = deps;
 
   /**
-   * Makes room for another grant. Servers often tie all tokens of one person and client together, so that to revoke the old
-   * ones would end the new ones too: that is done only where they are of another client or server.
+   * Deletes the previous grant. Its tokens are revoked only if they belong to another client or server, because many
+   * servers tie all tokens of a person and client together and would revoke the new tokens too.
    */
   async function replace(
     em: EntityManager,
@@ -115,7 +115,7 @@ export function createConnectionGrants(deps: ConnectionGrantsDeps): ConnectionGr
   };
 }
 
-/** Tokens that are used no longer, in PostgreSQL. */
+/** Tokens that are no longer used, in PostgreSQL. */
 export function createEndedGrants({ orm, sealer }: Pick<ConnectionGrantsDeps, "orm" | "sealer">): EndedGrants {
   return {
     endUnused: (accountId, connectionId) =>

@@ -15,29 +15,35 @@ import {
 import { transaction } from "../../transaction.ts";
 import { sealGrant, toGrant } from "./sealed-grant.ts";
 
-/** How long a replica waits for another one to renew a grant, and a transaction for the third party, in milliseconds. */
+/**
+ * How long a replica waits for another replica's renewal, and how long a transaction may wait for the vendor, in
+ * milliseconds.
+ */
 const LOCK_TIMEOUT = String(25_000);
-/** Pauses between attempts to store renewed tokens: nobody else has them, and the ones before are spent. In milliseconds. */
+/**
+ * Pauses in milliseconds between attempts to store renewed tokens. They must be stored, because the previous tokens are
+ * no longer valid.
+ */
 const STORE_AGAIN_MS = [50, 200, 1_000, 3_000] as const;
 
-/** PostgreSQL's code for a lock that was not had in time. */
+/** PostgreSQL's code for a lock timeout. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** What the store needs. `pool` is its own: a transaction lasts as long as a third party takes to answer. */
+/** The dependencies of the store. `pool` is separate, because a transaction lasts until the vendor answers. */
 export interface GrantStoreDeps {
-  /** Serves what is found without waiting. */
+  /** Serves reads that wait for no lock. */
   readonly reads: StatementRunner;
   readonly pool: pg.Pool;
   readonly sealer: Sealer;
 }
 
-/** A renewal that has happened at the third party, and the grant it is of. */
+/** A renewal that succeeded at the vendor, and the grant that it renewed. */
 interface Renewed {
   readonly before: UpstreamGrant;
   readonly renewal: Renewal;
 }
 
-/** Grants in PostgreSQL. A renewal holds the row's lock from before the third party is asked until the answer is committed. */
+/** Grants in PostgreSQL. A renewal locks the row from before the token request until the new tokens are committed. */
 export function createUpstreamGrantStore({ reads, pool, sealer }: GrantStoreDeps): UpstreamGrantStore {
   async function select(
     find: typeof findConnectionGrant,
@@ -49,7 +55,7 @@ export function createUpstreamGrantStore({ reads, pool, sealer }: GrantStoreDeps
     return row && toGrant(sealer, accountId, row);
   }
 
-  /** Undefined when the grant is another one by now. */
+  /** Undefined if the grant was replaced meanwhile. */
   async function write(
     runner: StatementRunner,
     accountId: string,
@@ -65,7 +71,7 @@ export function createUpstreamGrantStore({ reads, pool, sealer }: GrantStoreDeps
     return rowCount === 1 ? after : undefined;
   }
 
-  /** The connection to the database broke under a renewal: what the third party gave must not be lost with it. */
+  /** The database connection failed during a renewal: the tokens that the vendor issued must still be stored. */
   async function writeAgain(
     accountId: string,
     connectionId: number,
@@ -75,10 +81,10 @@ export function createUpstreamGrantStore({ reads, pool, sealer }: GrantStoreDeps
       await sleep(pauseMs);
       try {
         const written = await write(pool, accountId, renewed);
-        // None: the broken transaction did commit, or somebody else was faster.
+        // No row: the failed transaction did commit, or another replica was faster.
         return written ?? (await select(findConnectionGrant, pool, accountId, connectionId));
       } catch {
-        // Tried again until the last pause is over.
+        // Retried until the last pause has passed.
       }
     }
     return write(pool, accountId, renewed);

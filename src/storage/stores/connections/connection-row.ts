@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../json.ts";
 import type { ConnectionEntity } from "../../entities/connections/connection.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 
-/** What `toConnection` reads of an entity, or of a row of a hot statement. */
+/** The columns that `toConnection` reads, of an entity or of a row of a hot statement. */
 export type ConnectionRow = Pick<
   InferEntity<typeof ConnectionEntity>,
   Exclude<keyof Connection, "accountId" | "alias" | "acceptedDefinitions" | "statusReason" | "knownToolIds">
@@ -16,18 +16,18 @@ export type ConnectionRow = Pick<
   readonly toolPins?: string | null | undefined;
 };
 
-/** Where the secrets of a connection are sealed to. */
+/** The location to which encryption binds the secrets of a connection. */
 export function secretsPlace(accountId: string, id: number): SealedPlace {
   return { table: "connection", column: "sealed_secrets", accountId, rowId: id };
 }
 
-/** Seals the secrets of a connection; null for none. */
+/** Seals the secrets of a connection; null if there are none. */
 export function sealSecrets(sealer: Sealer, accountId: string, id: number, secrets: JsonObject): Buffer | null {
   if (Object.keys(secrets).length === 0) return null;
   return sealer.seal(JSON.stringify(secrets), secretsPlace(accountId, id));
 }
 
-/** The connection in a row, field by field. */
+/** Converts a row to a connection. */
 export function toConnection(accountId: string, row: ConnectionRow): Connection {
   return {
     accountId,

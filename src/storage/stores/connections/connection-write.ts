@@ -34,20 +34,20 @@ import { announceEvent } from "./connection-event.ts";
 import { sealSecrets, toConnection } from "./connection-row.ts";
 import { findUnderKey, type HashedKey, keepUnderKey } from "./idempotency-key.ts";
 
-/** What writing connections needs. */
+/** The dependencies for writing connections. */
 export interface ConnectionWriteDeps extends Pick<Database, "orm" | "pool"> {
   readonly sealer: Sealer;
-  /** What is stored in place of a client's secret, or of a request that may hold some. */
+  /** Returns the digest that is stored in place of a client secret, or of a request that may contain secrets. */
   readonly hashSecret: (secret: string) => Buffer;
-  /** The most connections an account may have. */
+  /** The maximum number of connections per account. */
   readonly maxConnections: number;
-  /** Puts the verification of a connection's key in the queue, within the transaction. */
+  /** Enqueues the verification of a connection's key, within the transaction. */
   readonly enqueueVerification: (em: EntityManager, connection: Connection) => Promise<void>;
-  /** Ends the authorization that the owner gave at the third party, if there is one, within the transaction. */
+  /** Deletes the owner's authorization, if there is one, within the transaction. */
   readonly endAuthorization?: (em: EntityManager, accountId: string, connectionId: number) => Promise<void>;
   /**
-   * Puts a purge in the queue, within the transaction: of all `history` of a deleted connection, or of the
-   * `contents` of its calls that were kept for longer than they may be now.
+   * Enqueues a purge, within the transaction: `history` deletes all calls of a deleted connection; `contents` deletes
+   * the call contents that exceed the retention.
    */
   readonly enqueuePurge: (
     em: EntityManager,
@@ -57,7 +57,7 @@ export interface ConnectionWriteDeps extends Pick<Database, "orm" | "pool"> {
   ) => Promise<void>;
 }
 
-/** An event that concerns a connection. */
+/** An audit event that concerns a connection. */
 export function connectionEvent(
   { accountId, id, name }: Pick<Connection, "accountId" | "id" | "name">,
   action: AuditAction,
@@ -66,7 +66,7 @@ export function connectionEvent(
   return { accountId, action, actor, objectType: "connection", objectId: String(id), objectName: name };
 }
 
-/** The writes of the connection store. Each is whole or nothing. */
+/** The writes of the connection store. Each is atomic. */
 export function createConnectionWrites(
   deps: ConnectionWriteDeps,
 ): Pick<ConnectionStore, "create" | "findCreated" | "createOnce" | "save" | "delete"> {
@@ -95,7 +95,7 @@ export function createConnectionWrites(
     return rows[0] && toConnection(accountId, rows[0]);
   }
 
-  /** Within a transaction that holds the account's row, the lock under which its connections are counted. */
+  /** Within a transaction that holds the lock on the account's row, under which its connections are counted. */
   async function insert(em: EntityManager, fresh: NewConnection, actor: Actor): Promise<Connection> {
     const { accountId, secrets, configuration, statusReason, ...fields } = fresh;
     const { count, id, now } = await tablesOf(em)
@@ -154,7 +154,7 @@ export function createConnectionWrites(
       inTransaction(orm, async (em) => {
         const { accountId } = fresh;
         const key = hashed(createKey);
-        // Who sends the same request twice at once waits here, and then finds what came of the first.
+        // A concurrent request with the same key waits here and then finds the result of the first one.
         await lockAccount(em, accountId);
         const earlier = await findUnderKey(em, accountId, key);
         if (earlier !== undefined) return earlier;
@@ -180,7 +180,7 @@ export function createConnectionWrites(
         const found = await em.findOne(ConnectionEntity, { accountId, id }, lock);
         if (found === null) return false;
         if (expected !== undefined && !expected.includes(found.updatedAt.getTime())) throw changedMeanwhile();
-        // Tool lists, the connection's own client and its tokens go with the row (on delete cascade).
+        // The tool list, the client and the tokens of the connection are deleted with the row (on delete cascade).
         em.remove(found);
         em.create(ConnectionTombstoneEntity, { accountId, connectionId: id });
         recordEvent(em, connectionEvent(found, "connection.delete", actor));
@@ -221,7 +221,7 @@ async function applyEffects(
   if (effects.verify === true) await deps.enqueueVerification(em, connection);
   if (effects.endClientAccess === true) {
     await em.nativeDelete(SessionEntity, { accountId, clientId: oauthClientId });
-    // Last, so that nothing it would wait for comes between the bound and the commit.
+    // Last, so that no lock wait comes between the revocation's bound and the commit.
     await revoke(runnerOf(em), { accountId, kind: "client", subject: oauthClientId, issuedBefore: new Date() });
   }
 }

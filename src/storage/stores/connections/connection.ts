@@ -5,12 +5,12 @@ import * as statements from "../../statements/connection.ts";
 import { secretsPlace, toConnection } from "./connection-row.ts";
 import { createConnectionWrites, type ConnectionWriteDeps } from "./connection-write.ts";
 
-/** What the store needs: `reads` serves what is hot; without it the pool does. */
+/** The dependencies of the store. `reads` serves hot queries; without it the pool does. */
 export interface ConnectionStoreDeps extends ConnectionWriteDeps {
   readonly reads?: StatementRunner;
 }
 
-/** Connections in PostgreSQL: prepared statements for what is hot, transactions for what entails more. */
+/** Connections in PostgreSQL: prepared statements for hot queries, transactions for changes of several tables. */
 export function createConnectionStore(deps: ConnectionStoreDeps): ConnectionStore {
   const { pool, reads = pool, sealer } = deps;
 
@@ -35,7 +35,7 @@ export function createConnectionStore(deps: ConnectionStoreDeps): ConnectionStor
     async sealedSecrets(accountId, id, keyVersion) {
       const { rows } = await statements.findSealedSecrets(pool, { accountId, id, keyVersion });
       const sealed = rows[0]?.sealedSecrets;
-      // Bytes of their own: the driver's are a view of the 64 KiB that came from the socket, which would stay with them.
+      // A copy, because the driver returns a view that would keep the 64 KiB of the socket's buffer in memory.
       return sealed ? new Uint8Array(sealed) : undefined;
     },
     openSecrets(accountId, id, sealed) {

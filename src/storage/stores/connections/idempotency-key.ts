@@ -5,13 +5,16 @@ import { DomainError } from "../../../domain-error.ts";
 import { IdempotencyKeyEntity } from "../../entities/connections/idempotency-key.ts";
 import { now, tablesOf } from "../../orm.ts";
 
-/** A key with what is kept of the request in place of its text. */
+/** An idempotency key with the digest of its request. */
 export interface HashedKey {
   readonly key: string;
   readonly requestHash: Buffer;
 }
 
-/** What was created under a key that still counts, or undefined. Throws `conflict` when it was another request. */
+/**
+ * Returns the result stored under an unexpired key, or undefined. Throws `conflict` if the key was used for another
+ * request.
+ */
 export async function findUnderKey(
   em: EntityManager,
   accountId: string,
@@ -25,7 +28,7 @@ export async function findUnderKey(
   return { id, serverType, name, status, createdAt, isRepeated: true };
 }
 
-/** Keeps what was created, within the caller's transaction, which fails if somebody else was first. */
+/** Stores a result within the caller's transaction, which fails if a concurrent request was first. */
 export async function keepUnderKey(
   em: EntityManager,
   accountId: string,
@@ -38,7 +41,7 @@ export async function keepUnderKey(
   const { numInsertedOrUpdatedRows } = await tablesOf(em)
     .insertInto("idempotency_key")
     .values({ account_id: accountId, key, ...kept })
-    // A row that the sweep has not yet come to gives way. One that counts does not, and then nothing is inserted.
+    // Replaces an expired row that the sweep has not deleted yet. If the row has not expired, nothing is inserted.
     .onConflict((conflict) =>
       conflict
         .columns(["account_id", "key"])

@@ -15,7 +15,7 @@ const deleteHistory = deleteInBatches(
   (given: OfConnection) => sql`account_id = ${given.accountId} and connection_id = ${given.connectionId}`,
 );
 
-// Without a connection, or when it keeps nothing any more, everything goes.
+// Without a connection, or if it stores no contents any more, all contents are deleted.
 const deleteContents = deleteInBatches(
   "purge_contents",
   "call_contents",
@@ -47,7 +47,7 @@ const EXPIRED: readonly DeleteInBatches<object>[] = [
     ["key"],
     () => sql`expire < extract(epoch from now()) * 1000`,
   ),
-  // What no third party revoked in days of trying: nothing here uses it.
+  // Tokens that the vendor has not revoked after days of attempts; this service no longer uses them.
   deleteInBatches(
     "purge_ended_grants",
     "connection_grant",
@@ -58,16 +58,15 @@ const EXPIRED: readonly DeleteInBatches<object>[] = [
   deleteInBatches("purge_relay_messages", "relay_message", ["account_id", "address", "id"], isExpired),
 ];
 
-/** What goes for good, in batches. Safe to run twice, and on several replicas at once. */
+/** Deletes data permanently, in batches. Safe to run repeatedly and on several replicas at once. */
 export interface Purge {
-  /** The history of a deleted connection, which nobody can read any more. */
+  /** Deletes the history of a deleted connection, which is already unreadable. */
   connection(accountId: string, connectionId: number): Promise<void>;
-  /** What was said in calls of a connection, as far as it is not kept any more. */
+  /** Deletes call contents of a connection that exceed its retention. */
   contents(accountId: string, connectionId: number): Promise<void>;
   /**
-   * Rows that have nothing left to say: contents of calls that were kept long enough, expired revocations, OAuth payloads,
-   * login sessions, failed logins, authorizations, idempotency keys and messages between replicas. A table that fails does not stop the others; it
-   * throws at the end.
+   * Deletes expired rows: call contents, revocations, OAuth payloads, login sessions, failed logins, authorizations,
+   * idempotency keys and messages between replicas. Continues if a table fails, and throws at the end.
    */
   expired(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { ConnectionGrantEntity } from "../../entities/connections/connectio
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { type Fields, fieldsOf, optionalText, textOf, toTerms } from "./sealed-terms.ts";
 
-/** What `toGrant` reads of an entity, or of a row of a hot statement. */
+/** The columns that `toGrant` reads, of an entity or of a row of a hot statement. */
 export type GrantRow = Pick<
   InferEntity<typeof ConnectionGrantEntity>,
   "id" | "keyVersion" | "sealedGrant" | "version"
@@ -12,12 +12,12 @@ export type GrantRow = Pick<
   readonly lostReason?: string | null | undefined;
 };
 
-/** Where a grant is sealed to. */
+/** The location to which encryption binds a grant. */
 export function grantPlace(accountId: string, id: string): SealedPlace {
   return { table: "connection_grant", column: "sealed_grant", accountId, rowId: id };
 }
 
-/** Seals the tokens and what they are renewed with. */
+/** Seals the tokens and the parameters for renewing them. */
 export function sealGrant(
   sealer: Sealer,
   accountId: string,
@@ -28,7 +28,7 @@ export function sealGrant(
   return sealer.seal(JSON.stringify({ terms, tokens }), grantPlace(accountId, id));
 }
 
-/** The grant in a row. Throws SealError. */
+/** Converts a row to a grant. Throws SealError. */
 export function toGrant(sealer: Sealer, accountId: string, row: GrantRow): UpstreamGrant {
   const sealed = fieldsOf(JSON.parse(sealer.open(row.sealedGrant, grantPlace(accountId, row.id))));
   return {

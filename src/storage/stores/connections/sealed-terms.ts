@@ -2,22 +2,22 @@ import type { AuthorizationServer, AuthorizationTerms, UpstreamClient } from "..
 import { CALLBACK_PATH } from "../../../integrations/oauth/client-document.ts";
 import { isJsonObject, type JsonValue } from "../../../json.ts";
 
-/** The members of an opened value; what is not an object has none. */
+/** Returns the properties of an opened value; an empty object if it is not an object. */
 export type Fields = Readonly<Record<string, JsonValue | undefined>>;
 
-/** The members of a part of an opened value. */
+/** Returns the properties of a nested object of an opened value. */
 export function fieldsOf(value: unknown): Fields {
   return isJsonObject(value) ? value : {};
 }
 
-/** The terms of an authorization in the form in which they were sealed. Throws TypeError for what is none. */
+/** Reads the terms of an authorization in their sealed format. Throws TypeError for any other value. */
 export function toTerms(fields: Fields): AuthorizationTerms {
   const { title, server, client, callbackPath, resource, scope, extra, audience } = fields;
   return {
     title: textOf(title),
     server: toServer(fieldsOf(server)),
     client: toUpstreamClient(fieldsOf(client)),
-    // Terms that were sealed before issuers had addresses of their own name none.
+    // Older terms, from before each issuer had a callback path, contain no path.
     callbackPath: optionalText(callbackPath) ?? CALLBACK_PATH,
     resource: optionalText(resource),
     scope: optionalText(scope),
@@ -36,7 +36,7 @@ function toServer(fields: Fields): AuthorizationServer {
   };
 }
 
-/** A client in the form in which it was sealed. */
+/** Reads a client in its sealed format. */
 export function toUpstreamClient(fields: Fields): UpstreamClient {
   const { clientId, clientSecret, authentication, source, registeredScope } = fields;
   return {
@@ -49,13 +49,13 @@ export function toUpstreamClient(fields: Fields): UpstreamClient {
   };
 }
 
-/** A text that must be there. Throws TypeError without. */
+/** Returns a required string. Throws TypeError if it is missing. */
 export function textOf(value: JsonValue | undefined): string {
   if (typeof value !== "string") throw new TypeError("a sealed value lacks a text");
   return value;
 }
 
-/** A text that may be missing. */
+/** Returns an optional string. */
 export function optionalText(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

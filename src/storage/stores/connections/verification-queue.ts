@@ -12,15 +12,15 @@ import { inTransaction, now, type Orm, type Tables, tablesOf, withEntities } fro
 
 const { fresh, retry, recheck } = VERIFICATION_PRIORITIES;
 
-/** Verifications of one account in one claim. */
+/** Verifications of one account per claim. */
 const PER_ACCOUNT = 8;
 
-/** When a key that was verified now is due again: in 24 hours, give or take a tenth, so that bursts disperse. */
+/** When a verified key is due again: in 24 hours ± 10%, so that bursts disperse. */
 const NEXT_DAY = "now() + interval '24 hours' * (0.9 + random() * 0.2)";
 const NOW = sql<Date>`now()`;
 const claimedUntil = () => raw("now() + make_interval(secs => ?)", [CLAIM_SECONDS]);
 
-/** The row in the place of an earlier one. */
+/** Replaces an earlier row of the connection. */
 function replaced({
   ref,
 }: ExpressionBuilder<Tables & { excluded: Tables["verification"] }, "verification" | "excluded">) {
@@ -34,7 +34,7 @@ function replaced({
 
 type KeyOfConnection = Pick<Connection, "accountId" | "id" | "keyVersion">;
 
-/** Has the connection's key verified as soon as the transaction commits, ahead of all rechecks. */
+/** Makes the connection's key due for verification on commit, ahead of all rechecks. */
 export async function enqueueVerification(
   em: EntityManager,
   { accountId, id, keyVersion }: KeyOfConnection,
@@ -48,24 +48,24 @@ export async function enqueueVerification(
     .execute();
 }
 
-/** Has a verified key verified again, once however many replicas ask. */
+/** Schedules a recheck of a verified key, once even if several replicas request it. */
 export async function hastenVerification(orm: Orm, { accountId, id, keyVersion }: KeyOfConnection): Promise<void> {
-  // One that runs or is about to tells the same.
+  // A verification that runs or is due makes the recheck unnecessary.
   const isWaiting = { accountId, connectionId: id, keyVersion, priority: recheck, dueAt: { $gt: claimedUntil() } };
   const change = { dueAt: now(), attempt: 0, priority: retry };
   await withEntities(orm, (em) => em.nativeUpdate(VerificationEntity, isWaiting, change));
 }
 
-/** Orders what is due by turns of its accounts, and leaves out what would be too much of one account. */
+/** Orders due verifications by account in turn, and omits those that exceed an account's share. */
 function takeTurns<Due extends DueVerification>(due: readonly Due[]): readonly Due[] {
   const byAccount = Object.values(Object.groupBy(due, ({ accountId }) => accountId));
   const turns = Array.from({ length: PER_ACCOUNT }, (_, turn) => byAccount.flatMap((own) => own?.[turn] ?? []));
   return turns.flat();
 }
 
-/** The queue of verifications in PostgreSQL, a row a connection. */
+/** The queue of verifications in PostgreSQL, one row per connection. */
 export function createVerificationQueue(orm: Orm): VerificationQueue {
-  /** The key that was verified may have been replaced meanwhile, and then has a verification to come. */
+  /** If the verified key was replaced meanwhile, the verification of the new key stays in the queue. */
   const keyOf = ({ accountId, connectionId, keyVersion }: DueVerification) => ({ accountId, connectionId, keyVersion });
   return {
     claim: (priority, limit, busy) =>
@@ -113,7 +113,7 @@ export function createVerificationQueue(orm: Orm): VerificationQueue {
       );
     },
     async renew(claimed) {
-      // What has ended meanwhile is due later than a claim lasts, and stays so.
+      // A verification that was completed meanwhile is due later than a claim lasts, and is left unchanged.
       const isRunning = { $or: claimed.map(keyOf), dueAt: { $lte: claimedUntil() } };
       await withEntities(orm, (em) => em.nativeUpdate(VerificationEntity, isRunning, { dueAt: claimedUntil() }));
     },

@@ -3,8 +3,8 @@ import { DomainError } from "../../../domain-error.ts";
 import { AccountEntity } from "../../entities/identity/account.ts";
 
 /**
- * Locks the account's row for the rest of the transaction, under which what it may have a number of is counted. Fails with
- * `unauthenticated` when it is gone or disabled: then its tokens hold no longer.
+ * Locks the account's row for the rest of the transaction, so that limits per account are counted exactly. Throws
+ * `unauthenticated` if the account is deleted or disabled, since its tokens are then invalid.
  */
 export async function lockAccount(em: EntityManager, id: string): Promise<void> {
   const account = await em.findOne(AccountEntity, { id, disabledAt: null }, { lockMode: LockMode.PESSIMISTIC_WRITE });

@@ -13,12 +13,12 @@ import { revoke } from "./revocation.ts";
 
 type AccountRow = InferEntity<typeof AccountEntity>;
 
-/** Selects the account of an e-mail address, in whatever case it is written. */
+/** Selects an account by e-mail address, ignoring case. */
 export function byEmail(email: string) {
   return { [raw("lower(email)")]: raw("lower(?)", [email]) };
 }
 
-/** An event that concerns an account as a whole. */
+/** An audit event that concerns an account as a whole. */
 export function accountEvent(
   account: Pick<AccountRow, "id" | "email">,
   action: AuditAction,

@@ -32,7 +32,7 @@ const deleteHistory = deleteInBatches("purge_account_history", "call_record", ca
 const contentsKey = ["account_id", "call_id"] as const;
 const deleteContents = deleteInBatches("purge_account_contents", "call_contents", contentsKey, isOfAccount);
 
-/** How long one request goes on purging, in milliseconds; then it says how far it came. */
+/** Maximum duration of a purge within one request, in milliseconds. The response then states the progress. */
 const PURGE_MS = 20_000;
 
 /** Accounts in PostgreSQL, for administrators. */
@@ -45,11 +45,11 @@ export function createAdministrationStore(
     await dropRefreshTokens(em, id);
     await revokeGrants(em, id, undefined, enqueueRevocation);
     if ((await em.nativeDelete(AccountEntity, { id, disabledAt: { $ne: null } })) === 0) return "active";
-    // What was still being written when the account's connections went is there now, or never will be.
+    // Concurrent writes for the account's connections are either visible now or can no longer commit.
     await em.nativeDelete(CallRecordEntity, { accountId: id });
     await callFunction(em, "set_config", "patchbay.purge", "on", true);
     await em.nativeDelete(AuditEventEntity, { accountId: id });
-    // What others' logs say of the account stays, without where its person was and what they were called.
+    // Events in the logs of other accounts stay, without the person's names, address and user agent.
     const isObject = { objectType: "account", objectId: id } as const;
     await em.nativeUpdate(AuditEventEntity, isObject, { objectName: "" });
     const concerns = { $or: [{ actorAccountId: id }, isObject] };

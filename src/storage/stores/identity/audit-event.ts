@@ -3,7 +3,7 @@ import type { AuditRecorder, NewAuditEvent } from "../../../identity/audit/audit
 import { AuditEventEntity } from "../../entities/identity/audit-event.ts";
 import { type Orm, withEntities } from "../../orm.ts";
 
-/** An event beside a change of a row, of which most are accepted and name no field. */
+/** An audit event of a row change. Most such events are accepted and name no field. */
 export type ChangeEvent = Omit<NewAuditEvent, "outcome" | "changed"> & Partial<NewAuditEvent>;
 
 function toRow({ actor, outcome = "ok", changed = [], ...event }: ChangeEvent) {
@@ -20,12 +20,12 @@ function toRow({ actor, outcome = "ok", changed = [], ...event }: ChangeEvent) {
   };
 }
 
-/** Writes an event in the transaction of the change that it tells of. */
+/** Writes an event in the transaction of its change. */
 export function recordEvent(em: EntityManager, event: ChangeEvent): void {
   em.create(AuditEventEntity, toRow(event));
 }
 
-/** Events without a change in PostgreSQL: sign-ins, and what the service does by itself. */
+/** Stores events without a row change in PostgreSQL: logins, and actions of the service itself. */
 export function createAuditRecorder(orm: Orm): AuditRecorder {
   return {
     async record(event) {

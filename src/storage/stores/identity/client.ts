@@ -6,7 +6,7 @@ import { withEntities } from "../../orm.ts";
 import { findTokenClient } from "../../statements/token-client.ts";
 import { createOAuthClientStore } from "./oauth-client.ts";
 
-/** OAuth clients in PostgreSQL, as the token endpoint looks them up and as their owners use them. */
+/** OAuth clients in PostgreSQL, for the token endpoint and for their owners. */
 export function createClientStore({ orm, pool }: Pick<Database, "orm" | "pool">): ClientStore & OAuthClientStore {
   return {
     ...createOAuthClientStore(orm),

@@ -9,7 +9,7 @@ function toCredentials({ id, email, passwordHash, disabledAt }: InferEntity<type
   return { accountId: id, email, passwordHash, isDisabled: disabledAt !== null };
 }
 
-/** Passwords, hashed, in PostgreSQL. Read apart from accounts, so that a hash reaches only who judges passwords. */
+/** Hashed passwords in PostgreSQL. Separate from accounts, so that only the password check reads hashes. */
 export function createCredentialStore(orm: Orm): CredentialStore {
   return {
     async findByEmail(email) {

@@ -16,7 +16,8 @@ export function createExternalIdentityStore(orm: Orm): ExternalIdentityStore {
     },
     async insertAccount({ id, email }, { issuer, subject }) {
       try {
-        // Both or neither: an account that nobody can log in to would keep its address from its owner.
+        // The account and the identity are created together: without an identity, nobody could log in to the account,
+        // and its e-mail address would stay taken.
         await inTransaction(orm, async (em) => {
           em.create(AccountEntity, { id, email, passwordHash: "", isAdmin: false });
           recordEvent(em, accountEvent({ id, email }, "account.create", SERVICE));
@@ -25,7 +26,7 @@ export function createExternalIdentityStore(orm: Orm): ExternalIdentityStore {
         });
         return true;
       } catch (error) {
-        // The address is taken, or the same person was here a moment ago in another window.
+        // The address is taken, or the same person registered concurrently in another window.
         if (error instanceof UniqueConstraintViolationException) return false;
         throw error;
       }

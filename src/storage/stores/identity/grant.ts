@@ -30,7 +30,7 @@ function toGrant(row: GrantRow): OAuthGrant {
   };
 }
 
-/** Grants of one account in use at once. */
+/** Maximum number of active grants per account. */
 const MAX_GRANTS = 1_000;
 
 const NEWEST_FIRST = { orderBy: { createdAt: "desc", id: "asc" } } as const;

@@ -9,8 +9,8 @@ import { runnerOf } from "../run-statement.ts";
 import { revoke } from "./revocation.ts";
 
 /**
- * Ends every login session of an account but one, with what was got through them. For the transaction that makes it
- * necessary: the account is disabled, its password changes.
+ * Ends every login session of an account except one, with the tokens that were issued through them. Runs in the
+ * transaction that disables the account or changes its password.
  */
 export async function endLoginSessions(
   em: EntityManager,
@@ -34,12 +34,15 @@ async function endSessions(em: EntityManager, ended: readonly Ended[]): Promise<
   }
 }
 
-/** Login sessions in PostgreSQL: what one replica ends, every other refuses with its next reading. */
+/**
+ * Login sessions in PostgreSQL. A session that ends on one replica is rejected by every other replica with its next
+ * query.
+ */
 export function createLoginSessionStore({ orm, pool }: Pick<Database, "orm" | "pool">): LoginSessionStore {
   return {
     insert: ({ accountId, passwordHash, id, secretHash, lifetimeSeconds }, limit) =>
       inTransaction(orm, async (em) => {
-        // The lock has the openings of one account wait for each other, so that the limit holds.
+        // The lock makes concurrent logins of an account wait for each other, so that the limit is exact.
         const isInUse = { id: accountId, disabledAt: null, ...(passwordHash === undefined ? {} : { passwordHash }) };
         const account = await em.findOne(AccountEntity, isInUse, { lockMode: LockMode.PESSIMISTIC_WRITE });
         if (account === null) return undefined;

@@ -43,7 +43,7 @@ function event(
   return { accountId, action, actor, objectType: "oauth_client", objectId: id, objectName: name } as const;
 }
 
-/** Changes a client in use that belongs to no connection; undefined when there is none. */
+/** Changes an active client that belongs to no connection. Returns undefined if there is none. */
 async function change(em: EntityManager, accountId: string, id: string, data: EntityData<ClientRow>) {
   const isOwn = { accountId, id, revokedAt: null, connectionId: null };
   if ((await em.nativeUpdate(OauthClientEntity, isOwn, data)) === 0) return undefined;

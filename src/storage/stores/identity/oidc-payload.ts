@@ -4,7 +4,7 @@ import { now, type Orm, tablesOf, withEntities } from "../../orm.ts";
 
 const isCurrent = () => ({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now() } }] });
 
-/** What the authorization server remembers, in PostgreSQL. The sweep deletes what has expired. */
+/** The state of the authorization server, in PostgreSQL. The sweep deletes expired rows. */
 export function createPayloadStore(orm: Orm): PayloadStore {
   return {
     insert: ({ model, id, payload, grantId, expiresAt }) =>
@@ -28,7 +28,7 @@ export function createPayloadStore(orm: Orm): PayloadStore {
       };
     },
     async consume(model, id) {
-      // Of statements at once on one row the second waits for the first and then finds it consumed.
+      // Of concurrent updates of a row, the second waits for the first and then finds the payload consumed.
       const isUnused = { model, id, consumedAt: null, ...isCurrent() };
       const change = { consumedAt: now() };
       return (await withEntities(orm, (em) => em.nativeUpdate(OidcPayloadEntity, isUnused, change))) === 1;

@@ -2,7 +2,7 @@ import { ConnectionEntity } from "../../entities/connections/connection.ts";
 import { type Orm, withEntities } from "../../orm.ts";
 import type { OwnConnections } from "../../../identity/oauth/own-connections.ts";
 
-/** The connections of an account by name, without anything else of them. */
+/** The ids and names of an account's connections. */
 export function createOwnConnections(orm: Orm): OwnConnections {
   return {
     async list(accountId) {

@@ -57,9 +57,10 @@ async function insert(em: EntityManager, token: PersonalAccessToken, action: Aud
   await em.flush();
 }
 
-/** Refuses the token from now on, and ends the sessions of its client unless another token acts as the same client. */
+/** Revokes the token, and ends the sessions of its client unless another token acts as the same client. */
 async function endToken(em: EntityManager, accountId: string, id: string, clientId: string): Promise<void> {
-  // Another token that acts as the same client keeps its sessions: it replaced this one or is replaced by it.
+  // Sessions continue if another token acts as the same client: a token that replaced this one, or that this one
+  // replaces.
   const siblings = await em.count(PersonalAccessTokenEntity, { accountId, clientId, id: { $ne: id }, ...isInUse() });
   if (siblings === 0) await em.nativeDelete(SessionEntity, { accountId, clientId });
   await revoke(runnerOf(em), { accountId, kind: "token", subject: id });
@@ -115,7 +116,7 @@ export function createPersonalAccessTokenStore({
         const change = {
           replacedBy: fresh.id,
           expiresAt: raw("least(expires_at, clock_timestamp() + make_interval(secs => ?))", [graceSeconds]),
-          // With no grace time the token is revoked besides, by `revoke`.
+          // Without a grace period, `revoke` also revokes the token.
           revokedAt: graceSeconds === 0 ? now() : null,
         };
         const replaced = await em.nativeUpdate(PersonalAccessTokenEntity, { accountId, id, ...isInUse() }, change);

@@ -5,31 +5,38 @@ import { REVOCATION_CHANNEL, type RevocationStore } from "../../../identity/revo
 import type { StatementRunner } from "../../reads.ts";
 import { prepare } from "../../statements/prepare.ts";
 
-/** What to revoke. */
+/** The subject of a revocation. */
 export interface RevocationRequest {
   readonly accountId: string;
   readonly kind: RevocationKind;
   /** The `jti`, client id, connection id in decimal, account id, or grant id. */
   readonly subject: string;
   /**
-   * Undefined refuses all tokens of the subject, for good. A moment refuses those issued up to the commit of this
-   * transaction, and accepts those issued with what the transaction wrote. A date in the past counts as now.
+   * Undefined rejects all tokens of the subject permanently. A time rejects tokens issued up to the commit of this
+   * transaction, and accepts tokens issued with the data that it writes. A past time counts as now.
    */
   readonly issuedBefore?: Date | undefined;
-  /** Tokens of the subject may outlive an access token's hour: keep the row for ever. */
+  /** Tokens of the subject may outlive an access token's hour: keep the row permanently. */
   readonly isKeptForEver?: boolean;
 }
 
-/** An access token's lifetime and a margin for clocks and late commits, after which a row has nothing left to refuse. */
+/**
+ * An access token's lifetime plus a margin for clock skew and late commits. After that a row can no longer reject a
+ * token.
+ */
 const ROW_LIFETIME = "1 hour 10 minutes";
 
 /**
- * How long the rest of the revoking transaction may take. Tokens issued meanwhile, by someone who cannot yet see what it
- * writes, fall before the bound; who can see it issues tokens with a moment after the bound (`findForToken` in `client.ts`).
+ * Maximum time for the rest of the revoking transaction. A token that is issued meanwhile without seeing the
+ * transaction's changes is issued before the bound; one that sees them is issued after it (`findForToken` in
+ * `client.ts`).
  */
 const COMMIT_ALLOWANCE = "10 seconds";
 
-/** After this much idling, or waiting for one lock, the revoking transaction is given up, so that it cannot outlast the allowance. */
+/**
+ * The revoking transaction is aborted after this much idle time or this long a lock wait, so that it cannot exceed the
+ * allowance.
+ */
 const PATIENCE = "4s";
 
 const endOfRow = sql<Date>`clock_timestamp() + ${sql.lit(ROW_LIFETIME)}::interval`;
@@ -38,7 +45,7 @@ function iso(column: string) {
   return sql`to_char(${sql.ref(column)} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
-/** Announces the row that a statement writes, when its transaction commits. */
+/** Announces, on commit, the row that a statement writes. */
 function announced({ isNarrowing }: { readonly isNarrowing: boolean }) {
   return sql<null>`pg_notify(${sql.lit(REVOCATION_CHANNEL)}, json_strip_nulls(json_build_object(
     'accountId', account_id, 'kind', kind, 'subject', subject, 'isNarrowing', ${sql.lit(isNarrowing)},
@@ -51,8 +58,8 @@ function patience(setting: "lock_timeout" | "idle_in_transaction_session_timeout
 }
 
 /**
- * Adds a revocation and announces it, within the caller's transaction. Call it after the change that makes it necessary.
- * A broader revocation is never narrowed by a later one.
+ * Adds a revocation and announces it, within the caller's transaction. Call it after the change that requires the
+ * revocation. A later revocation never narrows a broader one.
  */
 export async function revoke(client: StatementRunner, request: RevocationRequest): Promise<void> {
   await addRevocation(client, { issuedBefore: undefined, isKeptForEver: false, ...request });
@@ -83,15 +90,15 @@ const addRevocation = prepare("revocation_add", (tables, given: Required<Revocat
     ]),
 );
 
-/** The later of the known and the added moment, where none means for ever. */
+/** The later of the stored and the new expiry; null means permanent. */
 function broader(column: "issued_before" | "expires_at") {
   const [known, added] = [sql.ref(`revocation.${column}`), sql.ref(`excluded.${column}`)];
   return sql<Date | null>`case when ${known} is null or ${added} is null then null else greatest(${known}, ${added}) end`;
 }
 
 /**
- * Accepts the tokens of an account again that was disabled, within the caller's transaction: of personal access tokens all
- * that are in use, of access tokens those issued from now on.
+ * Accepts tokens of a re-enabled account, within the caller's transaction: all active personal access tokens, and
+ * access tokens issued from now on.
  */
 export async function restoreTokens(client: StatementRunner, accountId: string): Promise<void> {
   await narrowRevocation(client, { accountId });

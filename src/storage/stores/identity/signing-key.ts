@@ -11,13 +11,16 @@ import { callFunction, inTransaction, notify, type Orm, tablesOf, transactionTim
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { recordEvent } from "./audit-event.ts";
 
-/** Lets one rotation happen at a time in the whole installation; any constant will do, as long as it never changes. */
+/** Allows one rotation at a time in the whole installation. The value is arbitrary but must never change. */
 const ROTATION_LOCK = 0x7061746b;
 
-/** How much later than a key's retirement a lagging replica may have issued a personal access token with it. */
+/** How long after a key's retirement a lagging replica may have signed a personal access token with it. */
 const LAG = "10 minutes";
 
-/** Where a signing key's private half is sealed: keys belong to the installation, so the place of the seal names no account. */
+/**
+ * The location to which encryption binds a signing key's private half. It names no account, because keys belong to the
+ * installation.
+ */
 export function signingKeyPlace(id: string): SealedPlace {
   return { table: "signing_key", column: "sealed_private_jwk", accountId: "", rowId: id };
 }
@@ -28,7 +31,7 @@ function parseJwk(text: string): JWK {
   return jwk;
 }
 
-/** Signing keys in PostgreSQL, their private halves sealed. */
+/** Signing keys in PostgreSQL, with sealed private halves. */
 export function createSigningKeyStore(orm: Orm, sealer: Sealer): KeyRotationStore {
   function toKey(row: InferEntity<typeof SigningKeyEntity>): StoredSigningKey {
     const { id, purpose, state, publicJwk, sealedPrivateJwk, createdAt, readyAt, currentSince, retiredAt } = row;
@@ -40,7 +43,7 @@ export function createSigningKeyStore(orm: Orm, sealer: Sealer): KeyRotationStor
     };
   }
 
-  /** False when the purpose has a key in this state. */
+  /** Returns false if the purpose already has a key in this state. */
   async function insert(em: EntityManager, key: NewSigningKey, state: "current" | "next", readyInSeconds: number) {
     const { id, purpose, publicJwk, privateJwk } = key;
     const { numInsertedOrUpdatedRows } = await tablesOf(em)
@@ -65,7 +68,7 @@ export function createSigningKeyStore(orm: Orm, sealer: Sealer): KeyRotationStor
     insertFirst: (current, next) =>
       inTransaction(orm, async (em) => {
         if (!(await insert(em, current, "current", 0))) return;
-        // Nobody can have cached the published keys without this next one, so it is ready from the start.
+        // No client can have cached a key set without this next key, so it may sign immediately.
         await insert(em, next, "next", 0);
         await notify(em, SIGNING_KEY_CHANNEL, "");
       }),

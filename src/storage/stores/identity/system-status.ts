@@ -53,7 +53,7 @@ const countVerifications = prepare("system_status_verifications", (tables) =>
     .where(({ eb, or }) => or([eb("priority", "<", sql.lit(2)), eb("due_at", "<=", sql<Date>`now()`)])),
 );
 
-/** Reads how the installation stands. Counts whole tables, so it is for people and not for probes. */
+/** Reads the state of the installation. Counts whole tables, so it is not for probes. */
 export async function readInstallationStatus(pool: pg.Pool): Promise<InstallationStatus> {
   const [counts, jobs, verifications] = await Promise.all([
     countAll(pool, {}),

@@ -3,7 +3,7 @@ import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 import type { TryCounter, TryLimit } from "../../../identity/login/login-limits.ts";
 import { translateDatabaseError } from "../../storage-error.ts";
 
-/** Counts tries in PostgreSQL, one atomic statement each. `name` keeps the counts of one limit apart from another's. */
+/** Counts attempts in PostgreSQL, with one atomic statement each. `name` separates the counters of different limits. */
 export function createTryCounter(pool: pg.Pool, name: string, limit: TryLimit): TryCounter {
   const limiter = new RateLimiterPostgres({
     storeClient: pool,
@@ -14,7 +14,7 @@ export function createTryCounter(pool: pg.Pool, name: string, limit: TryLimit): 
     keyPrefix: name,
     points: limit.tries,
     duration: limit.windowSeconds,
-    // Who is refused is refused from memory from then on.
+    // After the limit is reached, attempts are rejected from memory.
     inMemoryBlockOnConsumed: limit.tries + 1,
   });
   return {

@@ -1,7 +1,7 @@
 import { ConnectionEntity } from "../../entities/connections/connection.ts";
 import { type Orm, withEntities } from "../../orm.ts";
 
-/** Lists the connections of all accounts that have definitions from the document at a URL, for its refresh. */
+/** Lists the connections of all accounts that have definitions from the document at a URL, to refresh them. */
 export async function connectionsWithAcceptedDefinitions(
   orm: Orm,
   url: string,

@@ -37,7 +37,7 @@ async function writeSource(em: EntityManager, source: DocumentSource, dueInSecon
     .execute();
 }
 
-/** OpenAPI documents in PostgreSQL, one row each however many connections use one. */
+/** OpenAPI documents in PostgreSQL, one row each, shared by all connections that use the document. */
 export function createDocumentStore(orm: Orm): DocumentStore {
   return {
     async find(digest) {
@@ -96,7 +96,7 @@ export function createDocumentStore(orm: Orm): DocumentStore {
           em,
           superseded.map((operation) => ({ definition: operation.tool, plan: printPlan(operation) })),
         );
-        // Whoever lists tools of these connections, on any replica, looks again.
+        // Notifies all replicas, which then list the tools of these connections again.
         const isOfSource = { serverType: "openapi", configuration: { spec_url: url } };
         for (const { accountId, id } of await em.find(ConnectionEntity, isOfSource, { fields: ["id"] }))
           await announceEvent(em, { accountId, connectionId: id, event: "tools" });
@@ -108,7 +108,7 @@ export function createDocumentStore(orm: Orm): DocumentStore {
           .updateTable("openapi_source")
           .set({ due_at: sql<Date>`now() + interval '10 minutes'` })
           .where("url", "=", ({ selectFrom }) => {
-            // Only what was used within a month: the others are fetched again when somebody comes back to them.
+            // Only documents used within a month; others are fetched again on their next use.
             const due = selectFrom("openapi_source")
               .select("url")
               .where("due_at", "<=", NOW)
@@ -139,7 +139,8 @@ export function createDocumentStore(orm: Orm): DocumentStore {
       await withEntities(orm, async (em) => {
         const tables = tablesOf(em);
         await tables.deleteFrom("openapi_change").where("changed_at", "<", LONG_UNUSED).execute();
-        // What a connection names stays, with what came after it: its pins refer to that.
+        // Keeps the document that a connection refers to and its later changes, since accepted definitions refer to
+        // them.
         await tables
           .deleteFrom("openapi_source as source")
           .where("used_at", "<", LONG_UNUSED)

@@ -8,12 +8,15 @@ import { now, type Orm, tablesOf, withEntities } from "../../orm.ts";
 import type { SealedPlace, Sealer } from "../../sealing.ts";
 import { toUpstreamClient } from "../connections/sealed-terms.ts";
 
-/** Where a registration is sealed to: it belongs to the installation, so the place names no account. */
+/**
+ * The location to which encryption binds a registration. It names no account, because a registration belongs to the
+ * installation.
+ */
 export function upstreamClientPlace(id: string): SealedPlace {
   return { table: "upstream_client", column: "sealed_client", accountId: "", rowId: id };
 }
 
-/** Registrations in PostgreSQL. */
+/** Client registrations in PostgreSQL. */
 export function createUpstreamClientStore({ orm, sealer }: { orm: Orm; sealer: Sealer }): UpstreamClients {
   async function find(id: string): Promise<{ readonly sealed: Buffer; readonly client: UpstreamClient } | undefined> {
     const isInForce = { id, $or: [{ expiresAt: null }, { expiresAt: { $gt: now() } }] };
@@ -31,7 +34,7 @@ export function createUpstreamClientStore({ orm, sealer }: { orm: Orm; sealer: S
       const sealed_client = sealer.seal(JSON.stringify(client), upstreamClientPlace(id));
       const kept = { sealed_client, expires_at: expiresAt ?? null, created_at: clock };
       await withEntities(orm, async (em) => {
-        // Registrations of an address that is no longer used are found by nobody, so they go when they have expired.
+        // Registrations for an unused redirect address are never looked up, so they are deleted once expired.
         await em.nativeDelete(UpstreamClientEntity, { id: { $ne: id }, expiresAt: { $lte: now() } });
         await tablesOf(em)
           .insertInto("upstream_client")
@@ -47,7 +50,7 @@ export function createUpstreamClientStore({ orm, sealer }: { orm: Orm; sealer: S
       const id = idOf(place);
       const kept = await find(id);
       if (kept?.client.clientId !== clientId) return;
-      // Compared byte by byte: another registration that was kept meanwhile stays.
+      // Compared byte by byte, so that a concurrent new registration is kept.
       await withEntities(orm, (em) => em.nativeDelete(UpstreamClientEntity, { id, sealedClient: kept.sealed }));
     },
   };

@@ -5,7 +5,7 @@ import { createNotificationFeed, type EventListener } from "../connections/conne
 /** The channel on which a replica asks the others to cancel a request. */
 const CANCELLATION_CHANNEL = "patchbay_cancellation";
 
-/** Cancellations over PostgreSQL's notifications. One that is lost costs its upstream a call that nobody awaits. */
+/** Cancellations over PostgreSQL notifications. If one is lost, the upstream completes a call that nobody awaits. */
 export async function createCancellationFeed(orm: Orm, listener: EventListener): Promise<CancellationFeed> {
   const { onChange } = await createNotificationFeed(listener, CANCELLATION_CHANNEL, parse);
   return {

@@ -4,7 +4,10 @@ import { createNotificationFeed, type EventListener } from "../connections/conne
 
 const CHANNEL = "patchbay_offer";
 
-/** Changes of what upstreams offer, over PostgreSQL's notifications. One that is missed is found when the offer grows old. */
+/**
+ * Changes of upstream capabilities, over PostgreSQL notifications. A missed change is found when the cached copy
+ * expires.
+ */
 export async function createListingFeed(orm: Orm, listener: EventListener): Promise<ListingFeed> {
   const { onChange } = await createNotificationFeed(listener, CHANNEL, (payload) => {
     const connectionId = Number(payload);

@@ -7,24 +7,24 @@ import { createNotificationFeed, type EventListener } from "../connections/conne
 
 const CHANNEL = "patchbay_relay";
 
-/** Seconds that an unclaimed message is kept: longer than any sender waits. */
+/** Seconds for which an unclaimed message is kept: longer than any sender waits. */
 const LIFETIME_SECONDS = 60;
 
-/** Messages read at once; a reader comes back for more. */
+/** Messages per read; a reader reads again for more. */
 const MAX_WAITING = 1_000;
 
-/** Announces the message of each row that a statement returns, when its transaction commits. */
+/** Announces, on commit, the message of each row that a statement returns. */
 function announced(ending: string) {
   const name = sql`${sql.ref("address")} || '.' || ${sql.ref("id")} || ${sql.lit(ending)}`;
   return sql<null>`pg_notify(${sql.lit(CHANNEL)}, ${name})`.as("announced");
 }
 
-/** Where the text of a message is sealed to. */
+/** The location to which encryption binds the text of a message. */
 export function relayMessagePlace(accountId: string, address: string, id: string): SealedPlace {
   return { table: "relay_message", column: "sealed_text", accountId, rowId: `${address}.${id}` };
 }
 
-/** Messages between replicas in PostgreSQL; notifications carry their names alone. */
+/** Messages between replicas in PostgreSQL. Notifications contain only their names. */
 export function createRelayStore(orm: Orm, sealer: Sealer): RelayStore {
   return {
     put: (accountId, { address, id }, text) =>
@@ -55,7 +55,7 @@ export function createRelayStore(orm: Orm, sealer: Sealer): RelayStore {
   };
 }
 
-/** Announcements over PostgreSQL's notifications. */
+/** Announcements over PostgreSQL notifications. */
 export function createRelayFeed(listener: EventListener): Promise<RelayFeed> {
   return createNotificationFeed(listener, CHANNEL, (payload): RelayEvent | undefined => {
     const [address = "", id = "", taken] = payload.split(".");

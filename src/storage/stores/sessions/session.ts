@@ -24,7 +24,7 @@ type SessionData = UpdateObject<Tables, "session">;
 
 const NOW = sql<Date>`now()`;
 
-/** Adds a value to an array that holds each value once. */
+/** Adds a value to an array of distinct values. */
 function appended<Value>(column: string, value: RawBuilder<Value>) {
   return sql<Value[]>`array_append(array_remove(${sql.ref(column)}, ${value}), ${value})`;
 }
@@ -42,7 +42,8 @@ export function createSessionStore({ orm, pool }: Pick<Database, "orm" | "pool">
         .updateTable("session")
         .set({ ...data, last_used_at: NOW })
         .where(({ and }) => and({ account_id: accountId, id }))
-        // The lock makes a deletion wait for this claim, and then end the session, or this claim see the deletion.
+        // The lock orders this claim and a concurrent deletion: the deletion ends the session, or the claim sees the
+        // deletion.
         .where(({ and, exists, selectFrom }) => {
           const called = selectFrom("connection").select("id").where("account_id", "=", accountId);
           const isThere = calledConnectionId === undefined ? [] : [calledConnectionId];
@@ -57,7 +58,7 @@ export function createSessionStore({ orm, pool }: Pick<Database, "orm" | "pool">
   return {
     open: (session, limit, idleSeconds) =>
       transaction(pool, async (client) => {
-        // A disabled account opens nothing.
+        // A disabled account cannot open sessions.
         if ((await lockAccountOfSessions(client, session)).rows.length === 0) return undefined;
         const others = await countSessionsOfOthers(client, { ...session, idleSeconds });
         const left = limit - (others.rows[0]?.count ?? 0);
@@ -85,7 +86,7 @@ export function createSessionStore({ orm, pool }: Pick<Database, "orm" | "pool">
         accountId,
         id,
         {
-          // `||` merges claims in one statement, and the first owner of a name wins.
+          // `||` merges claims in one statement; the first owner of a name wins.
           bare_names: sql`${JSON.stringify(Object.fromEntries(bareNameOwners))}::jsonb || bare_names`,
           ...(calledConnectionId !== undefined && {
             called_connection_ids: appended<number>("called_connection_ids", sql`${calledConnectionId}::integer`),

@@ -18,11 +18,17 @@ import { recordEvent } from "../identity/audit-event.ts";
 import { runnerOf } from "../run-statement.ts";
 import { keepDefinitions, parseDefinition } from "./tool-definition.ts";
 
-/** How long it is remembered that something was written here, in milliseconds: far less than `PURGE` leaves it alone. */
+/**
+ * How long this process remembers that it stored a definition, in milliseconds: much less than `PURGE` keeps unused
+ * definitions.
+ */
 const WRITTEN_MS = 3_600_000;
 const MAX_WRITTEN = 20_000;
 
-/** Pins in PostgreSQL. A connection costs no row: its own names the pins that it shares with all that hold the same. */
+/**
+ * Accepted definitions in PostgreSQL. A connection needs no row: it refers to a set that all connections with equal
+ * definitions share.
+ */
 export function createDefinitionStore(orm: Orm): DefinitionStore {
   const written = new LRUCache<string, true>({ ...atMost(MAX_WRITTEN), ttl: WRITTEN_MS });
 
@@ -33,7 +39,7 @@ export function createDefinitionStore(orm: Orm): DefinitionStore {
   ) {
     const { accountId, id, acceptedDefinitions, keyVersion } = connection;
     const held = { accountId, id, keyVersion, digest, changedTools, before: acceptedDefinitions };
-    // The first acceptance of definitions is announced to replicas, not to watchers.
+    // The first acceptance of definitions notifies replicas but not watchers.
     const update = notifiesWatchers || acceptance !== undefined ? storeChangedDefinitions : storeAcceptedDefinitions;
     const [row] = (await update(runnerOf(em), held)).rows;
     if (row === undefined) return undefined;

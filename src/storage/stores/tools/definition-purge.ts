@@ -1,10 +1,13 @@
 import { sql } from "kysely";
 import { type Orm, tablesOf, withEntities } from "../../orm.ts";
 
-/** Longer than anybody remembers to have written a row (`createDefinitionStore`), so that none is dropped while it is about to be held. */
+/**
+ * Longer than any replica remembers a stored row (`createDefinitionStore`), so that no row is deleted just before a
+ * connection refers to it.
+ */
 const LONG_UNUSED = sql<Date>`now() - interval '1 day'`;
 
-/** Deletes definitions and pins that no connection holds any more. Safe on several replicas at once. */
+/** Deletes definitions and sets that no connection refers to. Safe on several replicas at once. */
 export async function purgeDefinitions(orm: Orm): Promise<void> {
   await withEntities(orm, async (em) => {
     const tables = tablesOf(em);

@@ -3,14 +3,14 @@ import { sql } from "kysely";
 import type { ToolDefinition } from "../../../integrations/tool.ts";
 import { tablesOf } from "../../orm.ts";
 
-/** A definition to keep. */
+/** A definition to store. */
 export interface DefinitionToKeep {
   readonly definition: ToolDefinition;
-  /** How it is called, where the name alone does not say. */
+  /** The data for calling the tool, if the name is not sufficient. */
   readonly plan?: string;
 }
 
-/** Keeps definitions by their digests, in the caller's transaction. What is there already stays as it is. */
+/** Stores definitions by their digests, in the caller's transaction. Existing rows are unchanged. */
 export async function keepDefinitions(em: EntityManager, kept: readonly DefinitionToKeep[]): Promise<void> {
   const byDigest = new Map(
     kept.flatMap(({ definition, plan = null }) =>
@@ -19,7 +19,7 @@ export async function keepDefinitions(em: EntityManager, kept: readonly Definiti
         : [[definition.digest, { digest: definition.digest, definition: JSON.stringify(definition), plan }] as const],
     ),
   );
-  // In one order everywhere: two that keep the same the other way round would wait for each other.
+  // A fixed order, because transactions that insert the same rows in opposite orders would deadlock.
   const rows = [...byDigest.values()].sort((one, other) => (one.digest < other.digest ? -1 : 1));
   for (let start = 0; start < rows.length; start += BATCH)
     await tablesOf(em)
@@ -34,10 +34,10 @@ export async function keepDefinitions(em: EntityManager, kept: readonly Definiti
       .execute();
 }
 
-/** Rows of one statement, which has three parameters for each. */
+/** Rows per statement; each uses three parameters. */
 const BATCH = 1_000;
 
-/** The named place where a definition that we kept becomes one again. */
+/** The only place that converts stored text back to a definition. */
 export function parseDefinition(text: string): ToolDefinition {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the one place that may: it reads our own text.
   return JSON.parse(text) as ToolDefinition;

@@ -4,10 +4,10 @@ import type { ToolNames } from "../../../connections/tools/tool-list-store.ts";
 import type { Database } from "../../database.ts";
 import { addToolNames, findToolNames } from "../../statements/tool-list.ts";
 
-/** Names kept in memory: some tens of bytes each. */
+/** Names cached in memory, some tens of bytes each. */
 const MAX_NAMES = 200_000;
 
-/** Interned tool names in PostgreSQL. A name's id never changes, so memory never goes stale. */
+/** Interned tool names in PostgreSQL. The id of a name never changes, so the cache never becomes stale. */
 export function createToolNames(pool: Database["pool"]): ToolNames {
   const known = new LRUCache<string, number>(atMost(MAX_NAMES));
 
