@@ -161,9 +161,9 @@ async function chooseUser(pgdata: string): Promise<OsUser | undefined> {
 export async function prepareCluster(dataDir: string, log: Logger): Promise<Cluster> {
   const home = join(resolve(dataDir), "postgres");
   const made = await exists(join(home, "data"));
-  if (!(await exists(dataDir))) await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
   const user = await chooseUser(join(home, "data"));
   const binaries = await findBinaries(user);
+  if (!(await exists(dataDir))) await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
   if (!made) await initialize(home, binaries, user, log);
   // The home may be a link out of a folder that the database's user cannot enter.
   const place = await realpath(home);

@@ -2,7 +2,7 @@ import { answerFault, JSON_HEADERS } from "./answer.ts";
 import { TransportError, toFault } from "./fault.ts";
 import type { Route, RouteHandler } from "./router.ts";
 
-/** `/healthz` (the process is up) and `/readyz` (it can serve). */
+/** `/livez` and `/healthz` (the process runs), and `/readyz` (it can serve). */
 export function createProbeRoutes(isReady: () => boolean | Promise<boolean>): readonly Route[] {
   const ok: RouteHandler = (exchange) => {
     exchange.respond(200, JSON_HEADERS, JSON.stringify({ status: "ok" }));
@@ -16,6 +16,7 @@ export function createProbeRoutes(isReady: () => boolean | Promise<boolean>): re
     answerFault(exchange, toFault(thrown));
   };
   return [
+    { path: "/livez", methods: { GET: ok }, fail },
     { path: "/healthz", methods: { GET: ok }, fail },
     { path: "/readyz", methods: { GET: ready }, fail },
   ];
