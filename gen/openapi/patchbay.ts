@@ -912,7 +912,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/healthz": {
+    "/livez": {
         parameters: {
             query?: never;
             header?: never;
@@ -922,6 +922,26 @@ export interface paths {
         /**
          * Liveness check
          * @description Returns 200 as long as the process serves requests. Checks nothing else.
+         */
+        get: operations["getLivez"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Liveness check by its older name
+         * @description Returns 200 as long as the process serves requests. Checks nothing else. Same as `/livez`.
          */
         get: operations["getLiveness"];
         put?: never;
@@ -6202,6 +6222,27 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooMany"];
+        };
+    };
+    getLivez: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
         };
     };
     getLiveness: {

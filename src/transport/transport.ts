@@ -103,7 +103,7 @@ export interface TransportDeps {
   /** Whether to trust X-Forwarded-For. */
   readonly trustProxy: boolean;
   readonly log: Log;
-  /** Routes outside of RPC: the OAuth server, pages, metadata. `/healthz` and `/readyz` are added here. */
+  /** Routes outside of RPC: the OAuth server, pages, metadata. `/livez`, `/healthz` and `/readyz` are added here. */
   readonly extraRoutes: readonly Route[];
   readonly isReady: () => boolean | Promise<boolean>;
   readonly limits?: Partial<TransportLimits>;

@@ -413,6 +413,7 @@ const PUBLIC_PATHS = [
   "/oauth2/token", // its own authentication
   "/.well-known/jwks.json",
   "/.well-known/oauth-authorization-server",
+  "/livez",
   "/healthz",
   "/readyz",
 ];

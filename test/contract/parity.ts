@@ -17,6 +17,7 @@ export const HTTP_ONLY: Readonly<Record<string, string>> = {
   issueToken: "OAuth: a form-encoded body and RFC 6749's errors",
   getSigningKeys: "OAuth: a well-known document",
   getAuthorizationServerMetadata: "OAuth: a well-known document",
+  getLivez: "for load balancers; gRPC has its own health service",
   getLiveness: "for load balancers; gRPC has its own health service",
   getReadiness: "for load balancers; gRPC has its own health service",
 };
