@@ -31,7 +31,9 @@ describe.each(operations.map((each) => [`${each.method} ${each.path}`, each] as 
   ]);
 
   test("requires a token, or is intentionally public", () => {
-    const isPublic = ["/.well-known/", "/livez", "/healthz", "/readyz"].some((prefix) => located.path.startsWith(prefix));
+    const isPublic = ["/.well-known/", "/livez", "/healthz", "/readyz"].some((prefix) =>
+      located.path.startsWith(prefix),
+    );
     expect(operation.security.length === 0).toBe(isPublic);
   });
 
